@@ -32,7 +32,7 @@ def states(monitor):
     if monitor.earlier is not None:
         held["earlier"] = monitor.earlier.packed()
     return {
-        key: {name: array.tolist() for name, array in arrays.items()}
+        key: {name: (array.shape, array.tobytes()) for name, array in arrays.items()}
         for key, arrays in held.items()
     }
 

@@ -735,11 +735,13 @@ def twin_of_smooth_ece(case: Case) -> float:
 
         return _integral_of_absolute(f, 0.0, 1.0, 200) / total
 
-    low, high = 1e-3, 1.0
-    for _ in range(16):
-        middle = (low + high) / 2
-        low, high = (middle, high) if error(middle) > middle else (low, middle)
-    return (low + high) / 2
+    # By secants: an error falls slowly and evenly with sigma.
+    sigma, other = 0.1, 0.2
+    off = error(sigma) - sigma
+    while abs(other - sigma) > 1e-6:
+        rest = error(other) - other
+        sigma, other, off = other, other - rest * (other - sigma) / (rest - off), rest
+    return other
 
 
 # --- ranking and abstention: by pairs of rows -----------------------------------------------------

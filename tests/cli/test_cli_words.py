@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from command import ROWS, SOFTER
+from command import ROWS, SOFTER, audit_once
 
 import calibrant as cal
 from calibrant._cli import main
@@ -123,7 +123,8 @@ def test_demo_replaces_no_file_but_its_own(tmp_path, capsys):
     assert (folder / "notes.txt").read_text() == "kept"
 
 
-def test_audit_replaces_no_file_but_its_own(tmp_path, capsys):
+def test_audit_replaces_no_file_but_its_own(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("calibrant._research.audits.audit.audit", audit_once)
     (tmp_path / "audit.csv").write_text("my own books\n")
     measure = "classwise_ece"  # of those with verdicts the quickest
     code, _, err = said(capsys, "audit", measure, "-o", tmp_path)

@@ -158,7 +158,14 @@ BAD = {
 
 # One of each kind for engines that take their time.
 A_FEW = ("an infinite logit", "half a class", "a word", "a row", "NaN", "a missing label")
-BAD_ROWS = [(n, case) for n in ("polars streaming", "duckdb") for case in BAD]
+BAD_ROWS = [("polars streaming", case) for case in BAD]
+# DuckDB has infinities, NaN, gaps, words and sums of its own; on which side of a limit a number
+# lies, and what is said of a word, are the same expressions and words.
+ALIKE = (
+    "a prediction below 0", "a fraction", "a negative class", "nearly a word", "a large prediction",
+    "a number that is no label", "a soft label",
+)  # fmt: skip
+BAD_ROWS += [("duckdb", case) for case in BAD if case not in ALIKE]
 # The same expressions as one of the two above: what reads numbers, words and gaps its own way.
 BAD_ROWS += [("polars in memory", case) for case in ("half a class", "NaN")]
 BAD_ROWS += [("ibis", case) for case in ("half a class", "a row", "NaN")]
@@ -170,7 +177,8 @@ def test_bad_rows_are_counted_and_one_is_shown(name, case):
     column, value, names, options, said = BAD[case]
     data = frame(name, with_changed(column, 17, value))
     everything = ["ece", "brier", "ks_error", "ls_ece", "smooth_ece"]
-    measures = everything if case in A_FEW else ["ece"]
+    slow = name in ("ibis", "dask") and case != "NaN"
+    measures = everything if case in A_FEW and not slow else ["ece"]
     with pytest.raises(InputError, match=f"1 of {N} rows .*{said}"):
         cal.evaluate(*names, data=data, measures=measures, **options)
 
@@ -194,7 +202,9 @@ def test_rows_with_something_missing_are_left_out_and_counted(name, column):
     gaps[column][5] = None
     if column != "label":
         gaps[column][8] = np.nan
-    measures = ["ece", "classwise_ece", "brier", "confidence_ce", "ls_ece", "smooth_ece"]
+    measures = ["ece", "brier", "ls_ece"]
+    if name not in ("dask", "ibis"):  # whose queries take long to plan
+        measures += ["classwise_ece", "confidence_ce", "smooth_ece"]
     options = {"sample_weight": "w", "missing": "drop", "measures": measures}
     found = cal.evaluate("label", REPORTS, data=frame(name, gaps), by="day", **options)
     expected = cal.evaluate("label", REPORTS, data=frame("polars", gaps), **options)
@@ -477,8 +487,12 @@ def test_columns_of_any_name():
 # --- slices --------------------------------------------------------------------------------------
 
 
-@every_lazy
-@pytest.mark.parametrize("by", ["day", "site", ["site", "day"]])
+SLICES = [(n, by) for n in ("polars streaming", "duckdb") for by in ("day", "site")]
+# Dates, words and gaps, all at once.
+SLICES += [(name, ["site", "day"]) for name in LAZY if name != "spark"]
+
+
+@pytest.mark.parametrize(("name", "by"), SLICES)
 def test_slices_in_one_pass(name, by):
     options = {"by": by, "measures": ["ece", "brier", "mce"]}
     found = cal.evaluate("y", "p", data=frame(name, COLUMNS), **options).slices
@@ -548,6 +562,41 @@ def test_an_evaluation_is_one_query_and_one_look_for_each_quantile_rule(collecte
 def test_a_stream_is_one_query(collected_rows):
     cal.Accumulator().update("y", "p", data=big())
     assert len(collected_rows) == 1
+
+
+def test_rows_are_read_for_what_is_asked_and_checked_once(collected_rows):
+    """A pass over a large frame is dear: none for distances of soft labels that nobody asked for,
+    and none to check rows that an earlier pass has checked.
+    """
+    cal.evaluate(SOFTS, REPORTS, measures=["ece", "brier"], data=LAZY_FRAME)
+    assert len(collected_rows) == 1
+    cal.evaluate(SOFTS, REPORTS, measures=["dist_ce"], data=LAZY_FRAME)
+    assert len(collected_rows) == 1 + 2
+    collected_rows.clear()
+    cal.lin_ce("label", REPORTS, data=LAZY_FRAME)
+    assert len(collected_rows) == 2  # beside that of vectors: cells, and edges of quantiles
+    collected_rows.clear()
+    cal.lin_ce("label", REPORTS, phi=[0, 1, 2], bins=cal.EqualWidth(3), data=LAZY_FRAME)
+    assert len(collected_rows) == 1
+
+
+@pytest.mark.parametrize("name", ["polars streaming", "duckdb"])
+def test_vectors_that_a_rule_drops_have_weight_and_no_residual(name):
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.7, 0.3], [0.2, 0.8], [1.0, 0.0]])
+    columns = {"y": [0, 0, 1, 1, 1], "p0": rows[:, 0].tolist(), "p1": rows[:, 1].tolist()}
+    rule = cal.EqualWidth(4, drop_one=True)
+    found = cal.lin_ce("y", ["p0", "p1"], data=frame(name, columns), bins=rule)
+    expected = cal.lin_ce(columns["y"], rows, bins=rule)
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert found != pytest.approx(cal.lin_ce(columns["y"], rows, bins=4), rel=1e-3)
+
+
+def test_rows_of_vectors_are_checked():
+    """Of those that can be measured alone there may be none."""
+    bad = pl.LazyFrame({"y": [0, 1], "p0": [0.5, 0.2], "p1": [0.4, 0.2]})
+    for options in ({}, {"phi": [1, 2]}, {"bins": cal.EqualWidth(2)}):
+        with pytest.raises(InputError, match=r"2 of 2 rows .* do not sum to 1"):
+            cal.lin_ce("y", ["p0", "p1"], data=bad, **options)
 
 
 @pytest.mark.parametrize("name", [name for name in FRAMES if name not in LAZY])

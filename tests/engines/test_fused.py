@@ -76,7 +76,7 @@ def same(found, expected):
 )
 def test_sums_are_those_of_the_plain_read(dtype, k, logits):
     samples = samples_of(10 if k == 1000 else 40, k, dtype, logits)
-    cuts = fixed_cuts(EqualWidth(15), samples.precision)
+    cuts = fixed_cuts(EqualWidth(6), samples.precision)
     same(fused.row_pass(samples, cuts, cuts, True), plain_row_pass(samples, cuts, cuts, True))
 
 
@@ -84,7 +84,7 @@ def test_sums_are_those_of_the_plain_read(dtype, k, logits):
 @pytest.mark.parametrize(("dtype", "k"), [("bfloat16", 10), ("float16", 3), ("float32", 36)])
 def test_rows_that_a_thread_reads_by_itself(dtype, k, logits):
     samples = samples_of(70, k, dtype, logits)
-    cuts = fixed_cuts(EqualWidth(10, "right"), samples.precision)
+    cuts = fixed_cuts(EqualWidth(5, "right"), samples.precision)
     same(fused.row_pass(samples, None, cuts, True), plain_row_pass(samples, None, cuts, True))
     top, share, _ = fused.norms(samples)
     if logits:
@@ -139,7 +139,7 @@ def test_equal_largest_entries_are_the_lowest_class(logits):
 def test_the_first_bad_row_is_named(bad):
     samples = samples_of(40, 40, "bfloat16", True)
     samples.predictions[[35, 31], 3] = bad
-    cuts = fixed_cuts(EqualWidth(15), samples.precision)
+    cuts = fixed_cuts(EqualWidth(3), samples.precision)
     with pytest.raises(BadRow) as caught:
         fused.row_pass(samples, cuts, cuts, True)
     assert caught.value.row == 31
@@ -168,10 +168,12 @@ def test_what_the_kernels_do_not_read():
 
 
 def test_several_launches_add_up(monkeypatch):
-    samples = samples_of(40, 10, "bfloat16", True)
-    cuts = fixed_cuts(EqualWidth(15), samples.precision)
+    """Two whole ones and a short one."""
+    samples = samples_of(15, 5, "bfloat16", True)
+    cuts = fixed_cuts(EqualWidth(4), samples.precision)
     whole = fused.row_pass(samples, cuts, cuts, True)
-    monkeypatch.setattr(fused, "MOST_SHORT_ROWS", 13)
-    same(fused.row_pass(samples, cuts, cuts, True), plain_row_pass(samples, cuts, cuts, True))
+    monkeypatch.setattr(fused, "MOST_SHORT_ROWS", 6)
+    parts = fused.row_pass(samples, cuts, cuts, True)
+    same(parts, plain_row_pass(samples, cuts, cuts, True))
     same(fused.row_pass(samples, None, cuts, True), plain_row_pass(samples, None, cuts, True))
-    assert whole.findings == fused.row_pass(samples, cuts, cuts, True).findings
+    assert whole.findings == parts.findings

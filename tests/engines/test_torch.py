@@ -133,6 +133,11 @@ RULES: dict[str, Any] = {
 
 
 BY_ORDER = ("quantile", "many quantiles", "by rank", "level sets")
+# Each kind of prediction and target has every rule; a type or a shape of theirs has some of them.
+EVERY_RULE = (
+    "fractions", "weighted ties", "overshoot", "weighted logits", "tied rows",
+    "weighted soft rows", "overshooting rows", "logits", "float16 ties", "bfloat16 rows",
+)  # fmt: skip
 
 
 def tensor(values: Any, device: str = "cpu") -> Any:
@@ -198,9 +203,11 @@ def test_samples_tell_the_same_of_themselves(name, device):
 @every_problem
 def test_tables_of_every_rule(name, device):
     here, there = both(PROBLEMS[name], device)
-    for rule in RULES:
+    nth = list(PROBLEMS).index(name)
+    for j, rule in enumerate(RULES):
         # The last bit of many predictions near 1 decides their order.
-        if name != "large logits" or rule not in BY_ORDER:
+        unsure = name == "large logits" and rule in BY_ORDER
+        if not unsure and (name in EVERY_RULE or (nth + j) % 3 == 0):
             assert_tables(here, there, rule)
 
 
@@ -330,7 +337,9 @@ def test_whole_problems_columns_and_rows_above(name, device):
 @every_problem
 def test_streams(name, device):
     here, there = both(PROBLEMS[name], device)
-    for measures in (None, ("ece", "classwise_ece", "log_loss"), ("smooth_ece",)):
+    every = (None, ("ece", "classwise_ece", "log_loss"), ("smooth_ece",))
+    nth = list(PROBLEMS).index(name) % 3
+    for measures in every if name in EVERY_RULE else every[nth : nth + 1]:
         try:
             same_streams(name, here, there, measures)
         except AssertionError as error:
@@ -361,11 +370,6 @@ def _applies(measure: str, multiclass: bool) -> bool:
 
 
 THREE_RULES = [15, cal.Quantile(10), cal.LevelSets()]
-# Each kind of prediction and target has every rule; a type or a shape of theirs has one of them.
-EVERY_RULE = (
-    "binary", "fractions", "weighted ties", "overshoot", "weighted logits", "rows", "tied rows",
-    "weighted soft rows", "overshooting rows", "logits", "float16 ties", "bfloat16 rows",
-)  # fmt: skip
 
 
 @every_device
@@ -376,7 +380,7 @@ EVERY_RULE = (
         for j, name in enumerate(PROBLEMS)
         for k, rule in enumerate(THREE_RULES)
         # The last bit of many large logits' predictions, near 1, decides their order.
-        if (k == 0 if name == "large logits" else name in EVERY_RULE or j % 3 == k)
+        if (k == 0 if name == "large logits" else name in EVERY_RULE[1::2] or j % 3 == k)
     ],
     ids=str,
 )
@@ -505,7 +509,7 @@ def test_blocks_add_up(name, device, small_blocks):
 
 
 @every_device
-@pytest.mark.parametrize("row", [0, 5, 699, 700, 1399, N - 1])
+@pytest.mark.parametrize("row", [5, 699, 700, N - 1])
 @pytest.mark.parametrize("name", ["binary", "rows", "logits", "binary logits"])
 def test_the_first_bad_row_is_named(name, row, device, small_blocks):
     y, p, options = PROBLEMS[name]
@@ -530,20 +534,14 @@ def test_the_first_bad_row_is_named(name, row, device, small_blocks):
 
 
 @pytest.mark.parametrize("name", ["weighted ties", "weighted soft rows", "logits", "binary logits"])
-def test_a_pass_never_waits_for_its_device(name, small_blocks):
+def test_a_pass_never_waits_for_its_device(name, monkeypatch):
     """No number is asked for, and no result has a size that only the device knows."""
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    seen: list[str] = []
-
-    class Watch(TorchDispatchMode):
-        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-            seen.append(str(function))
-            return function(*args, **(kwargs or {}))
-
-    _, there = both(PROBLEMS[name], "cpu")
+    monkeypatch.setattr(blocks, "HOST_ENTRIES", 350)
+    y, p, options = PROBLEMS[name]
+    options = {key: v if v is True else v[:400] for key, v in options.items()}
+    _, there = both((y[:400], p[:400], options), "cpu")
     cuts = fixed_cuts(EqualWidth(15), there.precision)
-    with Watch():
+    with torch.autograd.profiler.profile() as watch:
         if there.multiclass:
             tensor_engine.matrix_sums(there, classwise=cuts, confidence=cuts, losses=True)
             tensor_engine.bin_table(there, "confidence", Quantile(15))
@@ -556,7 +554,8 @@ def test_a_pass_never_waits_for_its_device(name, small_blocks):
             tensor_engine.bin_table(there, "confidence", Quantile(15, "rank"))
             tensor_engine.unit_grid(there, "binary", 64)
     waits = ("_local_scalar_dense", "nonzero", "unique", "masked_select", "bincount", "is_nonzero")
-    assert len(seen) > 100
+    seen = [event.name for event in watch.function_events]
+    assert len(seen) > 100 and "aten::add" in seen
     assert not [call for call in seen if any(wait in call for wait in waits)]
 
 

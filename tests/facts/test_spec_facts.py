@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 import calibrant as cal
 import twins
+from calibrant._engines.arrays import ordering, passes
 from calibrant._engines.arrays.selection import available, engine
 
 Array = NDArray[np.float64]
@@ -47,8 +48,14 @@ few_rules = pytest.mark.parametrize("rule", FEW_RULES, ids=str)
 
 
 @pytest.fixture(params=available())
-def on_each_engine(request: pytest.FixtureRequest) -> Iterator[None]:
-    """For facts about the last bit, which summing in another order could change."""
+def on_each_engine(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """For facts about the last bit, which summing in another order could change: also where rows
+    are shared out to lanes, which those of a few thousand here are.
+    """
+    for module in (passes, ordering):
+        monkeypatch.setattr(module, "LANES_FROM", 4096)
     with engine(request.param):
         yield
 
@@ -65,7 +72,7 @@ def sigmoid(x: Array) -> Array:
 
 @to_the_last_bit
 @every_rule
-@pytest.mark.parametrize("n", [1, 37, 5000, 140_000])
+@pytest.mark.parametrize("n", [1, 37, 5000])
 def test_soft_error_is_the_hard_one_to_the_last_bit_on_hard_labels(n: int, rule: str) -> None:
     """Proposition 1."""
     rng = np.random.default_rng(n)
@@ -79,7 +86,7 @@ def test_soft_error_is_the_hard_one_to_the_last_bit_on_hard_labels(n: int, rule:
 
 @to_the_last_bit
 @every_rule
-@pytest.mark.parametrize("n", [1, 37, 5000, 140_000])
+@pytest.mark.parametrize("n", [1, 37, 5000])
 def test_a_prediction_of_the_soft_label_itself_has_no_error_at_all(n: int, rule: str) -> None:
     """Proposition 2."""
     rng = np.random.default_rng(n)
@@ -93,7 +100,7 @@ def test_a_prediction_of_the_soft_label_itself_has_no_error_at_all(n: int, rule:
 
 @to_the_last_bit
 @every_vector_rule
-@pytest.mark.parametrize("n", [1, 37, 20_000])
+@pytest.mark.parametrize("n", [1, 37, 5000])
 def test_rows_that_prediction_the_soft_label_have_no_error_at_all(n: int, rule: str) -> None:
     """Proposition 2, of whole distributions."""
     p = np.random.default_rng(n).dirichlet(np.ones(4), n)
@@ -113,7 +120,7 @@ def test_thresholded_labels_set_a_floor_that_does_not_sink() -> None:
     floor = (math.log(2.0) - math.log1p(math.exp(-6.0))) / 6.0
     assert floor == pytest.approx(0.1151, abs=5e-5)
     rng = np.random.default_rng(7)
-    for n in (500, 5_000, 50_000, 500_000):
+    for n in (500, 5_000, 50_000):
         x = rng.uniform(-3, 3, n)
         p = sigmoid(2 * x)
         # The error is a mean of n numbers with standard deviation 0.139.
@@ -366,13 +373,14 @@ def test_theorem_3_1_of_linear_properties(predictions: Array, phi: str, rule: st
 @every_rule
 def test_theorem_3_1_of_each_class(rule: str) -> None:
     ours, twin = RULES[rule]
-    n, k = ROW_REPORTS.shape
+    predictions, truths = ROW_REPORTS[:4], ROW_TRUTHS[:4]  # 81 outcomes
+    n, k = predictions.shape
     measured = expectation_over_classes(
-        lambda y: cal.classwise_ce(y, ROW_REPORTS, bins=ours), ROW_TRUTHS
+        lambda y: cal.classwise_ce(y, predictions, bins=ours), truths
     )
-    problems = twins.class_problems(ROW_REPORTS.tolist(), ROW_TRUTHS.tolist(), [1.0] * n)
+    problems = twins.class_problems(predictions.tolist(), truths.tolist(), [1.0] * n)
     bias = math.fsum(twins.lin_ce(problem, twin) for problem in problems) / k
-    noise = math.fsum((ROW_TRUTHS * (1 - ROW_TRUTHS)).ravel()) / n**2 / k
+    noise = math.fsum((truths * (1 - truths)).ravel()) / n**2 / k
     assert measured == pytest.approx(bias + noise, rel=1e-12)
 
 
@@ -380,12 +388,13 @@ def test_theorem_3_1_of_each_class(rule: str) -> None:
 def test_theorem_3_3_of_the_corrected_confidence(rule: str) -> None:
     """n^2 E is the squared bias of the bins and the sum of 1 - q^2, q the top label's truth."""
     ours, twin = RULES[rule]
-    n = len(ROW_REPORTS)
+    predictions, truths = ROW_REPORTS[:4], ROW_TRUTHS[:4]
+    n = len(predictions)
     measured = expectation_over_classes(
-        lambda y: cal.confidence_ce(y, ROW_REPORTS, bins=ours), ROW_TRUTHS
+        lambda y: cal.confidence_ce(y, predictions, bins=ours), truths
     )
     weights = [1.0] * n
-    problem = twins.confidence_problem(ROW_REPORTS.tolist(), ROW_TRUTHS.tolist(), weights)
+    problem = twins.confidence_problem(predictions.tolist(), truths.tolist(), weights)
     bias = twins.lin_ce(problem, twin)
     rest = math.fsum(1 - q * q for q in problem.z) / n**2
     assert measured == pytest.approx(bias + rest, rel=1e-12)
@@ -400,7 +409,7 @@ def test_no_lie_beats_the_truth_under_a_truthful_error(rule: Any) -> None:
         "classwise": lambda y, p: cal.classwise_ce(y, p, bins=rule),
         "confidence": lambda y, p: cal.confidence_ce(y, p, bins=rule),
     }
-    lies = [rng.dirichlet(np.ones(3), 3) for _ in range(8)]
+    lies = [rng.dirichlet(np.ones(3), 3) for _ in range(3)]
     lies += [np.full((3, 3), 1 / 3), truths[[1, 0, 2]], np.eye(3)]
     for name, measure in measures.items():
         honest = expectation_over_classes(lambda y, m=measure: m(y, truths), truths)
@@ -562,7 +571,7 @@ def test_lemma_d_1_needs_only_the_notion_that_is_measured(rule: Any) -> None:
 
 @few_rules
 def test_theorem_4_1_more_informed_predictors_have_no_larger_error(rule: Any) -> None:
-    for n in (1, 2, 3):
+    for n in (1, 2):
         chain = [[[0], [1], [2], [3]], [[0], [1, 3], [2]], [[0, 1, 3], [2]], [[0, 1, 2, 3]]]
         errors = [
             BINARY_WORLD.expectation(scalar_error(rule), merged(BINARY_WORLD, groups), n)
@@ -581,13 +590,13 @@ def test_the_usual_error_prefers_the_less_informed_predictor() -> None:
     def usual(y: Array, p: Array) -> float:
         return cal.ece(y, p, bins=cal.LevelSets())
 
-    informed = world.expectation(usual, world.posteriors, 4)
-    ignorant = world.expectation(usual, merged(world, [range(5)]), 4)
-    assert ignorant == pytest.approx(0.1875, rel=1e-12)  # E|mean of 4 fair coins - 1/2|
+    informed = world.expectation(usual, world.posteriors, 3)
+    ignorant = world.expectation(usual, merged(world, [range(5)]), 3)
+    assert ignorant == pytest.approx(0.25, rel=1e-12)  # E|mean of 3 fair coins - 1/2|
     assert informed > 1.5 * ignorant
     truthful = scalar_error(cal.LevelSets())
     errors = [
-        world.expectation(truthful, h, 4) for h in (world.posteriors, merged(world, [range(5)]))
+        world.expectation(truthful, h, 3) for h in (world.posteriors, merged(world, [range(5)]))
     ]
     assert errors[0] < errors[1]
 
@@ -605,7 +614,7 @@ MISCALIBRATED = {
 def test_theorem_4_2_recalibration_never_raises_the_error(name: str, rule: Any) -> None:
     h = np.array(MISCALIBRATED[name])
     better = BINARY_WORLD.recalibrated(h)
-    for n in (1, 3):
+    for n in (1, 2):
         raw = BINARY_WORLD.expectation(scalar_error(rule), h, n)
         mended = BINARY_WORLD.expectation(scalar_error(rule), better, n)
         assert mended <= raw * (1 + 1e-12)

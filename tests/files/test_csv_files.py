@@ -23,7 +23,7 @@ def file(tmp_path):
 
 def ece_of(file, text, **options):
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return cal.evaluate_file(file, bins=10, **options)["ece"]
+    return cal.evaluate_file(file, bins=10, **options, measures=["ece"])["ece"]
 
 
 EXPECTED = cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=10)
@@ -76,7 +76,9 @@ def test_labels_that_turn_soft_late(file, monkeypatch):
     y, p = OUTCOMES.astype(float), REPORTS
     y[-1] = 0.25
     write(file.parent, "csv", {"label": y, "p": p})
-    assert cal.evaluate_file(file)["ece"] == pytest.approx(cal.ece(y, p), rel=1e-12)
+    assert cal.evaluate_file(file, measures=["ece"])["ece"] == pytest.approx(
+        cal.ece(y, p), rel=1e-12
+    )
 
 
 def lines_of(*, at, bad, n=2000):

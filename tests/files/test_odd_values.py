@@ -47,7 +47,7 @@ def test_whole_numbers_of_many_digits_in_json(tmp_path, digits, field):
 def test_a_huge_number_that_nobody_asks_for_is_passed_over(tmp_path):
     rows = ('{"label": 1, "p": 0.5, "x": HUGE}'.replace("HUGE", HUGE), '{"label": 0, "p": 0.4}')
     path = lines(tmp_path / "rows.jsonl", *rows)
-    assert cal.evaluate_file(path)["ece"] == pytest.approx(0.45)
+    assert cal.evaluate_file(path, measures=["ece"])["ece"] == pytest.approx(0.45)
 
 
 NAMES = ["*", "^p$", "", "a.b", 'a"b', "a`b", "a\nb", "[x]", "by0"]
@@ -73,6 +73,8 @@ def test_columns_of_odd_names(library, name):
             list(cal.evaluate("label", "p", data=frame, measures=["ece"], by=name).slices)
         ),
     }
+    # Rows and weights by turns: every library has names in both, and every name is in both.
+    del calls[("rows", "weights")[(NAMES.index(name) + list(FRAMES).index(library)) % 2]]
     right = {"predictions": 0.45, "rows": 0.55, "weights": 0.1, "slices": 2}
     for what, call in calls.items():
         if library in ("lazy", "duckdb") and name in ("*", "^p$", ""):
@@ -91,7 +93,7 @@ def test_columns_of_odd_names_in_files(tmp_path, format, name):
         lines(path, *(json.dumps(row) for row in frame.to_dicts()))
     else:
         getattr(frame, f"write_{format}")(path)
-    assert cal.evaluate_file(path, y_proba=name)["ece"] == pytest.approx(0.45)
+    assert cal.evaluate_file(path, y_proba=name, measures=["ece"])["ece"] == pytest.approx(0.45)
 
 
 def test_a_model_whose_column_is_called_star(tmp_path, capsys):

@@ -76,7 +76,9 @@ INSTALLED_AS = {
     "mlflow": "mlflow-skinny",
 }
 # Whose users have them already: frames and engines are looked at only when they are given.
-USERS_OWN = {"pandas", "polars", "duckdb", "dask", "triton", "datasets", "matplotlib_inline"}
+USERS_OWN = {
+    "pandas", "polars", "duckdb", "dask", "ibis", "triton", "datasets", "matplotlib_inline",
+}  # fmt: skip
 
 
 IMPORT = re.compile(r"^\s*(?:from\s+(\w+)[\w.]*\s+import\b|import\s+(.+))", re.MULTILINE)

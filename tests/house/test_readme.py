@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import doctest
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from needs import need
+from shell_lines import run_line
 
 README = Path(__file__).parents[2] / "README.md"
 TEXT = README.read_text(encoding="utf-8")
@@ -23,18 +22,15 @@ def test_readme_examples():
 
 
 def test_the_first_screen_line_by_line(tmp_path):
-    """As a newcomer copies it, with the environment that stands for `.venv`."""
+    """As a newcomer copies it; that the command is installed is held by tests/cli."""
     need("altair")
     lines = re.findall(r"^    \.venv/bin/(calibrant [^#\n]+)", TEXT, re.MULTILINE)
     assert [line.split()[1] for line in lines] == ["demo", "report", "check"]
     printed = ""
     for line in lines:
-        done = subprocess.run(
-            [str(Path(sys.executable).with_name("calibrant")), *line.split()[1:]],
-            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        printed += done.stdout
+        code, said = run_line(line.strip(), tmp_path)
+        assert code == 0, said
+        printed += said
     assert (tmp_path / "page.html").stat().st_size > 100_000
     quoted = " ".join(re.findall(r"^> (.+)$", TEXT, re.MULTILINE))
     assert quoted in " ".join(printed.split())

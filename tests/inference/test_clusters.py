@@ -46,6 +46,22 @@ def test_copies_count_once():
     assert weighted == pytest.approx(found)
 
 
+@pytest.mark.parametrize("measure", ["ece", "lin_ce", "debiased_l2", "smooth_ece", "brier"])
+def test_an_interval_of_copies_is_that_of_the_rows(measure):
+    """Four copies of each row say no more than the rows, and would say twice as much."""
+    rng = np.random.default_rng(3)
+    u = rng.random(150)
+    y = (rng.random(150) < u**1.5).astype(int)
+    copies, groups = (np.repeat(y, 4), np.repeat(u, 4)), np.repeat(np.arange(150), 4)
+    rows, clusters, alone = (
+        cal.interval(*given, measure=measure, groups=own, n_resamples=300)
+        for given, own in (((y, u), None), (copies, groups), (copies, None))
+    )
+    width = rows.high - rows.low
+    assert clusters.high - clusters.low == pytest.approx(width, rel=0.25)
+    assert alone.high - alone.low < 0.7 * width
+
+
 def test_a_bin_in_which_nothing_happened_is_worth_its_clusters():
     found = design_effects(np.zeros(40, int), np.zeros(40), None, np.repeat(np.arange(4), 10), 1)
     assert found == pytest.approx([10.0])

@@ -11,11 +11,15 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._core.binning import both_rules
 from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import problem_of
 from calibrant._inference.family import SHAPES, Family, invert
+from calibrant._inference.uncertainty import Uncertainty
+from calibrant._measures.catalogue import find
+from calibrant._summaries.samples import Summary
 from needs import need
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -222,18 +226,19 @@ def test_intervals_shrink_with_rows_and_grow_with_the_level():
 ENTRIES = {m.name: m for m in cal.catalogue("binary")}
 BINARY = list(ENTRIES)
 MULTICLASS = [m.name for m in cal.catalogue("multiclass")]
+SOFT = ("soft", "votes")
 
 
 @cache
 def data(shape, kind):
-    rng = np.random.default_rng(len(kind))
+    rng = np.random.default_rng(len("soft" if kind in SOFT else kind))
     n = 40
     w = rng.random(n) * 2 if kind == "weighted" else None
     if shape == "binary":
         u = rng.random(n)
-        return rng.random(n) if kind == "soft" else (rng.random(n) < u).astype(int), u, w
+        return rng.random(n) if kind in SOFT else (rng.random(n) < u).astype(int), u, w
     p = rng.dirichlet(np.full(3, 0.7), n)
-    return rng.dirichlet(np.ones(3), n) if kind == "soft" else rng.integers(0, 3, n), p, w
+    return rng.dirichlet(np.ones(3), n) if kind in SOFT else rng.integers(0, 3, n), p, w
 
 
 def check_worth(shape, name, y, p, w=None, **options):
@@ -247,35 +252,88 @@ def check_worth(shape, name, y, p, w=None, **options):
 EACH = [("binary", name) for name in BINARY] + [("multiclass", name) for name in MULTICLASS]
 
 
-@pytest.mark.parametrize("kind", ["hard", "soft", "weighted", "grouped"])
-@pytest.mark.parametrize(("shape", "name"), EACH)
-def test_every_measure_has_an_interval_and_a_noise_floor(shape, name, kind, no_warning):
-    y, p, w = data(shape, kind)
+# Votes are beside soft labels, which have no noise floor without them.
+KINDS = ("hard", "soft", "weighted", "grouped", "votes")
+
+
+@cache
+def drawn(shape, kind):
     groups = np.arange(40) // 5 if kind == "grouped" else None
-    measure = check_worth(shape, name, y, p, w, groups=groups)
-    votes = 3 if kind == "soft" else None
-    options = {"measure": name, "n_resamples": 50, "sample_weight": w, "votes": votes}
+    return drawn_from(*data(shape, kind), groups, 3 if kind == "votes" else None)
+
+
+def drawn_from(y, p, w=None, groups=None, votes=None):
+    """What gives every measure its interval and its noise floor, from the same draws."""
+    samples = to_samples(y, p, w, votes=votes)
+    rules, every = both_rules(15, samples.n), tuple(cal.catalogue(samples.shape))
+    uncertainty = Uncertainty(samples, *rules, every, 0.95, 50, 0, groups, samples.votes)
+    return uncertainty, Summary(samples, *rules)
+
+
+@pytest.mark.parametrize("kind", KINDS[:4])
+@pytest.mark.parametrize("shape", ["binary", "multiclass"])
+def test_every_measure_has_an_interval(shape, kind, no_warning):
+    for measure in cal.catalogue(shape):
+        check_interval(measure, *drawn(shape, kind))
+
+
+def check_interval(measure, uncertainty, summary):
+    found = uncertainty.interval(measure, measure.compute(summary))
+    assert measure.low <= found.low <= found.high <= measure.high, measure.name
+    assert math.isfinite(found.high), measure.name
+
+
+@pytest.mark.parametrize("kind", ["hard", "weighted", "votes"])
+@pytest.mark.parametrize("shape", ["binary", "multiclass"])
+def test_every_error_has_a_noise_floor(shape, kind, no_warning):
+    uncertainty, summary = drawn(shape, kind)
+    for measure in cal.catalogue(shape):
+        floor = uncertainty.noise_floor(measure, measure.compute(summary))
+        if measure.is_ranking:
+            assert floor is None, measure.name
+            continue
+        assert measure.low <= floor.mean <= measure.high, measure.name
+        assert measure.low <= floor.upper <= measure.high, measure.name
+        assert 0 < floor.p_value <= 1, measure.name
+
+
+# Each measure alone, of each kind by turns.
+@pytest.mark.parametrize(
+    ("shape", "name", "kind"), [(*each, KINDS[i % 5]) for i, each in enumerate(EACH)]
+)
+def test_a_measure_alone_is_as_among_all(shape, name, kind, no_warning):
+    y, p, w = data(shape, kind)
+    options = {"measure": name, "n_resamples": 50, "sample_weight": w}
+    uncertainty, summary = drawn(shape, kind)
+    measure = find(name, shape)
+    value = measure.compute(summary)
+    if kind in ("soft", "grouped"):
+        groups = np.arange(40) // 5 if kind == "grouped" else None
+        found = cal.interval(y, p, groups=groups, **options)
+        assert found == uncertainty.interval(measure, value)
+        return
+    votes = 3 if kind == "votes" else None
     if measure.is_ranking:
         with pytest.raises(InputError, match=f"{name} measures ranking, not calibration"):
-            cal.noise_floor(y, p, groups=groups, **options)
-    elif kind != "grouped":
-        floor = cal.noise_floor(y, p, **options)
-        assert measure.low <= floor.mean <= measure.high
-        assert measure.low <= floor.upper <= measure.high
-        assert 0 < floor.p_value <= 1
+            cal.noise_floor(y, p, votes=votes, **options)
+        return
+    floor = cal.noise_floor(y, p, votes=votes, **options)
+    assert floor == uncertainty.noise_floor(measure, value)
+    if votes is None:
+        assert cal.interval(y, p, **options) == uncertainty.interval(measure, value)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-@pytest.mark.parametrize("name", [name for name in BINARY if name != "smooth_ece"])
-def test_few_rows(name, n, no_warning):
+def test_few_rows(n, no_warning):
     u = np.linspace(0.2, 0.9, n)
-    y = np.arange(n) % 2
-    try:
-        check_worth("binary", name, y, u)
-    except cal.NotDefined:
-        # Of one outcome there may be nothing to rank; every other measure has a value.
-        assert n == 1 and ENTRIES[name].is_ranking
-    check_worth("binary", name, np.linspace(0.3, 0.6, n), u)
+    hard, soft = drawn_from(np.arange(n) % 2, u), drawn_from(np.linspace(0.3, 0.6, n), u)
+    for name, measure in ENTRIES.items():
+        try:
+            check_interval(measure, *hard)
+        except cal.NotDefined:
+            # Of one outcome there may be nothing to rank; every other measure has a value.
+            assert n == 1 and measure.is_ranking, name
+        check_interval(measure, *soft)
 
 
 @pytest.mark.parametrize("prediction", [0.0, 0.37, 0.5, 1.0])
@@ -327,13 +385,14 @@ def test_the_three_verdicts():
 
 def test_the_rows_needed_are_enough_as_a_rule():
     """From the same world; the upper limit there is about the tolerance, and scatters."""
-    needed = [cal.verdict(*sample(150, seed=seed)).rows_needed for seed in range(20)]
+    fast = {"n_resamples": 100}
+    needed = [cal.verdict(*sample(150, seed=seed), **fast).rows_needed for seed in range(20)]
     needed = [rows for rows in needed if rows is not None]
     assert len(needed) >= 12
     shares = []
     for times in (0.2, 1.0, 2.0):
         found = [
-            cal.verdict(*sample(int(times * rows), seed=100 + seed), n_resamples=500).verdict
+            cal.verdict(*sample(int(times * rows), seed=100 + seed), **fast).verdict
             for seed, rows in enumerate(needed)
         ]
         shares.append(found.count("calibrated within noise") / len(found))

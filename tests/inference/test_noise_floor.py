@@ -73,14 +73,24 @@ def test_noise_floor_against_redrawn_rows(name):
     assert floor.p_value == pytest.approx(share, abs=0.12)
 
 
-@pytest.mark.parametrize("name", ["ece", "classwise_ece", "lin_ce", "confidence_ce",
-                                  "brier"])  # fmt: skip
-def test_noise_floor_of_many_classes_against_redrawn_rows(name):
+OF_CLASSES = ("ece", "classwise_ece", "lin_ce", "confidence_ce", "brier")
+
+
+@cache
+def redrawn_labels():
+    """Predictions of four classes, labels that follow them, and measures of 300 more such."""
     rng = np.random.default_rng(6)
     p = rng.dirichlet(np.full(4, 0.8), 200)
     draw = lambda: (np.cumsum(p, axis=1) < rng.random(200)[:, None]).sum(axis=1)  # noqa: E731
-    floor = cal.noise_floor(draw(), p, measure=name)
-    slow = np.array([cal.evaluate(draw(), p, measures=[name])[name] for _ in range(300)])
+    y, found = draw(), (cal.evaluate(draw(), p, measures=OF_CLASSES) for _ in range(300))
+    return y, p, np.array([[each[name] for name in OF_CLASSES] for each in found])
+
+
+@pytest.mark.parametrize("name", OF_CLASSES)
+def test_noise_floor_of_many_classes_against_redrawn_rows(name):
+    y, p, measured = redrawn_labels()
+    floor = cal.noise_floor(y, p, measure=name)
+    slow = measured[:, OF_CLASSES.index(name)]
     error = slow.std() * np.sqrt(1 / 300 + 1 / (floor.n_draws or 1e9))
     assert abs(floor.mean - slow.mean()) < 4 * error
     assert abs(floor.upper - np.quantile(slow, 0.95)) < 9 * error
@@ -227,7 +237,7 @@ def test_other_means_are_drawn():
 @pytest.mark.parametrize("m", [15, 2])
 def test_resampled_tables_scatter_as_resampled_rows_do(m):
     """With two wide bins predictions scatter within a bin as much as outcomes do."""
-    n = 10_000
+    n = 2000
     rng = np.random.default_rng(7)
     u = rng.beta(0.5, 0.5, n)
     y = (rng.random(n) < 0.3 + 0.5 * u).astype(int)
@@ -472,3 +482,15 @@ def test_a_problem_without_weight_in_a_bin():
     found = Problem(np.array([0.2, 0.9]), np.array([0.0, 1.0]), np.array([1.0, 0.0]),
                     np.array([0, 4]), 5, True)  # fmt: skip
     assert found.gaps().tolist() == pytest.approx([-0.2, 0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("measure", ["ece", "ks_error"])
+def test_one_calibrated_sample_in_twenty_lies_above(measure):
+    """Not one in ten: bounds of a mean do not tell these apart."""
+    rng = np.random.default_rng(12)
+    u = rng.random(300)
+    labels = (rng.random((1000, 300)) < u).astype(int)
+    floor = cal.noise_floor(labels[0], u, measure=measure, n_resamples=2000)
+    compute = getattr(cal, measure)
+    above = np.mean([compute(y, u) > floor.upper for y in labels])
+    assert 0.025 < above < 0.075  # 0.05, with a standard error of 0.008

@@ -32,7 +32,7 @@ def test_draws_are_those_of_whole_samples(weighted, from_logits):
         [m.compute(Summary(each, fixed, quantile)) for m in measures] for each in whole
     ])  # fmt: skip
     for j, measure in enumerate(measures):
-        fast, _ = worth._null_values(measure)
+        fast, _ = worth.null_values(measure)
         error = slow[:, j].std() * np.sqrt(1 / 150 + 1 / fast.size)
         assert abs(fast.mean() - slow[:, j].mean()) < 4 * error, measure.name
         assert fast.std() == pytest.approx(slow[:, j].std(), rel=0.25), measure.name
@@ -51,7 +51,7 @@ def test_the_family_holds_the_sample_itself(name, kind):
     fixed, quantile = both_rules(6)
     measure = find(name, "multiclass")
     worth = Uncertainty(samples, fixed, quantile, (measure,), n_resamples=250, groups=groups)
-    family, errors = worth._class_family(measure)
+    family, errors = worth.class_family(measure)
     value = measure.compute(Summary(samples, fixed, quantile))
     seen, drawn = family.member("threshold", 0.0, errors)
     assert seen == pytest.approx(value, rel=1e-9)

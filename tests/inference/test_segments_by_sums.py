@@ -61,14 +61,20 @@ def same(found, wanted):
     assert found.notes[: len(wanted.notes)] == wanted.notes and found.n == wanted.n
 
 
+@pytest.fixture(scope="module")
+def in_memory(frame):
+    return cal.find_segments("y", "p", NAMES, data=frame, n_draws=100)
+
+
 @pytest.mark.parametrize("where", ["polars", "duckdb", "path", "text"])
-def test_the_table_is_that_of_the_rows(frame, path, where):
+def test_the_table_is_that_of_the_rows(frame, path, in_memory, where):
     data = places(frame, path)[where]
     found = cal.find_segments("y", "p", NAMES, data=data, n_draws=100)
-    same(found, cal.find_segments("y", "p", NAMES, data=frame, n_draws=100))
+    same(found, in_memory)
     assert "summed by" in found.notes[-1]
-    again = cal.find_segments("y", "p", NAMES, data=data, n_draws=100)
-    assert again.p_value == pytest.approx(found.p_value, rel=1e-6)
+    if where in ("polars", "duckdb"):
+        again = cal.find_segments("y", "p", NAMES, data=data, n_draws=100)
+        assert again.p_value == pytest.approx(found.p_value, rel=1e-6)
 
 
 @pytest.mark.parametrize("where", ["polars", "duckdb"])
@@ -102,7 +108,7 @@ def test_numbers_of_very_many_values_are_cut_by_the_engine(frame, path, where, m
 def test_p_values_are_those_of_drawn_outcomes(frame):
     """Of calibrated predictions, in the middle of the distribution and in its tail."""
     rng = np.random.default_rng(1)
-    names = ["age", "ward", "smoker"]
+    frame, names = frame.head(1500), ["age", "ward", "smoker"]
     pairs = []
     for seed in range(12):
         y = (rng.random(len(frame)) < frame["p"].to_numpy()).astype(int)

@@ -141,9 +141,10 @@ def test_p_values_are_uniform_under_the_right_predictions(name):
 @pytest.mark.parametrize("name", TESTS)
 def test_power_against_overconfident_predictions(name):
     function = getattr(cal, name)
-    strong = [function(*sample(seed, 1000, slope=2.0)).p_value < 0.05 for seed in range(6)]
+    strong = [function(*sample(seed, 1000, slope=2.0)).p_value < 0.05 for seed in range(3)]
     assert np.mean(strong) == 1.0
-    weak = [function(*sample(seed, 1000, slope=1.3)).p_value < 0.05 for seed in range(100)]
+    # Of 30: 0.59 of the truthful test, 0.87 and more of the others.
+    weak = [function(*sample(seed, 1000, slope=1.3)).p_value < 0.05 for seed in range(30)]
     assert np.mean(weak) > (0.6 if name in ("spiegelhalter", "cox_calibration") else 0.3)
 
 

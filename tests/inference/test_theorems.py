@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,11 @@ TRUTHFUL = {
     "confidence": lambda y, p, rule: cal.confidence_ce(y, p, bins=rule),
 }
 every_truthful = pytest.mark.parametrize("name", TRUTHFUL)
+# Every rule and every error, where how they go together was seen already.
+some_of_each = pytest.mark.parametrize(
+    ("name", "rule"), [*zip(TRUTHFUL, [*RULES, RULES[0]], strict=True), ("binary", RULES[2])],
+    ids=str,
+)  # fmt: skip
 
 
 @dataclass
@@ -118,15 +124,23 @@ def setting(name: str) -> tuple[World, list[Any]]:
     return ROWS, [np.array(h) for h in WRONG["rows"]]
 
 
+@cache
+def errors_before_and_after(name, rule, i):
+    """The errors of a wrong predictor and of what recalibration makes of it."""
+    world, predictors = setting(name)
+    h = predictors[i]
+    return world.errors(TRUTHFUL[name], rule, [h, world.recalibrated(h)], redraws=60)
+
+
 @every_rule
 @every_truthful
 def test_theorem_4_2_recalibration_lowers_a_truthful_error(name, rule):
     world, predictors = setting(name)
-    for h in predictors:
+    for i, h in enumerate(predictors):
         mended = world.recalibrated(h)
-        values = world.errors(TRUTHFUL[name], rule, [h, mended])
+        values = errors_before_and_after(name, rule, i)
         gain, spread = mean_and_error(values[:, 0] - values[:, 1])
-        assert gain > 5 * spread
+        assert gain > 3 * spread  # 6.6 times the spread, or more
         # What is left is the label's noise, 1/n of the risk of the recalibrated prediction.
         left, spread = mean_and_error(values[:, 1])
         assert abs(left - world.risk(name, mended) / 40) < 4 * spread
@@ -136,9 +150,9 @@ def test_theorem_4_2_recalibration_lowers_a_truthful_error(name, rule):
 @pytest.mark.parametrize("name", ["binary", "classwise", "confidence"])
 def test_theorem_4_2_in_closed_form(name, rule):
     world, predictors = setting(name)
-    for h in predictors:
+    for i, h in enumerate(predictors):
         mended = world.recalibrated(h)
-        means, spreads = mean_and_error(world.errors(TRUTHFUL[name], rule, [h, mended], seed=1))
+        means, spreads = mean_and_error(errors_before_and_after(name, rule, i))
         for mean, spread, prediction in zip(means, spreads, (h, mended), strict=True):
             assert abs(mean - world.expected(name, rule, prediction, 40)) < 4 * spread
         for n in (1, 2, 10, 1000):
@@ -217,8 +231,7 @@ NOISY = {
 NOISIER = [[0.7, 0.3], [0.5, 0.5], [0.2, 0.8]]
 
 
-@every_rule
-@every_truthful
+@some_of_each
 def test_theorem_4_1_a_garbled_predictor_has_the_larger_error(name, rule):
     world, _ = setting(name)
     wide, line = garbled(world, NOISY[len(world.chances)], NOISIER)
@@ -267,23 +280,22 @@ def test_theorem_4_3_the_order_stands_while_the_bias_is_below_the_gap(name, rule
         return n * world.expected(name, rule, h, n) - world.risk(name, world.recalibrated(h))
 
     assert abs(bias(g, 40)) < 1e-12
-    assert 0 < bias(f, 10) < gap < bias(f, 10_000)
-    for n, stands in ((10, True), (10_000, False)):
-        values = world.errors(TRUTHFUL[name], rule, [f, g], n=n, redraws=800 if n == 10 else 30)
+    assert 0 < bias(f, 10) < gap < bias(f, 2000)
+    for n, stands in ((10, True), (2000, False)):
+        values = world.errors(TRUTHFUL[name], rule, [f, g], n=n, redraws=400 if n == 10 else 30)
         lead, spread = mean_and_error(n * (values[:, 1] - values[:, 0]))
         # n (E[g] - E[f]) >= gap - bias(f), with equality because g has no bias of its own.
         assert abs(lead - (gap - bias(f, n))) < 4 * spread
-        assert (lead > 3 * spread) if stands else (lead < -3 * spread)
+        assert (lead > 2 * spread) if stands else (lead < -3 * spread)  # 5 times it, or more
 
 
-@every_rule
-@every_truthful
+@some_of_each
 def test_theorem_4_3_a_biased_rival_only_falls_further_behind(name, rule):
     world, _ = setting(name)
     n, f = 10, 0.98 * world.truths + 0.02 * world.truths.mean(axis=0)
     constant = 0.8 if world.truths.ndim == 1 else [0.1, 0.2, 0.7]
     g = np.broadcast_to(constant, world.truths.shape).copy()
-    values = n * world.errors(TRUTHFUL[name], rule, [f, g], n=n, redraws=120)
+    values = n * world.errors(TRUTHFUL[name], rule, [f, g], n=n, redraws=100)
     means, spreads = mean_and_error(values)
     bias = means[0] - world.risk(name, world.recalibrated(f))
     assert abs(bias) < 0.02 + 4 * spreads[0]

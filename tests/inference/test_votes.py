@@ -198,7 +198,7 @@ def test_few_votes_prefer_the_overconfident_and_corrected_differences_do_not():
     softer = p**0.67 / (p**0.67).sum(axis=1, keepdims=True)
     models = {"too sure": p, "right": softer}
     true = cal.dist_ce(q, p) - cal.dist_ce(q, softer)
-    options = {"measures": ["dist_ce", "brier"], "n_resamples": 200, "bin_counts": (5,)}
+    options = {"measures": ["dist_ce", "brier"], "n_resamples": 100, "bin_counts": (5,)}
     plain = cal.compare(counts, models, resample="rows", **options)
     found = cal.compare(counts, models, **options)
     assert plain.difference("too sure", "right", "dist_ce").better == "too sure"
@@ -315,7 +315,7 @@ def test_small_and_odd_rows_have_limits(how):
     ]
     for counts, p in cases:
         for name in ("dist_ce", "brier", "ece"):
-            found = cal.interval(np.array(counts), p, measure=name, resample=how, n_resamples=100)
+            found = cal.interval(np.array(counts), p, measure=name, resample=how, n_resamples=50)
             assert np.isfinite([found.low, found.high, found.estimate]).all(), (counts, name)
             assert found.low <= found.estimate <= found.high
 

@@ -5,10 +5,7 @@
 from __future__ import annotations
 
 import copy
-import os
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -134,8 +131,11 @@ class TestOptions:
     def test_it_travels_to_worker_processes(self):
         X, y = data(2)
         alone = cross_val_score(GaussianNB(), X, y, scoring=scorer("ece"), cv=CV)
-        spread = cross_val_score(GaussianNB(), X, y, scoring=scorer("ece"), cv=CV, n_jobs=2)
-        np.testing.assert_array_equal(alone, spread)
+        # One worker of those that n_jobs starts, each of which imports everything again.
+        workers = need("joblib.externals.loky").get_reusable_executor(max_workers=1)
+        spread = workers.submit(cross_val_score, GaussianNB(), X, y, scoring=scorer("ece"), cv=CV)
+        np.testing.assert_array_equal(alone, spread.result())
+        workers.shutdown()
 
 
 class TestLabels:
@@ -458,44 +458,29 @@ class TestArrays:
         with pytest.raises(InputError, match="y_proba cannot be read here"):
             cal.ece([0, 1], half)
 
-    def test_scikit_learn_passes_them_on(self):
-        """array_api_dispatch needs an environment of its own: SciPy looks when it is imported."""
-        need("array_api_strict")
-        need("torch")
-        done = subprocess.run(
-            [sys.executable, "-c", DISPATCHED], capture_output=True, text=True,
-            env={**os.environ, "SCIPY_ARRAY_API": "1"},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.split() == ["array_api_strict"] * 4 + ["torch"] * 4
+    @pytest.mark.parametrize("library", ["array_api_strict", "torch"])
+    @pytest.mark.parametrize("k", [2, 3])
+    def test_scikit_learn_passes_them_on(self, library, k, monkeypatch):
+        """Through array_api_dispatch, for which scikit-learn asks the environment."""
+        from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+        convert = need(library).asarray
+        monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+        seen = []
 
-DISPATCHED = """
-import array_api_strict, numpy as np, sklearn, torch
-from sklearn.datasets import make_classification
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.metrics import make_scorer
-from sklearn.model_selection import cross_val_score
-import calibrant as cal
-from calibrant.integrations.sklearn import scorer
+        def told(y_true, y_proba):
+            seen.append(type(y_proba).__module__.partition(".")[0])
+            return cal.ece(y_true, y_proba)
 
-seen = []
-def told(y_true, y_proba):
-    seen.append(type(y_proba).__module__.partition('.')[0])
-    return cal.ece(y_true, y_proba)
-
-for convert in (array_api_strict.asarray, torch.from_numpy):
-    for k in (2, 3):
         X, y = make_classification(200, n_informative=5, n_classes=k, random_state=0)
         model = LinearDiscriminantAnalysis()
-        plain = cross_val_score(model, X, y, scoring=scorer('ece'), cv=2)
-        with sklearn.config_context(array_api_dispatch=True):
-            ours = cross_val_score(model, convert(X), convert(y), scoring=scorer('ece'), cv=2,
-                                   error_score='raise')
-            theirs = make_scorer(told, response_method='predict_proba', greater_is_better=False)
-            other = cross_val_score(model, convert(X), convert(y), scoring=theirs, cv=2,
-                                    error_score='raise')
+        options = {"cv": 2, "error_score": "raise"}
+        plain = cross_val_score(model, X, y, scoring=scorer("ece"), **options)
+        with config_context(array_api_dispatch=True):
+            given = model, convert(X), convert(y)
+            ours = cross_val_score(*given, scoring=scorer("ece"), **options)
+            theirs = make_scorer(told, response_method="predict_proba", greater_is_better=False)
+            other = cross_val_score(*given, scoring=theirs, **options)
         np.testing.assert_allclose(ours, plain, rtol=1e-9)
         np.testing.assert_array_equal(ours, other)
-print(*seen)
-"""
+        assert seen == [library] * 2

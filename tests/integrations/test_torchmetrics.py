@@ -359,8 +359,10 @@ def work(rank: int, size: int, folder: str) -> None:
 
 
 def test_two_processes_count_as_one(tmp_path):
-    if os.name == "posix":  # one process that has imported torch becomes two
-        multiprocessing.set_forkserver_preload(["torchmetrics", "calibrant"])
+    if os.name == "posix":  # one process that has imported everything becomes two
+        multiprocessing.set_forkserver_preload(
+            ["torchmetrics", "calibrant.integrations.torchmetrics", "pytest"]
+        )
     method = "forkserver" if os.name == "posix" else "spawn"
     torch.multiprocessing.start_processes(
         work, args=(2, str(tmp_path)), nprocs=2, start_method=method

@@ -47,7 +47,7 @@ def about(name: str) -> Iterator[None]:
 
 # The same samples every time: a law that holds today holds tomorrow.
 few = settings(
-    max_examples=8,
+    max_examples=5,
     deadline=None,
     derandomize=True,
     database=None,
@@ -108,7 +108,7 @@ def samples_of(shape: str, kind: str) -> st.SearchStrategy[Sample]:
         p, y, w = zip(first, *rows, strict=True)  # one ordinary row, so that every measure applies
         return Sample(np.array(y), np.array(p, dtype=float), np.array(w))
 
-    return st.lists(st.tuples(prediction, target, WEIGHTS), min_size=3, max_size=11).map(build)
+    return st.lists(st.tuples(prediction, target, WEIGHTS), min_size=5, max_size=11).map(build)
 
 
 def random_sample(shape: str, kind: str, n: int = 300, seed: int = 0) -> Sample:
@@ -133,8 +133,8 @@ def value(name: str, y: Any, p: Any, w: Any = None, bins: Any = 5) -> float:
 
 
 def values(shape: str, sample: Sample, *, turn: int = 0) -> dict[str, float]:
-    """All measures of a sample: most from one evaluation, every fourth alone, and in each turn and
-    with each number of rows another fourth. So both ways to a number are held to a law, and often
+    """All measures of a sample: most from one evaluation, every eighth alone, and in each turn and
+    with each number of rows another eighth. So both ways to a number are held to a law, and often
     against each other.
     """
     y, p, w = sample.y, sample.p, sample.w
@@ -142,7 +142,7 @@ def values(shape: str, sample: Sample, *, turn: int = 0) -> dict[str, float]:
     alone = {
         name
         for at, name in enumerate(NAMES[shape])
-        if (at + turn) % 4 == 0 or find(name, shape).is_ranking  # type: ignore[arg-type]
+        if (at + turn) % 8 == 0 or find(name, shape).is_ranking  # type: ignore[arg-type]
     }  # (a ranking of labels that are all alike has no value, and all would have none)
     rest = [name for name in NAMES[shape] if name not in alone]
     found: dict[str, float] = {}
@@ -216,7 +216,7 @@ def test_only_shares_of_weight_matter(shape: str, kind: str) -> None:
     sample = random_sample(shape, kind)
     for name in NAMES[shape]:
         once = value(name, sample.y, sample.p, sample.w)
-        for scale in (1e-3, 7.0, 1e6):
+        for scale in (7e-3, 1e6):
             scaled = value(name, sample.y, sample.p, scale * sample.w)
             expected = pytest.approx(once, rel=1e-12, abs=0, nan_ok=True)
             assert scaled == expected, (name, scale)
@@ -314,10 +314,10 @@ def test_weights_of_less_than_one_in_all_keep_to_the_range(shape: str) -> None:
 
 def same_in_every_type(shape: str, y: Any, p: Any, w: Any, labels: list[Any]) -> None:
     """To the last bit, by the same way: the types take turns in which measures are alone."""
-    expected = [values(shape, Sample(y, p, w), turn=turn) for turn in range(4)]
+    expected = [values(shape, Sample(y, p, w), turn=turn) for turn in (0, 4)]
     for turn, each in enumerate(labels):
-        found = values(shape, Sample(each, p, w), turn=turn)
-        assert found == expected[turn % 4], (each.dtype, each.shape)
+        found = values(shape, Sample(each, p, w), turn=4 * (turn % 2))
+        assert found == expected[turn % 2], (each.dtype, each.shape)
 
 
 @pytest.mark.parametrize("name_of_engine", available())
@@ -477,7 +477,7 @@ FIXED_RULES = {
     "edges": cal.Edges([0, 0.3, 0.31, 1]),
 }
 every_fixed_rule = pytest.mark.parametrize("rule", FIXED_RULES)
-more = settings(few, max_examples=10)
+more = settings(few, max_examples=6)
 
 
 def halves(data: Any, shape: str, kind: str) -> tuple[Samples, Samples, Samples]:

@@ -188,6 +188,6 @@ def test_the_page_has_decisions_clinic_ranking_and_outcomes() -> None:
         assert f'id="{part}"' in page
     assert "Not calibration" in page and "observed_expected" in page
     rows = np.stack([1 - q, q / 2, q / 2], axis=1)
-    several = cal.report(y, rows)
+    several = cal.report(y, rows, measures=["ece", "auroc"])
     assert several.decisions is None and several.evaluation.clinical is None
     assert 'id="decisions"' not in several.to_html() and 'id="ranking"' in several.to_html()

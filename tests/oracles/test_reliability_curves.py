@@ -85,8 +85,8 @@ def test_a_local_band_holds_the_truth_at_each_place() -> None:
     rng = np.random.default_rng(4)
     inside = []
     for _ in range(24):
-        u = rng.beta(2, 2, 500)
-        y = (rng.random(500) < 0.2 + 0.6 * u).astype(int)
+        u = rng.beta(2, 2, 300)
+        y = (rng.random(300) < 0.2 + 0.6 * u).astype(int)
         curve = cal.reliability_curve(y, u, method="local")
         where = np.array([0.3, 0.5, 0.7])
         low, high = (np.interp(where, curve.points["prediction"], curve.points[k])
@@ -132,7 +132,7 @@ def test_soft_labels_weights_clusters_and_few_rows() -> None:
 
 def test_pictures(tmp_path) -> None:
     need("matplotlib")
-    y, u = network(500)
+    y, u = network(150)
     display = cal.reliability(y, u).plot()
     for method, band in (("isotonic", "default"), ("isotonic", "confidence"), ("local", "default")):
         curve = cal.reliability_curve(y, u, method=method, band=band)

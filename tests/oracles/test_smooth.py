@@ -83,7 +83,8 @@ def logits_of(kind, n):
 @pytest.mark.parametrize("sigma", SIGMAS)
 @pytest.mark.parametrize("kind", ["normal", "extreme", "equal", "two-point"])
 def test_gaussian_is_the_integral(kind, sigma):
-    for n in (1, 2, 10, 300):
+    # The twin goes over as many intervals as noise is narrow.
+    for n in (1, 2, 10, 300 if sigma > 0.01 else 60):
         h = logits_of(kind, n)
         rng = np.random.default_rng(n + 1)
         z, w = (rng.random(n) < expit(0.7 * h)).astype(float), np.ones(n)
@@ -94,10 +95,11 @@ def test_gaussian_is_the_integral(kind, sigma):
             assert found == pytest.approx(expected, rel=1e-6), (n, name)
 
 
-@pytest.mark.parametrize("sigma", SIGMAS)
-@pytest.mark.parametrize("kind", ["normal", "extreme"])
+@pytest.mark.parametrize(
+    ("kind", "sigma"), [("normal", 0.01), ("normal", 1.0), ("extreme", 0.1), ("extreme", 1.0)]
+)
 def test_gaussian_of_many_samples(kind, sigma):
-    n = 1500
+    n = 1000
     h = logits_of(kind, n)
     z = (np.random.default_rng(1).random(n) < expit(0.7 * h)).astype(float)
     found = cal.ls_ece(z, h, sigma=sigma, from_logits=True)
@@ -194,7 +196,7 @@ def test_monte_carlo_agrees_within_three_standard_errors(noise):
     exact = cal.ls_ece(y, p, sigma=0.2, noise=noise)
     for seed in range(4):
         rng = np.random.default_rng(seed)
-        value, error = ls_ece_monte_carlo(h, y * 1.0, np.ones(2000), 0.2, noise, 2000, rng)
+        value, error = ls_ece_monte_carlo(h, y * 1.0, np.ones(2000), 0.2, noise, 700, rng)
         assert abs(value - exact) <= 3 * error
     options = {"sigma": 0.2, "noise": noise, "method": "monte-carlo", "n_draws": 500}
     one = cal.ls_ece(y, p, rng=np.random.default_rng(3), **options)
@@ -221,8 +223,8 @@ def smooth_twin(u, z, w, sigma):
 @pytest.mark.parametrize("sigma", [0.3, 0.05, 0.01])
 def test_smooth_ece_at_a_bandwidth(sigma):
     rng = np.random.default_rng(2)
-    u = np.concatenate([rng.random(60), [0.0, 1.0, 0.0, 1.0, 1e-7, 0.9999]])
-    z, w = rng.random(66), rng.random(66)
+    u = np.concatenate([rng.random(24), [0.0, 1.0, 0.0, 1.0, 1e-7, 0.9999]])
+    z, w = rng.random(30), rng.random(30)
     expected = smooth_twin(u, z, w, sigma)
     for name in available():
         with engine(name):
@@ -232,9 +234,9 @@ def test_smooth_ece_at_a_bandwidth(sigma):
 
 def test_smooth_ece_at_its_fixed_point():
     rng = np.random.default_rng(3)
-    u = rng.random(80)
-    z = (rng.random(80) < u**2).astype(float)
-    w = np.ones(80)
+    u = rng.random(30)
+    z = (rng.random(30) < u**2).astype(float)
+    w = np.ones(30)
     found = cal.smooth_ece(z, u)
     assert found == pytest.approx(smooth_twin(u, z, w, found), rel=1e-8)
     expected = brentq(lambda s: smooth_twin(u, z, w, s) - s, 0.02, 0.5, xtol=1e-10)

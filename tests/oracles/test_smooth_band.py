@@ -46,15 +46,17 @@ def test_effective_rows_by_hand(kind, sigma, weighted):
 
 
 @pytest.mark.parametrize("kind", ["unit", "logit"])
-@pytest.mark.parametrize("power", [1.0, 2.0])
-def test_the_band_holds_the_smoothed_truth(kind, power):
-    """At 95 %, over samples and places with a row near by; the truth is smoothed with the curve."""
+def test_the_band_holds_the_smoothed_truth(kind):
+    """At 95 %, over samples and places with a row near by; the truth is smoothed with the curve.
+
+    Every second sample is of predictions that are wrong.
+    """
     rng = np.random.default_rng(1)
     held = tried = 0
     # Places beside each other hold the truth together: every eighth says as much.
-    for _ in range(50):
+    for nth in range(50):
         u = rng.beta(0.6, 0.9, 300)
-        chance = u**power
+        chance = u ** (1 + nth % 2)
         curve = cal.smooth_reliability((rng.random(300) < chance).astype(int), u, kind=kind)
         near = np.flatnonzero(curve.n_near >= 1)[::8]
         k = kernel(places_of(curve)[near], np.clip(u, 1e-6, 1 - 1e-6), curve.sigma, kind)

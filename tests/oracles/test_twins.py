@@ -16,7 +16,7 @@ import twins
 from calibrant._engines.arrays.selection import available, engine
 from pairs import pairs
 
-N_ROWS = 60
+N_ROWS = 44
 N_CLASSES = 4
 
 # --- rules ----------------------------------------------------------------------------------------
@@ -237,15 +237,23 @@ def test_ece(data: str, rule: str, norm: str, notion: str) -> None:
         close(sample.measure(name, bins=bins, norm=norm), error_twin(data, usual, rule, norm))
 
 
+def norm_of(data: str, turn: int = 0) -> str:
+    """One norm, where `ece` has all of them: a norm is taken of a table that others share. What is
+    asked of each kind of data meets every norm in its targets and weights.
+    """
+    return NORMS[(list(DATA).index(data) + turn) % 3]
+
+
 @every_data
 def test_adaptive_error(data: str) -> None:
     sample = DATA[data]
     usual = "binary" if sample.shape == "binary" else "classwise"
-    for norm in NORMS:
-        for m, rule in ((6, "quantile"), (50, "quantile-many"), (1, "one-bin")):
-            close(sample.measure("ace", bins=m, norm=norm), error_twin(data, usual, rule, norm))
-        value = sample.measure("ace", bins=6, norm=norm, notion="confidence")
-        close(value, error_twin(data, "confidence", "quantile", norm))
+    for turn, (m, rule) in enumerate(((6, "quantile"), (50, "quantile-many"), (1, "one-bin"))):
+        norm = norm_of(data, turn)
+        close(sample.measure("ace", bins=m, norm=norm), error_twin(data, usual, rule, norm))
+    norm = norm_of(data, 1)
+    value = sample.measure("ace", bins=6, norm=norm, notion="confidence")
+    close(value, error_twin(data, "confidence", "quantile", norm))
 
 
 @cache
@@ -257,9 +265,9 @@ def tace_twin(data: str, threshold: float, norm: str) -> float:
 
 @of_every(data=DATA, threshold=(0.01, 0.1, 0.5))
 def test_thresholded_adaptive_error(data: str, threshold: float) -> None:
-    for norm in NORMS:
-        value = DATA[data].measure("tace", bins=5, norm=norm, threshold=threshold)
-        close(value, tace_twin(data, threshold, norm))
+    norm = norm_of(data, int(10 * threshold))
+    value = DATA[data].measure("tace", bins=5, norm=norm, threshold=threshold)
+    close(value, tace_twin(data, threshold, norm))
 
 
 @cache
@@ -293,10 +301,10 @@ def sweep_twin(data: str, notion: str, norm: str) -> float:
 
 @every_data
 def test_sweep_error(data: str) -> None:
-    for notion in DATA[data].problems:
-        for norm in NORMS:
-            value = DATA[data].measure("sweep_ece", norm=norm, notion=notion)
-            close(value, sweep_twin(data, notion, norm))
+    for turn, notion in enumerate(DATA[data].problems):
+        norm = norm_of(data, turn)
+        value = DATA[data].measure("sweep_ece", norm=norm, notion=notion)
+        close(value, sweep_twin(data, notion, norm))
 
 
 def test_the_sweeps_stop_at_many_places() -> None:

@@ -57,20 +57,20 @@ M = 10
 ONE_IN = 50
 
 
-def residuals(target: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """Sums of prediction minus target by model (rows) and bin; the last column: predictions of
-    1.
+def bins_of(u: np.ndarray) -> np.ndarray:
+    """The bin of every prediction, counted on from model (row) to model; predictions of 1 have
+    one of their own, after the last.
     """
-    places = (u * M).astype(np.int64) + (M + 1) * np.arange(len(u))[:, None]
-    sums = np.bincount(places.ravel(), (u - target).ravel(), (M + 1) * len(u))
-    return sums.reshape(len(u), M + 1)
+    return ((u * M).astype(np.int64) + (M + 1) * np.arange(len(u))[:, None]).ravel()
 
 
-def plain_error(target: np.ndarray, u: np.ndarray, *, drop_one: bool) -> np.ndarray:
-    sums = residuals(target, u)
-    if not drop_one:
-        sums[:, -2] += sums[:, -1]
-    return np.abs(sums[:, :-1]).sum(axis=1) / u.shape[1]  # dropped rows still count as rows
+def plain_errors(target: np.ndarray, u: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """By rule (predictions of 1 dropped, or in the last bin) and model."""
+    sums = np.bincount(places, (u - target).ravel(), (M + 1) * len(u)).reshape(len(u), M + 1)
+    dropped = np.abs(sums[:, :-1]).sum(axis=1)
+    sums[:, -2] += sums[:, -1]
+    # Dropped rows still count as rows.
+    return np.stack([dropped, np.abs(sums[:, :-1]).sum(axis=1)]) / u.shape[1]
 
 
 class Twin:
@@ -85,8 +85,9 @@ class Twin:
 
     def errors(self, sample: Draw) -> dict[str, np.ndarray]:
         u = np.stack(list(sample.predictions.values()))
+        places = bins_of(u)
         found = {
-            name: np.stack([plain_error(target, u, drop_one=drop) for drop in (True, False)])
+            name: plain_errors(target, u, places)
             for name, target in (("SMECE", sample.posterior), ("ECE", sample.thresholded))
         }
         if self.turn("errors"):
@@ -96,10 +97,10 @@ class Twin:
         return found
 
     def outcome_errors(self, rng: np.random.Generator, sample: Draw) -> np.ndarray:
-        again = deepcopy(rng)
+        again = deepcopy(rng) if self.turn("outcome_errors") else None
         u = np.stack(list(sample.predictions.values()))
-        found = plain_error(outcomes(rng, sample), u, drop_one=False)
-        if self.turn("outcome_errors"):
+        found = plain_errors(outcomes(rng, sample), u, bins_of(u))[1]
+        if again is not None:
             np.testing.assert_allclose(outcome_errors(again, sample), found, rtol=1e-12)
         return found
 

@@ -38,7 +38,7 @@ def monitored():
 MAKERS = {
     "evaluation": lambda: cal.evaluate(Y, P, by=SIDES),
     "comparison": lambda: cal.compare(
-        Y, {"a": P, "b": P**2, "c": np.sqrt(P)}, by=SIDES, n_resamples=50
+        Y, {"a": P, "b": P**2, "c": np.sqrt(P)}, by=SIDES, measures=["ece", "brier"], n_resamples=50
     ),
     "check": lambda: cal.check(Y, P, at_most={"ece": 0.2}),
     "report": lambda: cal.report(Y[:150], P[:150] ** 3, by=SIDES[:150]),
@@ -133,11 +133,21 @@ def said(value):
     return repr(value)
 
 
+FIRST = {}
+
+
+def said_first(made, name):
+    """What a result says, before any copy was made of it: asked once."""
+    if name not in FIRST:
+        FIRST[name] = said(made[name])
+    return FIRST[name]
+
+
 @pytest.mark.parametrize("way", COPIES)
 @pytest.mark.parametrize("name", MAKERS)
 def test_results_can_be_copied(made, name, way):
     again = COPIES[way](made[name])
-    assert type(again) is type(made[name]) and said(again) == said(made[name])
+    assert type(again) is type(made[name]) and said(again) == said_first(made, name)
 
 
 def test_figures_can_be_drawn_after_a_pickle(made):

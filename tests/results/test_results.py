@@ -100,6 +100,26 @@ def test_lookup_suggests_the_nearest_name():
         cal.evaluate([0, 1], [0.2, 0.7], measures="ece")
 
 
+def test_results_by_name_can_be_gone_through():
+    """Without an iterator of its own, Python asks such a result for the measures 0, 1, 2, ..."""
+    y, u = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
+    evaluation, bins = cal.evaluate(y, u), cal.bin_sensitivity(y, u, bins=range(1, 4))
+    assert {name: evaluation[name] for name in evaluation} == evaluation.values
+    assert {name: bins[name] for name in bins} == bins.values
+    assert len(evaluation) == len(evaluation.estimates) and len(bins) == len(bins.measures)
+    assert "ece" in evaluation and "ece" in bins and "no such" not in bins
+
+
+def test_a_measure_that_is_asked_for_twice_is_there_once():
+    y, u = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
+    twice = {"measures": ["brier", "ece", "ECE", "brier_score"]}
+    assert list(cal.evaluate(y, u, **twice)) == ["brier", "ece"]
+    assert len(cal.evaluate(y, u, **twice)) == 2
+    assert list(cal.Accumulator().update(y, u).evaluate(**twice)) == ["brier", "ece"]
+    compared = cal.compare(y, {"a": u, "b": u[::-1]}, n_resamples=100, **twice)
+    assert compared.measures == ("brier", "ece")
+
+
 def test_text_and_html_show_the_values():
     assert "ece" in repr(HARD) and "0.0728" in repr(HARD)
     html = HARD._repr_html_()

@@ -15,8 +15,9 @@ from needs import need
 RNG = np.random.default_rng(0)
 CLICKS = RNG.random(300) * 0.0099
 CLICKED = (RNG.random(300) < CLICKS).astype(int)
-UNTRAINED = np.full((40, 200), 0.005)
-CLASSES = RNG.integers(0, 200, 40)
+# More classes than 100: each has less than 0.01.
+UNTRAINED = np.full((40, 104), 1 / 104)
+CLASSES = RNG.integers(0, 104, 40)
 
 NOTHING_ABOVE = {"click rates": (CLICKED, CLICKS), "untrained": (CLASSES, UNTRAINED)}
 
@@ -36,7 +37,7 @@ def test_nothing_above_the_threshold_of_tace(kind, tmp_path):
     assert told(file.notes) and file.values == pytest.approx(found.values, rel=1e-11, abs=1e-15)
     stream = cal.Accumulator().update(y, p).evaluate()
     assert stream["ece"] == pytest.approx(found["ece"], rel=1e-12)
-    columns = [f"p{r}" for r in range(200)] if p.ndim == 2 else ["p"]
+    columns = [f"p{r}" for r in range(104)] if p.ndim == 2 else ["p"]
     data = need("polars").LazyFrame({"y": y} | dict(zip(columns, np.atleast_2d(p.T), strict=True)))
     lazy = cal.evaluate("y", columns if p.ndim == 2 else "p", data=data)
     assert "tace" not in lazy and lazy["ece"] == pytest.approx(found["ece"], rel=1e-12)
@@ -47,7 +48,8 @@ def test_prediction_and_comparison_of_click_rates():
     found = cal.report(CLICKED, CLICKS)
     assert told(found.evaluation.notes) and "tace" not in found.evaluation
     assert found.evaluation.estimate("ace").interval is not None
-    compared = cal.compare(CLICKED, {"a": CLICKS, "b": CLICKS / 2}, n_resamples=50)
+    models, measures = {"a": CLICKS, "b": CLICKS / 2}, ["ece", "lin_ce", "brier", "auroc"]
+    compared = cal.compare(CLICKED, models, measures=measures, n_resamples=50)
     assert compared.value("a", "ece") > 0
 
 

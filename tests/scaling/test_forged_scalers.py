@@ -34,22 +34,21 @@ def changed(document, at, value):
     """The document with another value at a place; with `...`, without that place."""
     if not at:
         return value
-    out = copy.deepcopy(document)
-    target = out
-    for key in at[:-1]:
-        target = target[key]
-    if value is ...:
-        del target[at[-1]]
+    out = copy.copy(document)  # copied along the way to the place: the rest stays as it is
+    if len(at) > 1:
+        out[at[0]] = changed(document[at[0]], at[1:], value)
+    elif value is ...:
+        del out[at[0]]
     else:
-        target[at[-1]] = value
+        out[at[0]] = value
     return out
 
 
 def fitted(kind, shape):
     made = SHAPES[shape]
     scaler = SCALERS[kind]() if kind in SCALERS else HistogramBinning(bins=Quantile(3))
-    rows = np.concatenate([made.predictions(scaler.from_logits)[:40]] * 2)
-    return scaler.fit(np.concatenate([made.soft[:40]] * 2), rows), rows
+    rows = np.concatenate([made.predictions(scaler.from_logits)[:16]] * 2)
+    return scaler.fit(np.concatenate([made.soft[:16]] * 2), rows), rows
 
 
 # Each in one shape, the two by turns.

@@ -8,7 +8,7 @@ from calibrant.scaling._linear import _ClassScales, _penalty_curvature
 from calibrant.scaling._softmax_fit import SoftmaxLoss
 
 
-def problem(kind, n=300, k=8):
+def problem(kind, n=200, k=6):
     rng = np.random.default_rng(5)
     if kind == "correlated":
         h = rng.normal(size=(n, k)) @ (

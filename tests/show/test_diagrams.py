@@ -132,7 +132,7 @@ class TestWhatIsDrawn:
     def test_the_legend_is_clear_of_the_data(self):
         y, p, _ = sample()
         display = ReliabilityDisplay.from_predictions(y, p, name="a model")
-        display.figure_.canvas.draw()
+        display.figure_.draw_without_rendering()
         box = display.ax_.get_legend().get_window_extent()
         label = display.ax_.xaxis.label.get_window_extent()
         assert box.y1 < label.y0 < display.ax_.get_window_extent().y0

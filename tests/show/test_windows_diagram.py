@@ -69,7 +69,7 @@ def test_other_columns_have_no_floor():
 
 def test_one_window_is_enough():
     display = WindowsDisplay.from_predictions([0, 1], [0.2, 0.7], time="2026-01-05")
-    display.figure_.canvas.draw()
+    display.figure_.draw_without_rendering()
     assert len(display.line_.get_ydata()) == 1
 
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import subprocess
-import sys
 import time
 from itertools import pairwise
 
@@ -14,6 +11,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+import forks
 from calibrant._core.errors import InputError, StateError
 
 rng = np.random.default_rng(7)
@@ -166,19 +164,18 @@ def test_killed_in_a_save_leaves_the_old_state_whole(tmp_path):
     cal.Accumulator().update(OUTCOMES, REPORTS).save(path)
     program = (
         "import numpy as np, calibrant as cal\n"
-        "a = cal.Accumulator().update(np.arange(50000) % 100, np.full((50000, 100), 0.01))\n"
-        "print('ready', flush=True)\n"
-        f"while True: a.save({str(path)!r})\n"
+        "a = cal.Accumulator().update(np.arange(5000) % 100, np.full((5000, 100), 0.01))\n"
+        "say('ready')\n"
+        "while True: a.save(arguments[0])\n"
     )
     for delay in (0.02, 0.11, 0.23):
-        child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
-        assert child.stdout is not None
-        child.stdout.readline()
+        child, heard = forks.start(program, path)
+        assert heard.recv() == "ready"
         time.sleep(delay)
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
-        assert cal.Accumulator.load(path).n_rows in (N, 50_000)
+        child.kill()
+        child.join()
+        heard.close()
+        assert cal.Accumulator.load(path).n_rows in (N, 5000)
 
 
 def test_bad_input_leaves_the_state_as_it_was():

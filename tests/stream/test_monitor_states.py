@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 
 import calibrant as cal
+import forks
 from calibrant._core.errors import InputError, StateError
 from monitored import (
     LABELS,
@@ -71,7 +69,7 @@ def test_other_shapes_and_kinds_refuse_to_merge():
 @pytest.mark.parametrize("measures", [None, "all"])
 def test_a_saved_monitor_comes_back_whole(kind, measures, tmp_path):
     y, p = STREAMS[kind]
-    options = {"every": "6h", "keep": 7, "missing": "drop", "measures": measures}
+    options = {"every": "6h", "keep": 3, "missing": "drop", "measures": measures}
     monitor = cal.Monitor(bins=cal.Edges([0, 0.1, 0.35, 1]), **options)
     monitor.update(y, p, time=np.where(np.arange(N) == 3, np.nan, SECONDS))
     monitor.save(tmp_path / "m.state")
@@ -174,16 +172,15 @@ def test_classes_that_no_file_can_hold_are_said_and_nothing_is_left(tmp_path):
 
 
 SAVER = """
-import sys
 import numpy as np
 import calibrant as cal
 rng = np.random.default_rng(0)
 monitor = cal.Monitor(every="1h", measures=["ece", "ks_error"], approximate=True)
 p = rng.random(200_000)
 monitor.update(rng.random(p.size) < p, p, time=np.arange(p.size) * 1.0)
-print("ready", flush=True)
+say("ready")
 while True:
-    monitor.save(sys.argv[1])
+    monitor.save(arguments[0])
 """
 
 
@@ -194,16 +191,15 @@ def test_killed_in_a_save_leaves_the_old_state_whole(tmp_path):
     ).save(path)
     cut_short = 0
     for _ in range(20):
-        child = subprocess.Popen([sys.executable, "-c", SAVER, path], stdout=subprocess.PIPE)
-        assert child.stdout is not None
-        child.stdout.readline()
+        child, heard = forks.start(SAVER, path)
+        assert heard.recv() == "ready"
         # The moment there is something half-written beside the old file.
         patience = time.monotonic() + 60
         while not any(name.endswith(".part") for name in os.listdir(tmp_path)):
-            assert child.poll() is None and time.monotonic() < patience
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
+            assert child.is_alive() and time.monotonic() < patience
+        child.kill()
+        child.join()
+        heard.close()
         assert cal.Monitor.load(path).n_rows in (N, 200_000)
         left = [name for name in os.listdir(tmp_path) if name != "m"]
         # Hidden, so that `calibrant merge folder/*` does not meet it.
@@ -211,20 +207,18 @@ def test_killed_in_a_save_leaves_the_old_state_whole(tmp_path):
         cut_short += bool(left)
         for name in left:
             (tmp_path / name).unlink()
-        if cut_short == 3:
+        if cut_short == 2:
             break
     assert cut_short > 0
 
 
 WRITER = """
-import sys
-import numpy as np
 import calibrant as cal
-data, part, out = np.load(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+(y, p, seconds), part, out = arguments
 monitor = cal.Monitor(every="6h", keep=12)
 for batch in range(part, 40, 4):  # the batches of four writers, dealt out in turn
     rows = slice(batch * 75, (batch + 1) * 75)
-    monitor.update(data["y"][rows], data["p"][rows], time=data["t"][rows])
+    monitor.update(y[rows], p[rows], time=seconds[rows])
     monitor.save(out)  # as a live writer does, again and again
 """
 
@@ -232,18 +226,15 @@ for batch in range(part, 40, 4):  # the batches of four writers, dealt out in tu
 @pytest.mark.parametrize("kind", ["binary", "multiclass"])
 def test_four_writer_processes_equal_one(kind, tmp_path):
     y, p = STREAMS[kind]
-    np.savez(tmp_path / "data.npz", y=y, p=p, t=SECONDS)
-    (tmp_path / "states").mkdir()
     children = [
-        subprocess.Popen([
-            sys.executable, "-c", WRITER,
-            str(tmp_path / "data.npz"), str(part), str(tmp_path / "states" / f"{part}.state"),
-        ])
+        forks.start(WRITER, (y, p, SECONDS), part, tmp_path / f"{part}.state")[0]
         for part in range(4)
-    ]  # fmt: skip
-    assert [child.wait() for child in children] == [0, 0, 0, 0]
+    ]
+    for child in children:
+        child.join()
+        assert child.exitcode == 0
     merged = cal.Monitor(every="6h", keep=12)
-    for path in sorted((tmp_path / "states").iterdir()):
+    for path in sorted(tmp_path.iterdir()):
         merged.merge(cal.Monitor.load(path))
     one = cal.Monitor(every="6h", keep=12).update(y, p, time=SECONDS)
     assert counts(merged) == counts(one)

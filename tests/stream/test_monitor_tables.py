@@ -110,6 +110,19 @@ def test_a_change_is_seen_and_its_size_is_told():
     assert fixed["1970-01-11"].shift == pytest.approx(sum(moved) / 2000, rel=1e-9)
 
 
+# Changes are those of the bins, whichever measures are asked for; a loss has no noise floor, which
+# takes most of a window's time.
+NO_FLOOR = {"measures": ["brier"]}
+
+
+def test_changes_do_not_depend_on_the_measures():
+    monitor = cal.Monitor().update(OUTCOMES, REPORTS, time=SECONDS)
+    tables = [monitor.evaluate(**each, baseline=1).columns() for each in ({}, NO_FLOOR)]
+    for column in ("p_change", "shift"):
+        assert np.array_equal(tables[0][column], tables[1][column], equal_nan=True)
+        assert np.isfinite(tables[0][column][1:]).all()
+
+
 def test_other_predictions_with_the_same_faults_are_no_change():
     draws = np.random.default_rng(31)
     hours = np.repeat(np.arange(300), 1000)
@@ -120,7 +133,8 @@ def test_other_predictions_with_the_same_faults_are_no_change():
 
     y = outcomes(now)
     before = cal.Accumulator(measures=["ece"]).update(outcomes(then), then)
-    table = cal.Monitor(every="1h").update(y, now, time=hours * 3600).evaluate(baseline=before)
+    monitor = cal.Monitor(every="1h").update(y, now, time=hours * 3600)
+    table = monitor.evaluate(**NO_FLOOR, baseline=before)
     assert abs((y - now).mean()) > 0.12  # the gap as a whole is twice what it was
     assert abs(np.mean(table.columns()["shift"])) < 0.003
     assert np.mean(np.array(table.columns()["p_change"]) < 0.05) < 0.1
@@ -145,7 +159,7 @@ def chances_of_no_change(shape, truth):
     before = cal.Accumulator(measures=["ece"]).update(*drawn(200_000))
     hours = np.repeat(np.arange(200), 400)
     monitor = cal.Monitor(every="1h").update(*drawn(hours.size), time=hours * 3600)
-    p = np.array(monitor.evaluate(measures=["ece"], baseline=before).columns()["p_change"])
+    p = np.array(monitor.evaluate(**NO_FLOOR, baseline=before).columns()["p_change"])
     assert np.isnan(p).mean() < 0.2
     return p[~np.isnan(p)]
 
@@ -175,7 +189,7 @@ def test_predictions_that_move_within_a_bin_are_no_change():
     before.update((draws.random(rare.size) < rare).astype(int), rare)
     now = (draws.random(hours.size) < less_rare).astype(int)
     monitor = cal.Monitor(every="1h").update(now, less_rare, time=hours * 3600)
-    p = np.array(monitor.evaluate(baseline=before).columns()["p_change"])
+    p = np.array(monitor.evaluate(**NO_FLOOR, baseline=before).columns()["p_change"])
     assert (p < 0.05).mean() < 0.09
 
 
