@@ -52,7 +52,7 @@ def test_wide_noise_tends_to_one_half(noise, sigma):
     y, p, w = two_digits()
     found = cal.ls_ece(y, p, sigma=sigma, noise=noise, sample_weight=w)
     assert found == pytest.approx(0.5, abs=3 / sigma + 1e-14)
-    assert found <= 0.5
+    assert found <= 0.5 + 1e-15  # a sum is rounded in another way by other processors
 
 
 def test_wide_gaussian_noise_is_the_same_integral_without_its_grid(monkeypatch):

@@ -48,7 +48,7 @@ def total_variation(p: Rows, q: Rows) -> NDArray[np.float64]:
 
 def entropy(p: Rows) -> NDArray[np.float64]:
     """Entropy of each row, in nats; 0 log 0 is 0."""
-    out: NDArray[np.float64] = -_p_log_p(p).sum(axis=1)
+    out: NDArray[np.float64] = 0.0 - _p_log_p(p).sum(axis=1)  # never -0
     return out
 
 

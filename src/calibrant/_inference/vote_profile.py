@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core import distances
 from calibrant._data.samples import Samples
 from calibrant._inference.null import drawn_samples
 
@@ -54,9 +55,8 @@ class Pairs:
 
 
 def entropy(rows: Array) -> Array:
-    """Shannon entropy of each row, in nats."""
-    logs = np.log(rows, where=rows > 0, out=np.zeros_like(rows))
-    return np.asarray(np.maximum(0.0, -(rows * logs).sum(axis=1)))
+    """Shannon entropy of each row, in nats, at least 0 where rows sum to 1 but for rounding."""
+    return np.asarray(np.maximum(0.0, distances.entropy(rows)))
 
 
 def pairs_of(samples: Samples) -> Pairs:
