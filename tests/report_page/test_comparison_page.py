@@ -6,6 +6,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.results._rendering import shown
+from needs import need
 
 
 def rows(page, table):
@@ -21,8 +22,8 @@ def test_nothing_goes_wrong_and_nothing_is_asked_for(look, compared):
     assert opened.page.locator("script").count() == 3
 
 
-@pytest.mark.parametrize("measure", ["ece", "log_loss"])
-def test_ranks_and_differences_are_python_s(look, compared, measure):
+@pytest.mark.parametrize(("measure", "called"), [("ece", "ECE"), ("log_loss", "log loss")])
+def test_ranks_and_differences_are_python_s(look, compared, measure, called):
     page = look(compared.path).page
     page.select_option("#measure", label=measure)
     ranking = compared.report.ranking(measure)
@@ -36,7 +37,7 @@ def test_ranks_and_differences_are_python_s(look, compared, measure):
     assert [row[:3] for row in rows(page, "difference-table")] == [
         [d.first, shown(d.value), f"{shown(d.low)} to {shown(d.high)}"] for d in differences
     ]
-    assert measure in page.inner_text("#ranks-title")
+    assert page.inner_text("#ranks-title") == f"Ranks by {called}"
     assert page.locator("#ranks .mark-symbol path").count() == 4
     assert page.locator("#differences .mark-symbol path").count() == 3
 
@@ -122,3 +123,12 @@ def test_each_rank_has_one_tick(look, tmp_path):
         "#ranks .role-axis-label text", "all => all.map(each => each.textContent)"
     )
     assert [each for each in ticks if each.isdigit()] == ["1", "2"]
+
+
+@pytest.mark.parametrize(("labels", "name"), [([0, 1], "ECE"), ([0.25, 0.75], "SMECE")])
+def test_sentences_have_the_names_of_the_field(labels, name):
+    need("jinja2")
+    models = {"good": labels * 30, "bad": [0.5, 0.6] * 30}
+    page = cal.compare(labels * 30, models, measures=["ece", "brier"]).to_html()
+    assert f"Which is best by {name}, and" in page and f"By {name}, good comes first" in page
+    assert "By Brier score, good comes first" in page

@@ -382,13 +382,18 @@ class Comparison(PaperTables, WithPage, Result):
         rows = [self._measure(measure) for measure in chosen]
         if not rows:
             raise InputError("measures must name one measure or more")
-        soft = any(line.startswith("labels are soft") for line in self.inferred)
+        called = self._called
         names = [self.measures[j] for j in rows]
-        titles = [find(name, self._shape).called(soft=soft) for name in names]
         return [
-            (name, title, self.higher_is_better[j])
-            for name, title, j in zip(names, titles, rows, strict=True)
+            (name, called[name], self.higher_is_better[j])
+            for name, j in zip(names, rows, strict=True)
         ]
+
+    @property
+    def _called(self) -> dict[str, str]:
+        """What each measure is called in sentences: SMECE, not ECE, for soft labels."""
+        soft = any(line.startswith("labels are soft") for line in self.inferred)
+        return {name: find(name, self._shape).called(soft=soft) for name in self.measures}
 
     @property
     def _shape(self) -> Shape:
@@ -397,7 +402,7 @@ class Comparison(PaperTables, WithPage, Result):
     def _page(self, name: str | None, source: Any) -> str:
         from calibrant.results._pages.comparison_page import comparison_page
 
-        return comparison_page(self, name, source)
+        return comparison_page(self, self._called, name, source)
 
     def chart(self) -> Any:
         """Draw values with intervals interactively, for notebooks. Needs Altair.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from calibrant.results._pages import charts
@@ -19,11 +20,13 @@ _TIED = "tied for the best"
 _DECIDED = {None: "no clear difference", True: "worse", False: "better"}
 
 
-def comparison_page(comparison: ComparisonData, name: str | None = None, source: Any = None) -> str:
-    """The page of a comparison, as one text."""
+def comparison_page(
+    comparison: ComparisonData, called: Mapping[str, str], name: str | None, source: Any
+) -> str:
+    """The page of a comparison, as one text; `called` has each measure's name in sentences."""
     names, main = comparison.names, comparison.measures[0]
     looks = charts.looks_of(names)
-    measures = [_measure(comparison, measure) for measure in comparison.measures]
+    measures = [_measure(comparison, each, called[each]) for each in comparison.measures]
     first = set(comparison.order(main)[:_CURVES])
     title = checked_name(name, f"{len(names)} predictors compared")
     return assembled(
@@ -75,12 +78,12 @@ def _alike(comparison: ComparisonData, measure: str) -> list[str]:
     return [d.first for d in comparison.differences(measure) if d.better is None]
 
 
-def _sentence(comparison: ComparisonData, measure: str) -> str:
+def _sentence(comparison: ComparisonData, measure: str, called: str) -> str:
     ranking = comparison.ranking(measure)
     best, share = ranking["predictor"][0], ranking["best"][0]
     alike = _alike(comparison, measure)
     percent = f"{share:.0%}".replace("%", " %")
-    first = f"By {measure}, {shortened(best)} comes first in {percent} of the resamples. "
+    first = f"By {called}, {shortened(best)} comes first in {percent} of the resamples. "
     if not alike:
         return first + "Every other one is behind it by more than chance."
     if len(alike) == len(comparison.names) - 1:
@@ -89,7 +92,7 @@ def _sentence(comparison: ComparisonData, measure: str) -> str:
     return first + f"On these rows no significant difference from {others}."
 
 
-def _measure(comparison: ComparisonData, measure: str) -> dict[str, Any]:
+def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str, Any]:
     """One measure's ranks and differences, as charts and as tables."""
     ranking = comparison.ranking(measure)
     rows = list(zip(*ranking.values(), strict=True))
@@ -100,7 +103,8 @@ def _measure(comparison: ComparisonData, measure: str) -> dict[str, Any]:
     ranks = [f"{rank} =" if shared[rank] > 1 else str(rank) for rank in ranking["rank"]]
     return {
         "name": measure,
-        "sentence": _sentence(comparison, measure),
+        "called": called,
+        "sentence": _sentence(comparison, measure, called),
         "higher": bool(comparison.higher_is_better[comparison.measures.index(measure)]),
         "ranks": [
             {"name": name, "value": rank, "lo": low, "hi": high, "shown": text,

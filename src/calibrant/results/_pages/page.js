@@ -311,7 +311,7 @@
       fill("rank-table", chosen.rank_table);
       fill("difference-table", chosen.difference_table);
       byId("sentence").textContent = chosen.sentence;
-      for (const part of document.querySelectorAll(".measure-name")) part.textContent = chosen.name;
+      for (const part of document.querySelectorAll(".measure-name")) part.textContent = chosen.called;
     };
     chooser.addEventListener("change", show);
     show();
