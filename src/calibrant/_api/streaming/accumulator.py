@@ -7,19 +7,17 @@ import math
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.evaluate_samples import assemble, choose, rule_names
 from calibrant._api.streaming.recipe import check_recipe, check_same_recipe, described, rule_of
-from calibrant._core.binning import Bins, Cuts, EqualWidth, FixedRule, as_rule, both_rules
+from calibrant._api.streaming.summed_stream import SummedStream
+from calibrant._core.binning import Bins, EqualWidth, FixedRule, as_rule, both_rules
 from calibrant._core.errors import InputError, StateError, check_weight_total
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
-from calibrant._data.labels import taken_in_streams
 from calibrant._data.logits import (
     LOG_PROBABILITIES,
     PROBABILITIES,
@@ -34,18 +32,13 @@ from calibrant._engines.arrays.streams import StreamSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.dispatch import engine_of
 from calibrant._engines.protocol import Findings
-from calibrant._measures.catalogue import Measure, Shape, equal_mass_names
 from calibrant._summaries.requirements import (
-    follows_rule,
     holdings,
-    in_stream,
-    is_available,
     known_measures,
     needs_fine_cells,
 )
 from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation
-from calibrant.results._reliability import ReliabilityTable
 
 if TYPE_CHECKING:
     from calibrant._core.state_file import Saved
@@ -318,51 +311,12 @@ class Accumulator:
         summary = self.summary(approximate=approximate)
         check_weight_total(summary.bins.total_weight[0], self.n_rows)
         self.warn_of_logits()
-        kind: Shape = "multiclass" if self._n_classes > 1 else "binary"
-        chosen = choose(self.measures if measures is None else measures, kind)
-        self._check_summed(chosen)
-        kept = tuple(measure for measure in chosen if summary.has(measure))
-        everything = measures is None and self.measures is None
-        if kept != chosen and not everything:
-            self._raise_unavailable(next(measure for measure in chosen if measure not in kept))
-        kinds = {True: "logits", False: "probabilities", LOGPROBS: "log-probabilities"}
-        given = kinds[self.given]
-        rules = self._rule_names()
-        result = assemble(
-            summary,
-            kept,
-            rules,
-            ReliabilityTable(summary.bins, self.rule, Cuts(np.empty(0)), summary.scalar),
-            everything=everything,
-            notes=self._notes(summary, chosen, kept),
-            inferred=(
-                f"a stream of {kind} {given}",
-                "labels are soft (probabilities)" if self._findings.soft else "labels are hard",
-                *self._classes_note(),
-            ),
-            classes=None,
-            recipe={
-                "n": self.n_rows,
-                "n_classes": max(2, self._n_classes),
-                "bins": str(self.rule),
-                "truthful_bins": rules["quantile_bins"],
-                "from_logits": self.from_logits,
-                "cells": self._cells.m,
-                "approximate": summary.approximate,
-                "n_missing": self.n_missing,
-            },
-            n_missing=self.n_missing,
-        )
-        absent = [each.name for each in chosen if each.statistic == "distribution"]
-        if self._findings.soft and absent and not summary.losses.has_distribution:
-            note = f"{', '.join(absent)}: left out, for some updates had hard labels only"
-            result = replace(result, notes=(*result.notes, note))
-        return result
-
-    def _classes_note(self) -> tuple[str, ...]:
-        if self.classes is None:
-            return ()
-        return (taken_in_streams(self.classes, self._n_classes > 1),)
+        stream = SummedStream(
+            summary, self._n_classes, self.n_rows, self.n_missing, self.given, self.rule,
+            own_bins=self.own_bins, measures=self.measures, classes=self.classes,
+            cells=self._cells.m, soft=self._findings.soft,
+        )  # fmt: skip
+        return stream.evaluate(measures)
 
     def warn_of_logits(self) -> None:
         """Warn of logits of one column that look like probabilities or their logarithms."""
@@ -377,68 +331,6 @@ class Accumulator:
         if high <= 0.5:
             return LOG_PROBABILITIES
         return PROBABILITIES if low >= 0.5 and high <= SIGMOID_OF_1 else ""
-
-    def _raise_unavailable(self, measure: Measure) -> NoReturn:
-        """Raise the reason why a measure that was asked for by name is not there."""
-        if measure.statistic == "distribution":
-            raise InputError(
-                f"the measure {measure.name!r} is of soft labels, and "
-                f"{'some' if self._findings.soft else 'all'} of the updates had hard ones only"
-            )
-        raise InputError(
-            f"the measure {measure.name!r} needs the samples themselves, which an Accumulator does "
-            f"not keep: use evaluate(y_true, y_proba){self._instead(measure)}"
-        )
-
-    def _instead(self, measure: Measure) -> str:
-        """What a stream has instead of a measure that needs the samples."""
-        out = ""
-        if follows_rule(measure):
-            out += f", or a rule for all measures, such as bins=EqualWidth({self.rule.m})"
-        if in_stream(measure, own_bins=self.own_bins, approximate=True):
-            out += f", or approximate=True for its value from {self._cells.m} cells"
-        return out
-
-    def _notes(
-        self, summary: StreamSummary, chosen: tuple[Measure, ...], kept: tuple[Measure, ...]
-    ) -> tuple[str, ...]:
-        """Which measures are not there, and which come from cells."""
-        notes = []
-        near = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
-        if near:
-            notes.append(f"approximate, from {self._cells.m} cells: {', '.join(near)}")
-        absent = [m for m in chosen if m not in kept and m.statistic != "distribution"]
-        if absent:
-            some = any(in_stream(m, own_bins=self.own_bins, approximate=True) for m in absent)
-            cells = f"; approximate=True takes some from {self._cells.m} cells" if some else ""
-            notes.append(
-                f"{', '.join(m.name for m in absent)}: left out, for a stream does not keep the "
-                f"predictions in order{cells}"
-            )
-        return tuple(notes)
-
-    def _check_summed(self, chosen: Iterable[Measure]) -> None:
-        """An error for a measure whose sums, or whose fine cells, were not asked for."""
-        for measure in chosen:
-            if not is_available(measure, self.measures, self._n_classes > 1):
-                made_for = (
-                    "the usual measures" if self.measures is None
-                    else f"the measures {', '.join(self.measures)}"
-                )  # fmt: skip
-                raise InputError(
-                    f"this stream was made for {made_for}: it has no sums for {measure.name!r}, "
-                    "which measures= must name when it is made"
-                )
-
-    def _rule_names(self) -> dict[str, str]:
-        quantile = f"{self.rule.m} quantile bins from {self._cells.m} cells"
-        own = str(self.rule) if self.own_bins else quantile
-        return rule_names(self.rule, self.rule) | {
-            "quantile_bins": own,
-            "confidence_bins": own,
-            **dict.fromkeys(equal_mass_names(), quantile),
-            "levels": f"{self._cells.m} cells",
-        }
 
     def copy(self) -> Accumulator:
         """Another accumulator with the same samples; what is added to one is not in the other.

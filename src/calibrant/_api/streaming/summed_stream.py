@@ -1,0 +1,150 @@
+"""The evaluation of a stream: which measures its sums have, and what is said of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from calibrant._api.evaluate_samples import assemble, choose, rule_names
+from calibrant._core.binning import Cuts, FixedRule
+from calibrant._core.errors import InputError
+from calibrant._data.labels import taken_in_streams
+from calibrant._data.logprobs import LOGPROBS
+from calibrant._measures.catalogue import Measure, Shape, equal_mass_names
+from calibrant._summaries.requirements import follows_rule, in_stream, is_available
+from calibrant._summaries.stream import StreamSummary
+from calibrant.results._evaluation import Evaluation
+from calibrant.results._reliability import ReliabilityTable
+
+_GIVEN = {True: "logits", False: "probabilities", LOGPROBS: "log-probabilities"}
+
+
+@dataclass(frozen=True, eq=False)
+class SummedStream:
+    """The sums of a stream at one moment, and how they were made.
+
+    `measures` are those that were to be summed, `cells` is the number of fine cells, and `soft` is
+    whether any label was.
+    """
+
+    summary: StreamSummary
+    columns: int
+    n_rows: int
+    n_missing: int
+    given: Any
+    rule: FixedRule
+    own_bins: bool
+    measures: tuple[str, ...] | None
+    classes: Sequence[Any] | None
+    cells: int
+    soft: bool
+
+    def evaluate(self, measures: Iterable[str] | None) -> Evaluation:
+        """The measures asked for, or all that the sums have."""
+        kind: Shape = "multiclass" if self.columns > 1 else "binary"
+        chosen = choose(self.measures if measures is None else measures, kind)
+        self._check_summed(chosen)
+        summary = self.summary
+        kept = tuple(measure for measure in chosen if summary.has(measure))
+        everything = measures is None and self.measures is None
+        if kept != chosen and not everything:
+            self._raise_unavailable(next(measure for measure in chosen if measure not in kept))
+        rules = self._rule_names()
+        result = assemble(
+            summary,
+            kept,
+            rules,
+            ReliabilityTable(summary.bins, self.rule, Cuts(np.empty(0)), summary.scalar),
+            everything=everything,
+            notes=self._notes(chosen, kept),
+            inferred=(
+                f"a stream of {kind} {_GIVEN[self.given]}",
+                "labels are soft (probabilities)" if self.soft else "labels are hard",
+                *self._classes_note(),
+            ),
+            classes=None,
+            recipe={
+                "n": self.n_rows,
+                "n_classes": max(2, self.columns),
+                "bins": str(self.rule),
+                "truthful_bins": rules["quantile_bins"],
+                "from_logits": self.given is True,
+                "cells": self.cells,
+                "approximate": summary.approximate,
+                "n_missing": self.n_missing,
+            },
+            n_missing=self.n_missing,
+        )
+        absent = [each.name for each in chosen if each.statistic == "distribution"]
+        if self.soft and absent and not summary.losses.has_distribution:
+            note = f"{', '.join(absent)}: left out, for some updates had hard labels only"
+            result = replace(result, notes=(*result.notes, note))
+        return result
+
+    def _classes_note(self) -> tuple[str, ...]:
+        if self.classes is None:
+            return ()
+        return (taken_in_streams(self.classes, self.columns > 1),)
+
+    def _raise_unavailable(self, measure: Measure) -> NoReturn:
+        """Raise the reason why a measure that was asked for by name is not there."""
+        if measure.statistic == "distribution":
+            raise InputError(
+                f"the measure {measure.name!r} is of soft labels, and "
+                f"{'some' if self.soft else 'all'} of the updates had hard ones only"
+            )
+        raise InputError(
+            f"the measure {measure.name!r} needs the samples themselves, which an Accumulator does "
+            f"not keep: use evaluate(y_true, y_proba){self._instead(measure)}"
+        )
+
+    def _instead(self, measure: Measure) -> str:
+        """What a stream has instead of a measure that needs the samples."""
+        out = ""
+        if follows_rule(measure):
+            out += f", or a rule for all measures, such as bins=EqualWidth({self.rule.m})"
+        if in_stream(measure, own_bins=self.own_bins, approximate=True):
+            out += f", or approximate=True for its value from {self.cells} cells"
+        return out
+
+    def _notes(self, chosen: tuple[Measure, ...], kept: tuple[Measure, ...]) -> tuple[str, ...]:
+        """Which measures are not there, and which come from cells."""
+        notes, summary = [], self.summary
+        near = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
+        if near:
+            notes.append(f"approximate, from {self.cells} cells: {', '.join(near)}")
+        absent = [m for m in chosen if m not in kept and m.statistic != "distribution"]
+        if absent:
+            some = any(in_stream(m, own_bins=self.own_bins, approximate=True) for m in absent)
+            cells = f"; approximate=True takes some from {self.cells} cells" if some else ""
+            notes.append(
+                f"{', '.join(m.name for m in absent)}: left out, for a stream does not keep the "
+                f"predictions in order{cells}"
+            )
+        return tuple(notes)
+
+    def _check_summed(self, chosen: Iterable[Measure]) -> None:
+        """An error for a measure whose sums, or whose fine cells, were not asked for."""
+        for measure in chosen:
+            if not is_available(measure, self.measures, self.columns > 1):
+                made_for = (
+                    "the usual measures" if self.measures is None
+                    else f"the measures {', '.join(self.measures)}"
+                )  # fmt: skip
+                raise InputError(
+                    f"this stream was made for {made_for}: it has no sums for {measure.name!r}, "
+                    "which measures= must name when it is made"
+                )
+
+    def _rule_names(self) -> dict[str, str]:
+        quantile = f"{self.rule.m} quantile bins from {self.cells} cells"
+        own = str(self.rule) if self.own_bins else quantile
+        return rule_names(self.rule, self.rule) | {
+            "quantile_bins": own,
+            "confidence_bins": own,
+            **dict.fromkeys(equal_mass_names(), quantile),
+            "levels": f"{self.cells} cells",
+        }
