@@ -31,8 +31,10 @@ $(VENV)/.docs: $(BUILT)
 	$(PIP) --editable '.[docs]'
 	touch $@
 
-# What is never imported of these gigabytes need not be compiled to bytecode.
+# What is never imported of these gigabytes need not be compiled to bytecode; and Spark, which comes
+# as source, is half a gigabyte of archives that need not be compressed again to be installed.
 $(VENV)/.test: $(BUILT)
+	$(PIP) --no-compile --config-settings=--build-option=--compression=stored pyspark
 	$(PIP) --no-compile --editable '.[test]'
 	touch $@ $(VENV)/.demo $(VENV)/.docs $(VENV)/.dist
 
