@@ -56,13 +56,18 @@ def equal_steps(u: Expr, m: int, closed: Closed, precision: np.dtype[Any]) -> Ex
     guess = floor(u * float(m))
     # By a column that is m everywhere: by a constant, polars multiplies with its reciprocal.
     divisor = u * 0.0 + float(m)
-    lower, upper = guess / divisor, (guess + 1.0) / divisor
-    if precision.itemsize < 8:
+
+    def edge(j: Expr) -> Expr:
+        if precision.itemsize == 8:
+            return j / divisor
         kind = nw.Float16 if precision.itemsize == 2 else nw.Float32
-        lower, upper = (edge.cast(kind).cast(Float64) for edge in (lower, upper))
+        return (j / divisor).cast(kind).cast(Float64)
+
     if closed == "left":
-        return guess - number(u < lower) + number(u >= upper)
-    return guess - number(u <= lower) + number(u > upper)
+        return guess - number(u < edge(guess)) + number(u >= edge(guess + 1.0))
+    # A number above an edge, however the edge was rounded, is above j/m itself: its product is j or
+    # more, and no guess is too low.
+    return guess - number(u <= edge(guess))
 
 
 def octave_layers(u: str) -> list[dict[str, Expr]]:
