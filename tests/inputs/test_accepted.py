@@ -895,7 +895,8 @@ def test_groups_slices_and_votes_stay_with_the_rows_that_stay(library: str | Non
 def test_a_prediction_and_a_check_of_rows_that_stay() -> None:
     rows = with_a_gap()
     options = {"groups": rows["g"], "by": rows["by"], "missing": "drop"}
-    page = cal.report(rows["y"], rows["p"], votes=rows["votes"], measures=["ece"], **options)
+    few = {"votes": rows["votes"], "measures": ["ece"], "recalibrate": "platt"}
+    page = cal.report(rows["y"], rows["p"], **few, **options)
     assert page.evaluation.recipe["n_missing"] == 1 and len(page.evaluation.slices) == 2
     assert cal.check(rows["y"], rows["p"], at_most={"ece": 0.3}, **options).n == 199
 
