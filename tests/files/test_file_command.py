@@ -32,7 +32,7 @@ def run_alone(*arguments):
 
 def test_a_table_in_the_terminal(tmp_path):
     path = write(tmp_path, "parquet", {"label": OUTCOMES, "p": REPORTS})
-    done = run_alone(path)
+    done = run_alone(path, "--measures", "ece,lin_ce")
     assert done.returncode == 0 and done.stderr == ""
     assert f"{path}: 1,250 rows" in done.stdout
     for words in ("by its name", "Measures", "lin_ce", "Reliability: 15 equal-width bins"):

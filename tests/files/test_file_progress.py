@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
-import sys
 
 import pytest
 from file_makers import OUTCOMES, REPORTS, write
@@ -15,6 +13,7 @@ from calibrant._core import progress
 from calibrant._core.progress import RowProgress, format_rate
 from calibrant._data.readers import source
 from needs import need
+from shell_lines import run_main
 
 
 class Terminal(io.StringIO):
@@ -95,18 +94,15 @@ def test_rates_in_words(number, words):
     assert format_rate(number) == words
 
 
-def test_the_command_draws_on_a_real_terminal(tmp_path):
+def test_the_command_draws_on_a_real_terminal(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "FIRST", 0.0)
+    monkeypatch.setattr(progress, "EVERY", 0.0)
     path = write(tmp_path, "csv", {"label": OUTCOMES, "p": REPORTS})
     leader, follower = need("pty").openpty()
-    program = (
-        "from calibrant._core import progress; progress.FIRST = progress.EVERY = 0.0\n"
-        f"from calibrant._cli import main; main(['report', {str(path)!r}, '--measures', 'ece'])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], stderr=follower, stdout=subprocess.PIPE, text=True
-    )
-    os.close(follower)
+    out = io.StringIO()
+    with open(follower, "w") as err:
+        assert run_main(["report", str(path), "--measures", "ece"], ".", out, err) == 0
     drawn = os.read(leader, 10_000).decode()
     os.close(leader)
     assert "1,250 rows" in drawn and "100%" in drawn
-    assert "ece" in done.stdout and "a second" not in done.stdout
+    assert "ece" in out.getvalue() and "a second" not in out.getvalue()

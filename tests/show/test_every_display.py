@@ -301,7 +301,8 @@ def test_without_the_packages_one_is_told_how_to_get_them():
         "windows = cal.Monitor().update(y, p, time=time).evaluate()\n"
         "for show in (found.plot, found.robustness.plot, cal.smooth_reliability(y, p).plot,\n"
         "             bin_sensitivity(y, p, bins=[2]).plot, windows.plot, windows.chart,\n"
-        "             cal.reliability(y, p).chart, cal.evaluate(y, p).chart, found.chart):\n"
+        "             cal.reliability(y, p).chart, found.chart,\n"
+        "             cal.evaluate(y, p, measures=['ece']).chart):\n"
         "    try:\n        show()\n"
         "    except cal.MissingExtra as error:\n        print(error)\n"
     )
