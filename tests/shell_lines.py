@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import TextIO
 
 from calibrant._cli import main
 
@@ -94,7 +95,7 @@ def _answer(asking: int, asked: Path) -> None:
     (asked / "code").write_text(f"{code}\n", encoding="utf-8")
 
 
-def run_main(arguments: list[str], folder: str | Path, out: io.StringIO, err: io.StringIO) -> int:
+def run_main(arguments: list[str], folder: str | Path, out: TextIO, err: TextIO) -> int:
     """The command line in this process: another one takes a second to import everything."""
     with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:

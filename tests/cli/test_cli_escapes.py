@@ -75,7 +75,8 @@ def test_verbs_of_one_file(folder, run, verb, more):
 
 def test_report_writes_a_page(folder, run):
     page = folder / f"{EVIL}.html"
-    code, said = run("report", *columns(folder), "-o", page, "--measures", "ece", "--title", EVIL)
+    few = ("--measures", "ece", "--recalibrate", "platt")
+    code, said = run("report", *columns(folder), "-o", page, *few, "--title", EVIL)
     assert code == 0 and "written: " in said and page.exists()
 
 

@@ -191,7 +191,7 @@ def test_a_page_is_named_as_one(tmp_path, capsys):
     for arguments in (["report", path], ["compare", path, other]):
         assert main([*arguments, "-o", str(tmp_path / "page.pdf")]) == 3
         assert "a page is HTML" in capsys.readouterr().err
-    only = ["--measures", "ece"]
+    only = ["--measures", "ece", "--recalibrate", "platt"]
     assert main(["report", path, *only, "-o", str(tmp_path / "page.HTM")]) == 0
 
 

@@ -189,16 +189,20 @@ class TestPage:
     def test_it_is_written_whole_and_says_what_the_terminal_says(self, tmp_path):
         need("altair")
         path = binary(tmp_path, site=SITES)
-        done = run("report", path, "--by", "site", "-o", "page.html", "--json", cwd=tmp_path)
+        # Of tace a terminal has no interval unasked, and a page has it.
+        measures = ("--measures", "ece,lin_ce,tace,brier")
+        page = ("-o", "page.html", *measures)
+        done = run("report", path, "--by", "site", *page, "--json", cwd=tmp_path)
         assert done.returncode == 0 and done.stderr == "written: page.html\n"
         page = (tmp_path / "page.html").read_text(encoding="utf-8")
         assert page.rstrip().endswith("</html>") and "north" in page
         # Names and not folders, which are nobody's business that the page is sent to.
-        assert "<code>calibrant report rows.csv --by site -o page.html --json</code>" in page
+        typed = "rows.csv --by site -o page.html --measures ece,lin_ce,tace,brier --json"
+        assert f"<code>calibrant report {typed}</code>" in page
         assert "<title>rows.csv</title>" in page and str(tmp_path) not in page
         found = json.loads(done.stdout)
         assert found["verdict"]["sentence"].split(":")[0] == "Miscalibrated"
-        assert all(measure["interval"] for measure in found["measures"])
+        assert [bool(measure["interval"]) for measure in found["measures"]] == [True] * 4
         assert sorted(p.name for p in tmp_path.iterdir()) == ["page.html", "rows.csv"]
 
     def test_many_files_are_told_by_the_first(self, tmp_path):

@@ -8,6 +8,7 @@ import re
 import select
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from command import BETTER, INSTALLED, OUTCOMES, REPORTS, binary, csv, run
 import calibrant as cal
 from calibrant._cli.terminal import ASCII, FANCY, HEIGHT, WIDTH, diagram, print_diagram, visible
 from needs import need
+from shell_lines import run_main
 
 pty = need("pty")  # not on Windows
 COLOUR = re.compile(r"\x1b\[[0-9;]*3[0-9]")
@@ -23,14 +25,20 @@ CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def on_a_terminal(command, **environment):
-    """What a command prints to a terminal of 100 columns."""
+    """What the installed command prints to a terminal of 100 columns."""
     ours, theirs = pty.openpty()
     child = subprocess.Popen(
         command, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True,
         env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", **environment},
     )  # fmt: skip
     os.close(theirs)
-    printed = b""
+    printed = b"".join(parts_of(ours))
+    assert child.wait() == 0
+    return printed.decode()
+
+
+def parts_of(ours):
+    """What comes out of a terminal or a pipe, until its other end is closed."""
     while True:
         ready, _, _ = select.select([ours], [], [], 60)
         try:
@@ -39,57 +47,75 @@ def on_a_terminal(command, **environment):
             part = b""
         if not part:
             break
-        printed += part
+        yield part
     os.close(ours)
-    assert child.wait() == 0
-    return printed.decode()
 
 
 @pytest.fixture
-def command(tmp_path):
-    return [INSTALLED, "report", str(binary(tmp_path)), "--measures", "ece,brier"]
+def main_prints(monkeypatch):
+    """What the command prints in this process, where everything is imported already, to a real
+    terminal of 100 columns or to a real pipe.
+    """
+
+    def printed(arguments, *, ends=pty.openpty, encoding="utf-8", **environment):
+        for name, value in {"TERM": "xterm-256color", "COLUMNS": "100", **environment}.items():
+            monkeypatch.setenv(name, value)
+        ours, theirs = ends()
+        parts = []
+        # A terminal holds a page at most, and then waits for someone to read it.
+        reader = threading.Thread(target=lambda: parts.extend(parts_of(ours)))
+        reader.start()
+        with open(theirs, "w", encoding=encoding) as out:
+            code = run_main([*map(str, arguments)], ".", out, out)
+        reader.join()
+        assert code == 0
+        return b"".join(parts).decode()
+
+    return printed
 
 
-def test_colours_and_a_diagram_on_a_terminal(command):
+@pytest.fixture
+def arguments(tmp_path):
+    return ["report", str(binary(tmp_path)), "--measures", "ece,brier"]
+
+
+def test_colours_and_a_diagram_on_a_terminal(arguments):
     need("rich")
-    printed = on_a_terminal(command, NO_COLOR="")
+    printed = on_a_terminal([INSTALLED, *arguments], NO_COLOR="")
     assert COLOUR.search(printed)
     plain = CODES.sub("", printed)
     assert "mean target" in plain and FANCY.missed in plain and "mean prediction" in plain
     assert "Miscalibrated" in plain
 
 
-def test_no_color_is_respected(command):
+def test_no_color_is_respected(arguments, main_prints):
     need("rich")
-    printed = on_a_terminal(command, NO_COLOR="1")
+    printed = main_prints(arguments, NO_COLOR="1")
     assert not COLOUR.search(printed)
     assert FANCY.missed in printed
 
 
-def test_a_pipe_is_plain(command):
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "\x1b" not in done.stdout + done.stderr
-    assert "o prediction, x target" in done.stdout and FANCY.missed not in done.stdout
+def test_a_pipe_is_plain(arguments, main_prints):
+    printed = main_prints(arguments, ends=os.pipe)
+    assert "\x1b" not in printed
+    assert "o prediction, x target" in printed and FANCY.missed not in printed
 
 
-def test_a_terminal_without_rich_or_wide_letters(command):
-    program = (
-        "import sys; sys.modules['rich'] = None\n"
-        "from calibrant._cli import main; sys.exit(main(sys.argv[1:]))"
-    )
-    printed = on_a_terminal([sys.executable, "-c", program, *command[1:]], PYTHONIOENCODING="ascii")
+def test_a_terminal_without_rich_or_wide_letters(arguments, main_prints, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich", None)
+    printed = main_prints(arguments, encoding="ascii")
     # What the line editor of the terminal itself may add is no colour of ours.
     assert not COLOUR.search(printed) and printed.isascii()
     assert "mean target" in printed and f"{ASCII.missed} misses" in printed
 
 
-def test_check_and_compare_on_a_terminal(tmp_path):
+def test_check_and_compare_on_a_terminal(tmp_path, main_prints):
     need("rich")
     path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": REPORTS, "q": BETTER})
-    printed = on_a_terminal([INSTALLED, "check", str(path), "--proba", "p", "--max", "brier=0.3"])
+    printed = main_prints(["check", path, "--proba", "p", "--max", "brier=0.3"])
     assert "pass: " in CODES.sub("", printed)
     models = ["--models", "a=p", "b=q", "--measures", "brier"]
-    printed = on_a_terminal([INSTALLED, "compare", str(path), *models])
+    printed = main_prints(["compare", path, *models])
     assert "Ranks by brier" in CODES.sub("", printed)
 
 

@@ -231,13 +231,15 @@ class TestPipes:
 
     def test_a_check_keeps_its_verdict(self, tmp_path):
         path = binary(tmp_path)
-        line = f"{INSTALLED} check {path} --max ece=0.02 --by label | true; echo ${{PIPESTATUS[0]}}"
+        line = (
+            f"{INSTALLED} check {path} --max brier=0.02 --by label | true; echo ${{PIPESTATUS[0]}}"
+        )
         done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=True)
         assert done.stdout == "1\n" and done.stderr == ""
 
     def test_closed_output_does_not_change_the_code(self, tmp_path):
         path = binary(tmp_path)
-        line = f"{INSTALLED} check {path} --max ece=0.02 >&- 2>&-"
+        line = f"{INSTALLED} check {path} --max brier=0.02 >&- 2>&-"
         assert subprocess.run(["bash", "-c", line], check=False).returncode == 1
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk to write to")

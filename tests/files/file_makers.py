@@ -12,7 +12,7 @@ FORMATS = ("parquet", "csv", "jsonl", "arrow", "stream", "feather", "npz", "pack
 SUFFIX = {"stream": "arrows", "packed-npz": "npz"}
 
 rng = np.random.default_rng(11)
-N, K = 2500, 4
+N, K = 1250, 4
 LOGITS = rng.normal(size=(N, K)) * 2
 ROWS = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
 LABELS = rng.integers(0, K, N)

@@ -184,7 +184,7 @@ def test_bytes_that_are_no_text(file):
 
 def test_rows_longer_than_a_block(file, monkeypatch):
     monkeypatch.setattr(csv, "BLOCKS", (1 << 12, 1 << 15))
-    long = {700: "x" * 6000, 1900: "y\n" * 5000}
+    long = {700: "x" * 6000, 1100: "y\n" * 5000}
     rows = zip(OUTCOMES, REPORTS, strict=True)
     lines = [f'{y},{p},"{long.get(i, "short")}"' for i, (y, p) in enumerate(rows)]
     file.write_text("\n".join(["label,p,text", *lines]))

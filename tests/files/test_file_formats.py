@@ -25,10 +25,10 @@ PASSES = ("ece", "lin_ce", "brier")
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch):
     """Many chunks and pieces, so that they must be put together."""
-    monkeypatch.setattr(source, "CHUNK", 900)
+    monkeypatch.setattr(source, "CHUNK", 450)
     monkeypatch.setattr(parquet, "PIECE", 500)
-    monkeypatch.setattr("calibrant._data.readers.npz.PIECE", 2000)
-    monkeypatch.setattr("calibrant._data.readers.csv.BLOCKS", (1 << 14,))
+    monkeypatch.setattr("calibrant._data.readers.npz.PIECE", 1000)
+    monkeypatch.setattr("calibrant._data.readers.csv.BLOCKS", (1 << 13,))
 
 
 def same_numbers(found, expected):
@@ -83,7 +83,7 @@ def test_files_have_the_numbers_of_arrays(tmp_path, format, kind):
 def test_threads_do_not_change_a_bit(tmp_path, format, monkeypatch):
     paths = [
         write(tmp_path, format, {"label": OUTCOMES[part], "p": REPORTS[part]}, name=name)
-        for name, part in (("a", slice(0, 1700)), ("b", slice(1700, None)))
+        for name, part in (("a", slice(0, 850)), ("b", slice(850, None)))
     ]
     found = []
     for threads in ("1", "5"):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
-import sys
 
 import pytest
 from file_makers import OUTCOMES, REPORTS, write
@@ -15,6 +13,7 @@ from calibrant._core import progress
 from calibrant._core.progress import RowProgress, format_rate
 from calibrant._data.readers import source
 from needs import need
+from shell_lines import run_main
 
 
 class Terminal(io.StringIO):
@@ -33,10 +32,10 @@ def test_a_log_has_a_line_a_pass(tmp_path, capfd):
     path = write(tmp_path, "csv", {"label": OUTCOMES, "p": REPORTS})
     cal.evaluate_file(path, progress=True, measures=["ece"])
     (line,) = capfd.readouterr().err.splitlines()
-    assert line.startswith("2,500 rows, ") and " a second, " in line and line.endswith(" s")
+    assert line.startswith("1,250 rows, ") and " a second, " in line and line.endswith(" s")
     cal.evaluate_file(path, progress=True, measures=["lin_ce"])
     first, second = capfd.readouterr().err.splitlines()
-    assert first.startswith("2,500 rows") and second.startswith("refinement pass: 2,500 rows")
+    assert first.startswith("1,250 rows") and second.startswith("refinement pass: 1,250 rows")
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "jsonl", "arrow", "stream", "npz"])
@@ -48,7 +47,7 @@ def test_rows_and_share_grow_to_the_whole(tmp_path, format, capfd, monkeypatch):
     *steps, last = capfd.readouterr().err.splitlines()
     rows = [int(step.split(" rows")[0].replace(",", "")) for step in steps]
     shares = [int(step.rpartition(", ")[2].rstrip("%")) for step in steps]
-    assert rows == list(range(250, 2501, 250)) and last.startswith("2,500 rows")
+    assert rows == list(range(250, 1251, 250)) and last.startswith("1,250 rows")
     assert shares == sorted(shares) and 80 <= shares[-1] <= 100
 
 
@@ -95,18 +94,15 @@ def test_rates_in_words(number, words):
     assert format_rate(number) == words
 
 
-def test_the_command_draws_on_a_real_terminal(tmp_path):
+def test_the_command_draws_on_a_real_terminal(tmp_path, monkeypatch):
+    monkeypatch.setattr(progress, "FIRST", 0.0)
+    monkeypatch.setattr(progress, "EVERY", 0.0)
     path = write(tmp_path, "csv", {"label": OUTCOMES, "p": REPORTS})
     leader, follower = need("pty").openpty()
-    program = (
-        "from calibrant._core import progress; progress.FIRST = progress.EVERY = 0.0\n"
-        f"from calibrant._cli import main; main(['report', {str(path)!r}, '--measures', 'ece'])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], stderr=follower, stdout=subprocess.PIPE, text=True
-    )
-    os.close(follower)
+    out = io.StringIO()
+    with open(follower, "w") as err:
+        assert run_main(["report", str(path), "--measures", "ece"], ".", out, err) == 0
     drawn = os.read(leader, 10_000).decode()
     os.close(leader)
-    assert "2,500 rows" in drawn and "100%" in drawn
-    assert "ece" in done.stdout and "a second" not in done.stdout
+    assert "1,250 rows" in drawn and "100%" in drawn
+    assert "ece" in out.getvalue() and "a second" not in out.getvalue()

@@ -91,7 +91,7 @@ class TestRecords:
 def test_a_record_without_a_class_is_a_gap(tmp_path):
     rows = [*BY_CLASS[:-1], {"cat": 1.0}]
     path = records(tmp_path, "jsonl", {"label": WORDS, "probs": rows})
-    with pytest.raises(InputError, match=r"line 2500: y_proba is missing"):
+    with pytest.raises(InputError, match=r"line 1250: y_proba is missing"):
         cal.evaluate_file(path)
 
 

@@ -68,7 +68,7 @@ def test_every_number_of_bins_is_that_of_the_one_line_functions(kind):
 def test_a_name_has_one_value_on_a_page(bins):
     """In the table, in what the diagram reads out for the same number of bins, and in the strip."""
     y, p, _ = problem("plain", n=120)
-    found = report(y, p, measures=OF_BINS, bins=bins)
+    found = report(y, p, measures=OF_BINS, bins=bins, recalibrate="platt")
     table = found.evaluation
     for part in found.sensitivity:
         if part.measure not in table:
@@ -125,7 +125,7 @@ def test_groups_stay_on_one_side():
 
 def test_what_cannot_be_told_is_said():
     y, p, w = problem("weights", n=200)
-    found = report(y, p, sample_weight=w, measures=["ece"])
+    found = report(y, p, sample_weight=w, measures=["ece"], recalibrate="platt")
     assert found.conventions is None and "weights" in found.absent["conventions"]
     few = report([0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5, measures=["ece"])
     assert few.before_after is None and "20 rows" in few.absent["before_after"]
@@ -158,7 +158,7 @@ def test_missing_rows_are_left_out_everywhere():
     y, p, _ = problem("plain", n=200)
     p = p.copy()
     p[::7] = np.nan
-    found = report(y, p, missing="drop", measures=["ece"])
+    found = report(y, p, missing="drop", measures=["ece"], recalibrate="platt")
     held = ~np.isnan(p)
     view = found.views[0]
     at = view.counts.index(15)
@@ -280,7 +280,7 @@ def test_a_page_compiles_the_sections_that_it_has_and_each_once():
     templates.compile = counted
     try:
         for labels in (y, y, np.stack([3 - 3 * y, 3 * y], axis=1).astype(int)):
-            report(labels, p, measures=["ece"]).to_html()
+            report(labels, p, measures=["ece"], recalibrate="platt").to_html()
             if labels is y:
                 assert "votes.html" not in compiled
     finally:

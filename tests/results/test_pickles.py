@@ -41,7 +41,10 @@ MAKERS = {
         Y, {"a": P, "b": P**2, "c": np.sqrt(P)}, by=SIDES, measures=["ece", "brier"], n_resamples=50
     ),
     "check": lambda: cal.check(Y, P, at_most={"ece": 0.2}),
-    "report": lambda: cal.report(Y[:150], P[:150] ** 3, by=SIDES[:150]),
+    "report": lambda: cal.report(
+        Y[:150], P[:150] ** 3, by=SIDES[:150], measures=["ece", "brier"], recalibrate="platt"
+    ),
+    "clinical": lambda: cal.clinical_summary(Y[:60], P[:60], n_resamples=50),
     "reliability": lambda: cal.reliability(Y, P),
     "classwise": lambda: cal.classwise_reliability(LABELS, ROWS),
     "curve": lambda: cal.smooth_reliability(

@@ -141,11 +141,12 @@ def test_diagrams_are_drawn(profile):
 
 def test_the_page_shows_the_votes():
     need("jinja2")
-    page = cal.report(COUNTS, P, measures=["ece", "dist_ce"], classes=["cat", "dog", "hen"])
+    one = {"recalibrate": "temperature"}
+    page = cal.report(COUNTS, P, measures=["ece", "dist_ce"], classes=["cat", "dog", "hen"], **one)
     text = page.to_html()
     for id_ in ("votes-reliability", "votes-distances", "votes-entropies", "vote-table"):
         assert f'id="{id_}"' in text
     assert f"{VOTES.sum():,} votes on {N} rows" in text
     assert page.to_dict()["votes"]["n_votes"] == VOTES.sum()
-    plain = cal.report(COUNTS.argmax(axis=1), P, measures=["ece"])
+    plain = cal.report(COUNTS.argmax(axis=1), P, measures=["ece"], **one)
     assert plain.votes is None and 'id="votes"' not in plain.to_html()

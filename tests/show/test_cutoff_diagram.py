@@ -61,7 +61,8 @@ def test_the_chart_of_a_notebook_has_it_too():
 
 def test_the_report_has_the_same_interval():
     y, p, _ = sample()
-    found, view = cal.cutoff_test(y, p), cal.report(y, p).views[0]
+    found = cal.cutoff_test(y, p)
+    (view,) = cal.report(y, p, measures=["ece"], recalibrate="platt").views
     assert (view.cutoffs.lower, view.cutoffs.upper) == found.where
     assert abs(view.cutoffs.gap) == found.statistic == cal.cutoff_ce(y, p)
     assert view.to_dict(0.95)["cutoffs"]["lower"] == found.where[0]

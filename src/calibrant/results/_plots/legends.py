@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from calibrant.results._plots.canvas import is_ours
@@ -27,9 +28,10 @@ def below(ax: Axes, handles: list[Any]) -> None:
     if is_ours(ax):
         _hang(ax, handles, labels, most)
         return
+    others = cache(lambda: _boxes_of_others(ax))  # which no legend of these axes moves
     for columns, size in _shapes(most, len(labels), _fits_itself(ax)):
         _hang(ax, handles, labels, columns, fontsize=size)
-        if _has_room(ax):
+        if _has_room(ax, others):
             return
     for size in ("small", "x-small", "xx-small"):
         ax.legend(handles, labels, loc="best", fontsize=size, framealpha=0.7, edgecolor="none")
@@ -89,7 +91,7 @@ def _hang(
     )  # fmt: skip
 
 
-def _has_room(ax: Axes) -> bool:
+def _has_room(ax: Axes, others: Callable[[], list[Any]]) -> bool:
     """Whether the axes' legend is wholly on the figure, and over nothing else."""
     ax.apply_aspect()
     legend: Any = ax.get_legend()
@@ -101,8 +103,14 @@ def _has_room(ax: Axes) -> bool:
     edges = whole.bbox
     if box.x0 < edges.x0 or box.x1 > edges.x1 or box.y0 < edges.y0 or box.y1 > edges.y1:
         return False
-    others = (each.get_tightbbox() for each in whole.axes if each is not ax and each.axison)
-    return not any(other is not None and box.overlaps(other) for other in others)
+    return not any(box.overlaps(other) for other in others())
+
+
+def _boxes_of_others(ax: Axes) -> list[Any]:
+    """Where everything else on the figure is."""
+    whole: Any = ax.figure.figure
+    boxes = (each.get_tightbbox() for each in whole.axes if each is not ax and each.axison)
+    return [box for box in boxes if box is not None]
 
 
 def _labels(handles: list[Any]) -> list[str]:
