@@ -293,29 +293,43 @@ class Cuts:
         """The inner edges with a sentinel, so that a walk along them always ends."""
         return np.append(self.inner, np.inf)
 
-    @cached_property
+    @property
     def start(self) -> NDArray[np.int32]:
         """For each of 2^j equal cells of [0, 1], the bin of its left end: never too high."""
-        cells = min(1 << 17, max(1024, 1 << math.ceil(math.log2(64 * self.m))))
-        start = self._start_of(cells)
-        if cells < 1 << 14 and np.diff(start).max() > 2:  # edges crowd somewhere: look closer
-            start = self._start_of(1 << 14)
-        return start
+        return self._lookup[0]
 
-    def _start_of(self, cells: int) -> NDArray[np.int32]:
-        # One cell for u = 1 and one more, so that a cell's end can be read without a check. The
-        # product is exact: an edge counts from the first cell that begins at or above it.
-        first = np.clip(np.ceil(self.inner * cells), 0, cells + 1).astype(np.intp)
-        return np.bincount(first, minlength=cells + 2).cumsum().astype(np.int32)
-
-    @cached_property
+    @property
     def crowded(self) -> bool:
         """Whether some cell holds so many edges that a walk would be slower than a search."""
-        return bool(np.diff(self.start).max() > 4)
+        return self._lookup[1]
+
+    @cached_property
+    def _lookup(self) -> tuple[NDArray[np.int32], bool]:
+        cells = min(1 << 17, max(1024, 1 << math.ceil(math.log2(64 * self.m))))
+        first = self._first_cells(cells)
+        if cells < 1 << 14 and _share_a_cell(first, 3):  # edges crowd somewhere: look closer
+            closer = self._first_cells(1 << 14)
+            # Those of few predictions, which are the same number, nothing sets apart.
+            if not np.array_equal(closer[1:] == closer[:-1], first[1:] == first[:-1]):
+                cells, first = 1 << 14, closer
+        # One cell for u = 1 and one more, so that a cell's end can be read without a check.
+        start = np.bincount(first, minlength=cells + 2).cumsum().astype(np.int32)
+        return start, _share_a_cell(first, 5)
+
+    def _first_cells(self, cells: int) -> NDArray[np.intp]:
+        # The product is exact: an edge counts from the first cell that begins at or above it.
+        first = np.minimum(np.maximum(np.ceil(self.inner * cells), 0), cells + 1)
+        return first.astype(np.intp)
 
     def find(self, predictions: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
         """The interval rule itself."""
         return np.searchsorted(self.inner, np.asarray(predictions, dtype=np.float64), side="right")
+
+
+def _share_a_cell(first: NDArray[np.intp], n: int) -> bool:
+    """Whether so many edges, which increase, are in one cell; those at 0 or below are in none."""
+    last = first[n - 1 :]
+    return bool(((last == first[: last.size]) & (last > 0)).any())
 
 
 def outer_edges(rule: FixedRule) -> NDArray[np.float64]:

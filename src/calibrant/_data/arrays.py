@@ -27,7 +27,7 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
         return value.data
     if isinstance(value, np.ndarray):
         # NumPy itself has no bfloat16; float32 holds every value of it.
-        plain = value.astype(np.float32) if value.dtype.name == "bfloat16" else value
+        plain = value.astype(np.float32) if _is_bfloat16(value.dtype) else value
         return without_decimals(plain)
     library = type(value).__module__.partition(".")[0]
     if library in _FRAME_LIBRARIES:
@@ -73,6 +73,11 @@ def precision_name(value: Any) -> str:
         return "float16" if any(str(kind).lower() in _HALF for kind in types) else ""
     kind = getattr(value, "dtype", "")
     return _name_of(kind) if isinstance(kind, np.dtype) else _last_part(str(kind))
+
+
+@cache
+def _is_bfloat16(kind: np.dtype[Any]) -> bool:
+    return kind.name == "bfloat16"
 
 
 @cache
