@@ -183,15 +183,16 @@ PAIRS = [
     for p in (FOR_FEWER if n in FEWER else PROBLEMS)
     if not (n in LAZY and p in EVALUATED)
 ]
-# Of rows in Spark, where plans that are not compiled take milliseconds for each.
+# Of rows in Spark, where plans that are not compiled take milliseconds for each; and of those of a
+# problem in Dask, which then come in one partition: laws and oracles have two.
 FIRST = 120
 
 
 @functools.cache
 def rows_for(name, problem):
-    """Columns and options of a problem; in Spark of its first rows."""
+    """Columns and options of a problem, or of its first rows."""
     columns, y, p, options = PROBLEMS[problem]
-    return _first(problem) if name == "spark" else columns, y, p, options
+    return _first(problem) if name in SLOW else columns, y, p, options
 
 
 @functools.cache
@@ -200,15 +201,15 @@ def _first(problem):
 
 
 @functools.cache
-def sums_of_arrays(problem, in_spark):
-    columns, y, p, options = rows_for("spark" if in_spark else "numpy", problem)
+def sums_of_arrays(problem, few):
+    columns, y, p, options = rows_for("spark" if few else "numpy", problem)
     return sums("numpy", columns, y, p, **options)
 
 
 @pytest.mark.parametrize(("name", "problem"), PAIRS)
 def test_everything_is_summed_alike(name, problem):
     columns, y, p, options = rows_for(name, problem)
-    found, expected = sums(name, columns, y, p, **options), sums_of_arrays(problem, name == "spark")
+    found, expected = sums(name, columns, y, p, **options), sums_of_arrays(problem, name in SLOW)
     # Exponentials differ in their last bit, and logits of predictions near 1 by more.
     same_state(found, expected, rtol=1e-10 if "logits" in problem else 1e-12)
 
@@ -330,8 +331,8 @@ def test_the_closed_form(name):
 
 
 @functools.cache
-def evaluation_of_arrays(problem, in_spark):
-    columns, y, p, options = rows_for("spark" if in_spark else "numpy", problem)
+def evaluation_of_arrays(problem, few):
+    columns, y, p, options = rows_for("spark" if few else "numpy", problem)
     return call("numpy", cal.evaluate, columns, y, p, **options)
 
 
@@ -348,7 +349,7 @@ def test_an_evaluation_has_the_same_measures(name, problem):
     """Beside those that frames elsewhere take from fine cells, which say so."""
     columns, y, p, options = rows_for(name, problem)
     found = call(name, cal.evaluate, columns, y, p, **options)
-    expected = evaluation_of_arrays(problem, name == "spark")
+    expected = evaluation_of_arrays(problem, name in SLOW)
     for estimate in found.estimates:
         accuracy = {"rel": 1e-7 if estimate.name == "ls_ece" else 1e-9, "abs": 1e-13}
         tolerance = {"abs": 2e-4} if "cells" in estimate.rule else accuracy
@@ -362,7 +363,7 @@ def test_an_evaluation_of_classes_has_the_same_measures(name):
     problem = "logits of classes" if name in FEWER else "classes"
     columns, y, p, options = rows_for(name, problem)
     found = call(name, cal.evaluate, columns, y, p, **options)
-    expected = evaluation_of_arrays(problem, name == "spark")
+    expected = evaluation_of_arrays(problem, name in SLOW)
     for estimate in found.estimates:
         if estimate.rule == expected.estimate(estimate.name).rule:
             value = expected[estimate.name]

@@ -163,7 +163,8 @@ BAD_ROWS = [("polars streaming", case) for case in BAD]
 # lies, and what is said of a word, are the same expressions and words.
 ALIKE = (
     "a prediction below 0", "a fraction", "a negative class", "nearly a word", "a large prediction",
-    "a number that is no label", "a soft label",
+    "a number that is no label", "a soft label", "a weight", "a missing weight", "a class",
+    "a soft row",
 )  # fmt: skip
 BAD_ROWS += [("duckdb", case) for case in BAD if case not in ALIKE]
 # Where all measures are asked for at once: what a logarithm or a quotient may meet.
