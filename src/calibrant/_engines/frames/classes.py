@@ -128,7 +128,7 @@ def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
             long = _long(samples, {names[r] for r in some})
             key: Expr = nw.lit(-1.0)
             for r, (low, high) in some.items():
-                own = group_key(low, high, parts)
+                own = group_key(samples, low, high, parts)
                 key = nw.when(col("by0") == names[r]).then(own).otherwise(key)
             groups = Query(long, "binary", by=("class",)).add_fields().grouped(key)
             for r in some:

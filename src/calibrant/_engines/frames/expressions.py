@@ -30,6 +30,14 @@ def exact(value: float) -> Expr:
     return nw.lit(most) + exact(value - most)
 
 
+def exact_in(frame: Frame) -> Callable[[float], Expr]:
+    """`exact` for the engine of a frame: a number itself where no SQL is written. Each literal is
+    planned, and a query for quantiles of classes has hundreds.
+    """
+    kind = frame.implementation
+    return float if kind.is_polars() or kind.is_dask() or kind.is_pyspark() else exact
+
+
 def _is_read(value: float) -> bool:
     """Whether the decimals are few, or come with an exponent."""
     text = repr(value)

@@ -41,7 +41,7 @@ class Groups:
 
     @classmethod
     def of_result(cls, samples: FrameSamples, result: Any) -> Groups:
-        return cls(samples, {name: _values(result[name]) for name in result.columns})
+        return cls(samples, {series.name: _values(series) for series in result.iter_columns()})
 
     def __getitem__(self, name: str) -> Array:
         out: Array = self.columns[name].astype(np.float64)

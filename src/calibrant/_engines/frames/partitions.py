@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import narwhals as nw
@@ -37,7 +38,14 @@ def stacked(frames: Sequence[Frame]) -> Frame:
     first = frames[0]
     if not isinstance(first, Partitioned):
         return nw.concat(list(frames), how="vertical")
-    return replace(first, steps=(("stacked", tuple(f.steps for f in frames), {}),))
+    # What all of them start with is done once.
+    n_shared = 0
+    for steps in zip(*(frame.steps for frame in frames), strict=False):
+        if any(step is not steps[0] for step in steps):
+            break
+        n_shared += 1
+    own = tuple(frame.steps[n_shared:] for frame in frames)
+    return replace(first, steps=(*first.steps[:n_shared], ("stacked", own, {})))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +96,12 @@ class Partitioned:
         names = [name for name, _, _ in self.steps]
         last = names.index("sums") if "sums" in names else len(names) - 1
         keys = self.steps[last][1][0] if "sums" in names else None
-        lots = [delayed(_of_partition)(part, self.steps[: last + 1], keys) for part in self.parts]
+        # Bound to functions: what a task is given Dask looks through, expression by expression.
+        summed = delayed(partial(_of_partition, steps=self.steps[: last + 1], keys=keys))
+        joined = delayed(partial(_together, keys=keys))
+        lots = [summed(part) for part in self.parts]
         while len(lots) > 1:
-            groups = [lots[i : i + FAN_IN] for i in range(0, len(lots), FAN_IN)]
-            lots = [delayed(_together)(group, keys) for group in groups]
+            lots = [joined(*lots[i : i + FAN_IN]) for i in range(0, len(lots), FAN_IN)]
         after = self.steps[last + 1 :] if keys else self.steps[-1:]
         whole = lots[0].compute()
         if whole is None:
@@ -126,15 +136,16 @@ def _of_partition(part: Any, steps: tuple[Step, ...], keys: tuple[str, ...] | No
     if not len(part):
         return None
     chunks = [part.iloc[i : i + CHUNK] for i in range(0, len(part), CHUNK)]
-    return _together([_taken(nw.from_native(chunk), steps).to_native() for chunk in chunks], keys)
+    taken = (_taken(nw.from_native(chunk), steps).to_native() for chunk in chunks)
+    return _together(*taken, keys=keys)
 
 
-def _together(parts: list[Any], keys: tuple[str, ...] | None) -> Any:
+def _together(*parts: Any, keys: tuple[str, ...] | None) -> Any:
     """Parts put together: sums of equal groups added up, or rows one after another."""
-    parts = [part for part in parts if part is not None]
-    if not parts:
+    some = [part for part in parts if part is not None]
+    if not some:
         return None
-    nonempty = [part for part in parts if len(part)] or parts[:1]
+    nonempty = [part for part in some if len(part)] or some[:1]
     if len(nonempty) == 1:
         return nonempty[0]
     whole = nw.concat([nw.from_native(part) for part in nonempty], how="vertical")

@@ -47,7 +47,8 @@ def once(plan: Callable[..., Frame]) -> Callable[..., Frame]:
     @wraps(plan)
     def kept(samples: FrameSamples, *asked: object) -> Frame:
         own = made.setdefault(samples, {})
-        key = tuple(tuple(each) if isinstance(each, list) else each for each in asked)
+        # No columns to keep are the same whether they are given or not.
+        key = tuple(tuple(each) if isinstance(each, list) else each for each in asked if each)
         if key not in own:
             own[key] = plan(samples, *asked)
         return own[key]

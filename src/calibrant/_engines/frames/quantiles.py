@@ -12,7 +12,7 @@ from calibrant._core.errors import NO_WEIGHT, InputError, NotDefined
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._engines.cells import Cells
-from calibrant._engines.frames.expressions import Expr, col, exact, floor, some, total
+from calibrant._engines.frames.expressions import Expr, col, exact_in, floor, some, total
 from calibrant._engines.frames.query import Query
 from calibrant._engines.protocol import Findings
 from calibrant._engines.refine import RefinementPass, quantile_groups
@@ -41,17 +41,17 @@ def refinement_pass(samples: FrameSamples, notion: Notion) -> RefinementPass:
         query = Query(samples, notion).add_fields()
         # Other rows are one group more. A filter would be cheaper, but engines move it to the
         # front, and compute the prediction again for each of its comparisons.
-        groups = query.grouped(group_key(low, high, parts))
+        groups = query.grouped(group_key(samples, low, high, parts))
         inside = groups["key"] >= 0
         return groups["low"][inside], groups["high"][inside], groups.fields[inside]
 
     return read
 
 
-def group_key(low: Array, high: Array, parts: int | None) -> Expr:
+def group_key(samples: FrameSamples, low: Array, high: Array, parts: int | None) -> Expr:
     """The prediction, or the number of the part of its span that it is in; -1 outside the spans."""
-    u = col("u")
-    spans = [(u >= exact(a)) & (u <= exact(b)) for a, b in zip(low, high, strict=True)]
+    u, exact = col("u"), exact_in(samples.frame)
+    spans = [u.is_between(exact(a), exact(b)) for a, b in zip(low, high, strict=True)]
     if parts is None:
         return nw.when(some(spans)).then(u).otherwise(nw.lit(-1.0))
     keys = [
