@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from calibrant._data.links import logit, sigmoid
 from calibrant._engines.arrays.draws import Outcomes
 from calibrant._inference.blocks import Blocks
-from calibrant._inference.budget import SINGLE_ROWS_OF_MEMBER
+from calibrant._inference.budget import DRAWN_NUMBERS, SINGLE_ROWS_OF_MEMBER
 from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._inference.logistic import fit_logistic, why_not_estimable
 from calibrant._inference.null import outcome_noise
@@ -296,7 +296,7 @@ class Family:
         if self.outcomes:
             rng = np.random.default_rng((self.seed, 3))
             noise = outcome_noise(
-                self.problem, cells, level, self.n_draws, rng, single_rows=SINGLE_ROWS_OF_MEMBER
+                self.problem, cells, level, self.n_draws, rng, SINGLE_ROWS_OF_MEMBER, self._numbers
             )
             wz = self._w * level + noise
             return Drawn(cells, self._w, self._wu, wz, np.maximum(wz, 0.0), *self._shared)
@@ -304,6 +304,14 @@ class Family:
         mean = np.divide(wz, self._w, out=np.zeros_like(wz), where=self._w > 0)
         wz2 = self._spread + self._w * mean**2
         return Drawn(cells, self._w, self._wu, wz, wz2, *self._shared)
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.float32] | None:
+        """The random numbers of all rows, the same in every member, where they are few."""
+        shape = (self.n_draws, self.problem.n)
+        if self.n_draws * self.problem.n > DRAWN_NUMBERS:
+            return None
+        return np.random.default_rng((self.seed, 3)).random(shape, dtype=np.float32)
 
     @cached_property
     def _shared(self) -> tuple[tuple[Array, Array], dict[Any, Array]]:
