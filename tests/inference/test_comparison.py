@@ -250,6 +250,20 @@ def test_large_samples_are_dealt_into_lots():
     assert many.std() == pytest.approx(loss.std() / math.sqrt(2500), rel=0.1)
 
 
+@pytest.mark.parametrize("n", [1, 7, 300, 2500])
+def test_resamples_are_those_of_a_loop(n):
+    """Many are drawn at a time, with the numbers that one after the other has."""
+    rng = np.random.default_rng((4, 7))
+    n_blocks = min(n, MAX_BLOCKS)
+    blocks = rng.permutation(n) % n_blocks
+    rows = [np.bincount(rng.integers(0, n_blocks, n_blocks), None, n_blocks) for _ in range(70)]
+    for weights in (None, np.ones(n)):
+        draws = draw_blocks(n, 70, 4, None, weights)
+        assert (draws.blocks == blocks).all() and (draws.counts == rows).all()
+    some = np.arange(n) < max(1, n // 2)  # some blocks may be without weight: one at a time
+    assert n == 1 or (draw_blocks(n, 70, 4, None, some + 0.0).counts == rows).mean() > 0.5
+
+
 def test_draws_depend_on_the_seed_alone():
     y, u = binary()
     first, again, other = (

@@ -181,7 +181,7 @@ def test_the_difference_of_predictors_that_are_off_either_way_is_held():
         x = 0.1 + 0.8 * rng.random(1000)
         y = (rng.random(1000) < x).astype(int)
         given = {"a": x + 0.02, "b": x - 0.02}
-        found = cal.compare(y, given, measures=list(misses), bins=15, bin_counts=(5,))
+        found = cal.compare(y, given, measures=list(misses), bins=15, bin_counts=(5,), **FAST)
         for measure in misses:
             difference = found.difference("a", "b", measure)
             misses[measure] += not difference.low <= 0 <= difference.high

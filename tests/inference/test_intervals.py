@@ -16,7 +16,8 @@ from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import problem_of
-from calibrant._inference.family import SHAPES, Family, invert
+from calibrant._inference.family import SHAPES, Family, Member, invert
+from calibrant._inference.tails import Law
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find
 from calibrant._summaries.samples import Summary
@@ -142,7 +143,7 @@ def test_inversion_of_a_known_law():
     normal = ndtri((np.arange(2000) + 0.5) / 2000)
 
     def member(shape, t):
-        return -t, -t + normal
+        return Member(lambda: -t, Law(-t + normal))
 
     grid = {"smooth": [-t for t in np.linspace(20, 0, 81)]}
     found = invert(5.0, member, grid, 0.95)

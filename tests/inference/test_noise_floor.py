@@ -64,7 +64,7 @@ def test_noise_floor_against_redrawn_rows(name):
     u = predictions(400)
     y = outcomes(u)
     floor = cal.noise_floor(y, u, measure=name, n_resamples=2000)
-    slow = redrawn(250)[:, REDRAWN.index(name)]
+    slow = redrawn(160)[:, REDRAWN.index(name)]
     error = slow.std() * np.sqrt(1 / slow.size + 1 / (floor.n_draws or 1e9))
     assert abs(floor.mean - slow.mean()) < 4 * error
     assert abs(floor.upper - np.quantile(slow, 0.95)) < 9 * error
@@ -78,11 +78,11 @@ OF_CLASSES = ("ece", "classwise_ece", "lin_ce", "confidence_ce", "brier")
 
 @cache
 def redrawn_labels():
-    """Predictions of four classes, labels that follow them, and measures of 300 more such."""
+    """Predictions of four classes, labels that follow them, and measures of 200 more such."""
     rng = np.random.default_rng(6)
     p = rng.dirichlet(np.full(4, 0.8), 200)
     draw = lambda: (np.cumsum(p, axis=1) < rng.random(200)[:, None]).sum(axis=1)  # noqa: E731
-    y, found = draw(), (cal.evaluate(draw(), p, measures=OF_CLASSES) for _ in range(300))
+    y, found = draw(), (cal.evaluate(draw(), p, measures=OF_CLASSES) for _ in range(200))
     return y, p, np.array([[each[name] for name in OF_CLASSES] for each in found])
 
 
@@ -91,7 +91,7 @@ def test_noise_floor_of_many_classes_against_redrawn_rows(name):
     y, p, measured = redrawn_labels()
     floor = cal.noise_floor(y, p, measure=name)
     slow = measured[:, OF_CLASSES.index(name)]
-    error = slow.std() * np.sqrt(1 / 300 + 1 / (floor.n_draws or 1e9))
+    error = slow.std() * np.sqrt(1 / 200 + 1 / (floor.n_draws or 1e9))
     assert abs(floor.mean - slow.mean()) < 4 * error
     assert abs(floor.upper - np.quantile(slow, 0.95)) < 9 * error
 
@@ -146,7 +146,7 @@ def test_labels_that_scatter_have_the_floor_of_their_own_scatter(rows_together):
 
     if rows_together:
         u = np.repeat(u[::3], 3)
-    slow = np.array([cal.ece(labels(), u, bins=5) for _ in range(500)])
+    slow = np.array([cal.ece(labels(), u, bins=5) for _ in range(300)])
     found = [
         find("ece", "binary").of_tables(null_tables(problem(u, labels()), 300, rng, groups))
         for _ in range(8)
@@ -159,14 +159,14 @@ def test_labels_that_scatter_have_the_floor_of_their_own_scatter(rows_together):
 def test_shares_that_are_right_on_average_are_rarely_called_wrong(votes):
     """Redrawn votes called them wrong in 35, 87 and 100 of 100 samples."""
     wrong = 0
-    for seed in range(25):
+    for seed in range(16):
         u = predictions(400, seed)
         rng = np.random.default_rng((12, votes, seed))
         z = rng.binomial(votes, rng.beta(3 * u, 3 * (1 - u))) / votes
         floor = cal.noise_floor(z, u, votes=votes, n_resamples=300)
         assert "scatter" in floor.method
         wrong += floor.p_value < 0.05
-    assert wrong <= 5  # 1.25 expected: 6 have a chance of 0.001
+    assert wrong <= 4  # 0.8 expected: 5 have a chance of 0.001
 
 
 def test_more_votes_lower_the_noise_floor():
@@ -245,12 +245,12 @@ def test_resampled_tables_scatter_as_resampled_rows_do(m):
     measure = find("ece", "binary").of_tables
     drawn = measure(resampled_tables(table, 4000, rng))
     slow = []
-    for _ in range(1500):
+    for _ in range(1000):
         rows = rng.integers(0, n, n)
         slow.append(cal.ece(y[rows], u[rows], bins=m))
-    # 1,500 draws know a standard deviation to 1.8 %.
+    # 1,000 draws know a standard deviation to 2.2 %.
     assert drawn.std() == pytest.approx(np.std(slow), rel=0.06)
-    assert drawn.mean() == pytest.approx(np.mean(slow), abs=5 * np.std(slow) / np.sqrt(1500))
+    assert drawn.mean() == pytest.approx(np.mean(slow), abs=5 * np.std(slow) / np.sqrt(1000))
 
 
 def test_resampled_tables_need_the_scatter_of_predictions():
@@ -367,7 +367,7 @@ def test_p_values_are_uniform_under_the_right_predictions():
     names = ("ece", "rmsce", "lin_ce", "brier", "ks_error")
     measures = tuple(find(name, "binary") for name in names)
     found = []
-    for seed in range(200):
+    for seed in range(140):
         u = predictions(300, seed)
         samples = to_samples(outcomes(u, seed), u)
         worth = Uncertainty(samples, cal.EqualWidth(15), cal.Quantile(15), measures,
@@ -489,8 +489,8 @@ def test_one_calibrated_sample_in_twenty_lies_above(measure):
     """Not one in ten: bounds of a mean do not tell these apart."""
     rng = np.random.default_rng(12)
     u = rng.random(300)
-    labels = (rng.random((1000, 300)) < u).astype(int)
+    labels = (rng.random((700, 300)) < u).astype(int)
     floor = cal.noise_floor(labels[0], u, measure=measure, n_resamples=2000)
     compute = getattr(cal, measure)
     above = np.mean([compute(y, u) > floor.upper for y in labels])
-    assert 0.025 < above < 0.075  # 0.05, with a standard error of 0.008
+    assert 0.025 < above < 0.075  # 0.05, give or take three times 0.008

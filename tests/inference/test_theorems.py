@@ -175,10 +175,10 @@ def test_recalibration_can_raise_the_errors_that_are_not_truthful():
         (world, lambda y, p, rule: cal.ece(y, p, bins=rule), [flat, truths]),
         (confidence, lambda y, p, rule: cal.ece(y, p, bins=rule, notion="confidence"), two_rows),
     ]:
-        values = place.errors(error, bins, predictions, n=50, redraws=200)
+        values = place.errors(error, bins, predictions, n=50, redraws=60)
         raised, spread = mean_and_error(values[:, 1] - values[:, 0])
         assert raised > 5 * spread, place
-    values = world.errors(TRUTHFUL["binary"], bins, [flat, truths], n=50, redraws=1000)
+    values = world.errors(TRUTHFUL["binary"], bins, [flat, truths], n=50, redraws=400)
     gain, spread = mean_and_error(values[:, 0] - values[:, 1])
     assert gain > 5 * spread
 
@@ -282,7 +282,7 @@ def test_theorem_4_3_the_order_stands_while_the_bias_is_below_the_gap(name, rule
     assert abs(bias(g, 40)) < 1e-12
     assert 0 < bias(f, 10) < gap < bias(f, 2000)
     for n, stands in ((10, True), (2000, False)):
-        values = world.errors(TRUTHFUL[name], rule, [f, g], n=n, redraws=400 if n == 10 else 30)
+        values = world.errors(TRUTHFUL[name], rule, [f, g], n=n, redraws=200 if n == 10 else 20)
         lead, spread = mean_and_error(n * (values[:, 1] - values[:, 0]))
         # n (E[g] - E[f]) >= gap - bias(f), with equality because g has no bias of its own.
         assert abs(lead - (gap - bias(f, n))) < 4 * spread

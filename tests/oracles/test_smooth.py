@@ -84,7 +84,7 @@ def logits_of(kind, n):
 @pytest.mark.parametrize("kind", ["normal", "extreme", "equal", "two-point"])
 def test_gaussian_is_the_integral(kind, sigma):
     # The twin goes over as many intervals as noise is narrow.
-    for n in (1, 2, 10, 300 if sigma > 0.01 else 60):
+    for n in (1, 2, 10, 120 if sigma > 0.01 else 40):
         h = logits_of(kind, n)
         rng = np.random.default_rng(n + 1)
         z, w = (rng.random(n) < expit(0.7 * h)).astype(float), np.ones(n)
@@ -99,7 +99,7 @@ def test_gaussian_is_the_integral(kind, sigma):
     ("kind", "sigma"), [("normal", 0.01), ("normal", 1.0), ("extreme", 0.1), ("extreme", 1.0)]
 )
 def test_gaussian_of_many_samples(kind, sigma):
-    n = 1000
+    n = 500
     h = logits_of(kind, n)
     z = (np.random.default_rng(1).random(n) < expit(0.7 * h)).astype(float)
     found = cal.ls_ece(z, h, sigma=sigma, from_logits=True)

@@ -73,8 +73,17 @@ def expected_to_fail(estimator):
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_to_fail)
-def test_estimator_checks(estimator, check):
-    check(estimator)
+def test_estimator_checks(estimator, check, request):
+    expected = request.node.get_closest_marker("xfail")
+    try:
+        check(estimator)
+    except Exception:
+        if expected is None:
+            raise
+    else:
+        return
+    # In a line: the traceback of each would have all of scikit-learn's checks parsed anew.
+    pytest.xfail(expected.kwargs["reason"])
 
 
 @pytest.mark.parametrize("kind", KINDS)

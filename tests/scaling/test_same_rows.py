@@ -84,7 +84,7 @@ def test_single_precision_is_recognised_in_double():
     assert PlattScaling().fit(y, p).share_fitted(single[::-1]) == 1.0
 
 
-@pytest.mark.parametrize("n", [50_000, 400_000])
+@pytest.mark.parametrize("n", [50_000, 200_000])
 def test_shares_of_many_rows_are_estimated_from_few_hashes(n):
     y, p = binary(n)
     scaler = PlattScaling().fit(y, p)

@@ -167,6 +167,17 @@ class ColumnTable(BinTable):
         object.__setattr__(self, "has_squares", False)
         self._columns: dict[str, NDArray[np.float64]]
 
+    # Several measures read these of the same thousand tables.
+
+    @cached_property
+    def residual(self) -> NDArray[np.float64]:
+        return self.sum_wu - self.sum_wz
+
+    @cached_property
+    def total_weight(self) -> NDArray[np.float64]:
+        total: NDArray[np.float64] = self.sum_w.sum(axis=1)
+        return total
+
     @cached_property
     def sums(self) -> NDArray[np.float64]:
         """All columns in their places (classes, bins, fields)."""

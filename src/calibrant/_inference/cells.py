@@ -180,6 +180,12 @@ class Cells:
         """Whether every row that counts has the weight 1."""
         return np.array_equal(self.w2, self.w)
 
+    @cached_property
+    def rows_in_order(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The rows cell by cell, and where each cell begins."""
+        order = np.argsort(self.index, kind="stable")
+        return order, np.searchsorted(self.index[order], np.arange(self.size))
+
     def sums(self, values: Array) -> Array:
         """Sums of something that rows have, by cell."""
         return summed(self.index, values, self.size)

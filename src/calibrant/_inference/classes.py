@@ -269,10 +269,14 @@ class ClassFamily:
 
     def member(self, shape: str, t: float, errors: Errors) -> tuple[float, Array]:
         """The true error of the member t, and errors of samples from it."""
-        return self.drawn(self.gaps(shape, t), errors)
+        gap = self.gaps(shape, t)
+        return self.truth(gap, errors), self.drawn(gap, errors)
 
-    def drawn(self, gap: Array, errors: Errors) -> tuple[float, Array]:
-        """The true error where bins have these gaps, and errors of samples from there."""
+    def truth(self, gap: Array, errors: Errors) -> float:
+        """The true error where bins have these gaps."""
         weight = self.bins.weight
-        truth = errors((weight * gap)[None], weight[None])
-        return float(truth[0]), errors(self._weights * gap + self._noise, self._weights)
+        return float(errors((weight * gap)[None], weight[None])[0])
+
+    def drawn(self, gap: Array, errors: Errors) -> Array:
+        """Errors of samples from where bins have these gaps."""
+        return errors(self._weights * gap + self._noise, self._weights)

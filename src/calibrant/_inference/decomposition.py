@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from calibrant._engines.arrays.draws import Outcomes, fit_isotonic
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.cells import Cells, Drawn, Problem
-from calibrant._inference.family import Limits, invert
+from calibrant._inference.family import Limits, Member, invert
 from calibrant._inference.means import influences, mean_limits
 from calibrant._inference.null import outcome_noise
+from calibrant._inference.tails import Law
 from calibrant._measures.of_cells import isotonic_parts
 
 Array = NDArray[np.float64]
@@ -79,7 +80,7 @@ def discrimination_limits(
     def parts(w: Array, wz: Array) -> Array:
         return isotonic_parts(Drawn(cells, w, w * cells.u, wz, wz))[1]
 
-    def member(_shape: str, t: float) -> tuple[float, Array]:
+    def member(_shape: str, t: float) -> Member:
         rates = np.clip(base - t * (fit - base), 0.0, 1.0)
         if plain:
             drawn = outcomes.draw(rates)
@@ -88,8 +89,8 @@ def discrimination_limits(
             drawn = weight * rates + outcome_noise(problem, cells, rates, n_draws, again)
         else:
             drawn = weight * rates + noise
-        truth = parts(cells.w[None], (cells.w * rates)[None])
-        return float(truth[0]), parts(weight, drawn)
+        law = Law(parts(weight, drawn))
+        return Member(lambda: float(parts(cells.w[None], (cells.w * rates)[None])[0]), law)
 
     value = float(parts(cells.w[None], cells.wz[None])[0])
     return invert(value, member, {"spread": [-factor for factor in _FACTORS]}, level)

@@ -19,8 +19,9 @@ from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._inference.class_bins import recalibrated
 from calibrant._inference.class_errors import table_errors, vector_errors
 from calibrant._inference.classes import ClassFamily, Errors, Luck
-from calibrant._inference.family import SHAPES, Family, Limits, VoteScatter, invert
+from calibrant._inference.family import SHAPES, Family, Limits, Member, VoteScatter, invert
 from calibrant._inference.resampling import Resampler
+from calibrant._inference.tails import Law
 from calibrant._inference.vote_limits import VoteLimits
 from calibrant._inference.voted_rows import VotedRows
 from calibrant._measures.catalogue import Measure
@@ -179,26 +180,27 @@ def limits_of_family(
     """Limits of a statistic of cells; of a population it is another one, where that is given."""
     true = population or statistic
     # Where families meet, and at their ends, a member is asked for again.
-    known: dict[int, tuple[float, Array]] = {}
+    known: dict[Drawn, Member] = {}
 
-    def member(shape: str, t: float) -> tuple[float, Array]:
+    def member(shape: str, t: float) -> Member:
         truth, drawn = family.member(shape, t)
-        if id(drawn) not in known:
-            known[id(drawn)] = float(true(truth)[0]), statistic(drawn)
-        return known[id(drawn)]
+        if drawn not in known:
+            known[drawn] = Member(lambda: float(true(truth)[0]), Law(statistic(drawn)))
+        return known[drawn]
 
     return invert(value, member, {shape: family.grid(shape) for shape in shapes}, level)
 
 
 def limits_of_classes(family: ClassFamily, errors: Errors, value: float, level: float) -> Limits:
     """Limits of an error over all classes."""
-    known: dict[bytes, tuple[float, Array]] = {}
+    known: dict[bytes, Member] = {}
 
-    def member(shape: str, t: float) -> tuple[float, Array]:
+    def member(shape: str, t: float) -> Member:
         gap = family.gaps(shape, t)
         key = (gap + 0.0).tobytes()  # -0 is 0
         if key not in known:
-            known[key] = family.drawn(gap, errors)
+            drawn = Law(family.drawn(gap, errors))
+            known[key] = Member(lambda: family.truth(gap, errors), drawn)
         return known[key]
 
     return invert(value, member, {shape: family.grid(shape) for shape in SHAPES}, level)

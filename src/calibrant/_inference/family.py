@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +34,11 @@ from numpy.typing import NDArray
 from calibrant._data.links import logit, sigmoid
 from calibrant._engines.arrays.draws import Outcomes
 from calibrant._inference.blocks import Blocks
-from calibrant._inference.budget import SINGLE_ROWS_OF_MEMBER
+from calibrant._inference.budget import DRAWN_NUMBERS, SINGLE_ROWS_OF_MEMBER
 from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._inference.logistic import fit_logistic, why_not_estimable
 from calibrant._inference.null import outcome_noise
-from calibrant._inference.tails import quantile, quantiles
+from calibrant._inference.tails import Law
 
 Array = NDArray[np.float64]
 Statistic = Callable[[Drawn], Array]
@@ -124,6 +124,8 @@ class Family:
     votes: VoteScatter | None = None
     # By what is true in them: families meet, at the latest where predictions are right.
     _members: dict[bytes, tuple[Drawn, Drawn]] = field(default_factory=dict)
+    # The same by where they are: every measure asks for them.
+    _at: dict[tuple[str, float], tuple[Drawn, Drawn]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         p, cells = self.problem, self.cells
@@ -254,20 +256,26 @@ class Family:
         cells = self.cells
         u, gap = cells.u, self._gaps(shape, t)
         mean = u if shape == "smooth" else self.mean[cells.bins]
-        down = np.divide(-gap, mean, out=np.ones_like(gap), where=mean > 0)
-        up = np.divide(gap, 1.0 - mean, out=np.ones_like(gap), where=mean < 1)
-        down, up = (np.minimum(np.maximum(share, 0.0), 1.0) for share in (down, up))
-        out: Array = np.where(gap < 0, u * (1.0 - down), 1.0 - (1.0 - u) * (1.0 - up))
+        down = gap < 0
+        room = np.where(down, mean, 1.0 - mean)
+        share = np.divide(np.abs(gap), room, out=np.ones_like(gap), where=room > 0)
+        left = 1.0 - np.minimum(share, 1.0)
+        out: Array = np.where(down, u * left, 1.0 - (1.0 - u) * left)
         # Without a gap the predictions are right, to the last bit.
         return np.where(gap == 0.0, u, out)
 
     def member(self, shape: str, t: float) -> tuple[Drawn, Drawn]:
         """What is true in the member t, and samples from it."""
+        if (shape, t) not in self._at:
+            self._at[shape, t] = self._member(shape, t)
+        return self._at[shape, t]
+
+    def _member(self, shape: str, t: float) -> tuple[Drawn, Drawn]:
         # Outcomes have rates; what scatters as it did has its gaps, of which -0 is 0.
         level = self._rates(shape, t) if self.outcomes else self._gaps(shape, t) + 0.0
         key = level.tobytes()
         if key not in self._members:
-            self._members[key] = (self._truth(level), self._drawn(level))
+            self._members.setdefault(key, (self._truth(level), self._drawn(level)))
         return self._members[key]
 
     def _truth(self, level: Array) -> Drawn:
@@ -288,7 +296,7 @@ class Family:
         if self.outcomes:
             rng = np.random.default_rng((self.seed, 3))
             noise = outcome_noise(
-                self.problem, cells, level, self.n_draws, rng, single_rows=SINGLE_ROWS_OF_MEMBER
+                self.problem, cells, level, self.n_draws, rng, SINGLE_ROWS_OF_MEMBER, self._numbers
             )
             wz = self._w * level + noise
             return Drawn(cells, self._w, self._wu, wz, np.maximum(wz, 0.0), *self._shared)
@@ -296,6 +304,14 @@ class Family:
         mean = np.divide(wz, self._w, out=np.zeros_like(wz), where=self._w > 0)
         wz2 = self._spread + self._w * mean**2
         return Drawn(cells, self._w, self._wu, wz, wz2, *self._shared)
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.float32] | None:
+        """The random numbers of all rows, the same in every member, where they are few."""
+        shape = (self.n_draws, self.problem.n)
+        if self.n_draws * self.problem.n > DRAWN_NUMBERS:
+            return None
+        return np.random.default_rng((self.seed, 3)).random(shape, dtype=np.float32)
 
     @cached_property
     def _shared(self) -> tuple[tuple[Array, Array], dict[Any, Array]]:
@@ -317,17 +333,38 @@ class Limits:
     estimate: float
 
 
-class Member(Protocol):
-    """The true value of a member of a family, and values drawn there."""
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A member of a family: its true value, which few of them are asked for, and the law of what
+    samples show there.
+    """
 
-    def __call__(self, shape: str, t: float, /) -> tuple[float, Array]: ...
+    true: Callable[[], float]
+    law: Law
+    _usual: dict[float, float] = field(default_factory=dict)
+
+    @cached_property
+    def truth(self) -> float:
+        truth = self.true()
+        return 0.0 if abs(truth) < ROUNDING else truth
+
+    def usual(self, q: float) -> float:
+        """The q-quantile of what samples show."""
+        if q not in self._usual:
+            self._usual[q] = self.law.quantile(q)
+        return self._usual[q]
 
 
-def invert(value: float, member: Member, grids: dict[str, list[float]], level: float) -> Limits:
+def invert(
+    value: float,
+    member: Callable[[str, float], Member],
+    grids: dict[str, list[float]],
+    level: float,
+) -> Limits:
     """The true values of the members of the families that could have shown `value`.
 
-    `grids` has the members of each family, from the worst to the calibrated one: true values, and
-    what is usual, fall.
+    `member` gives one by the shape of its family and its place there. `grids` has the places in
+    each family, from the worst to the calibrated one: true values, and what is usual, fall.
     """
     tail = (1.0 - level) / 2.0
     lows, highs, estimates = [], [], []
@@ -347,30 +384,26 @@ def invert(value: float, member: Member, grids: dict[str, list[float]], level: f
 
 @dataclass
 class _Inversion:
-    """One family, and what is true and usual in its members."""
+    """One family, and its members."""
 
-    member: Callable[[float], tuple[float, Array]]
+    member: Callable[[float], Member]
     grid: list[float]
     tail: float
     # Where in the family the data themselves are.
     seen_at: float
-    _seen: dict[float, tuple[float, float, float, float]] = field(default_factory=dict)
+    _seen: dict[float, Member] = field(default_factory=dict)
 
-    def at(self, t: float) -> tuple[float, float, float, float]:
-        """The true value, and what is low, middling and high there."""
+    def at(self, t: float) -> Member:
         if t not in self._seen:
-            truth, drawn = self.member(t)
-            truth = 0.0 if abs(truth) < ROUNDING else truth
-            usual = quantiles(drawn, (self.tail, 0.5, 1.0 - self.tail))
-            self._seen[t] = (truth, *usual)  # type: ignore[assignment]
+            self._seen[t] = self.member(t)
         return self._seen[t]
 
     def low(self, value: float) -> float | None:
         """The lowest true value that reaches `value` on a lucky day; None if no member does."""
         value *= 1.0 - SLACK
-        if self.at(self.grid[0])[3] < value:
+        if self.at(self.grid[0]).usual(1.0 - self.tail) < value:
             return None
-        return self._crossing(3, value)
+        return self._crossing(1.0 - self.tail, value)
 
     def high(self, value: float) -> float:
         """The highest true value that stays as low as `value` on a lucky day.
@@ -379,35 +412,35 @@ class _Inversion:
         below what such data can exclude would be luck (power-constrained: Cowan, Cranmer, Gross and
         Vitells, 2011, arXiv:1105.3166).
         """
-        floor = quantile(self.member(self.grid[-1])[1], LUCK)
-        return self._crossing(1, max(value, floor) * (1.0 + SLACK))
+        floor = self.at(self.grid[-1]).usual(LUCK)
+        return self._crossing(self.tail, max(value, floor) * (1.0 + SLACK))
 
     def estimate(self, value: float) -> float:
         """The true value of which `value` is as likely too high as too low."""
         last = self.at(self.grid[-1])
-        return last[0] if last[2] >= value else self._crossing(2, value)
+        return last.truth if last.usual(0.5) >= value else self._crossing(0.5, value)
 
-    def _crossing(self, column: int, value: float) -> float:
-        """The true value where a quantile, which falls with t, crosses `value`.
+    def _crossing(self, q: float, value: float) -> float:
+        """The true value where the q-quantile, which falls with t, crosses `value`.
 
         Looked for step by step from the data as seen: far away from them a measure that chooses its
         own bins need not fall.
         """
         j = int(np.searchsorted(self.grid, self.seen_at))
-        while j + 1 < len(self.grid) and self.at(self.grid[j])[column] > value:
+        while j + 1 < len(self.grid) and self.at(self.grid[j]).usual(q) > value:
             j += 1
-        while j > 0 and self.at(self.grid[j - 1])[column] <= value:
+        while j > 0 and self.at(self.grid[j - 1]).usual(q) <= value:
             j -= 1
         below = self.at(self.grid[j])
-        if below[column] > value:  # the last member, and still above
-            return below[0]
+        if below.usual(q) > value:  # the last member, and still above
+            return below.truth
         if j == 0:
             # Rates end at 0 and at 1, so members may end before one of them is always above the
             # value. Another sample may be worse all the same: beyond the last member, what is usual
             # is taken to keep its distance from what is true.
-            beyond = value / (1.0 + SLACK) - below[column]
-            return below[0] + (max(0.0, beyond) if column == 1 else 0.0)
+            beyond = value / (1.0 + SLACK) - below.usual(q)
+            return below.truth + (max(0.0, beyond) if q == self.tail else 0.0)
         above = self.at(self.grid[j - 1])
-        span = above[column] - below[column]
-        share = (value - below[column]) / span if span > 0 else 0.0
-        return below[0] + share * (above[0] - below[0])
+        span = above.usual(q) - below.usual(q)
+        share = (value - below.usual(q)) / span if span > 0 else 0.0
+        return below.truth + share * (above.truth - below.truth)

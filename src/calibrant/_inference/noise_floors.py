@@ -83,8 +83,16 @@ class NoiseFloors(Families):
         """The value as the null is drawn: on cells, where measures are not of bins."""
         of_cells = self._of_cells(measure)
         if self.binned(measure) is None and of_cells is not None:
-            return float(of_cells(as_seen(self.plain_problem.fine_cells))[0])
+            return self.seen_in_cells(measure, of_cells)
         return value
+
+    def seen_in_cells(self, measure: Measure, formula: Callable[[Drawn], Array]) -> float:
+        """The value of the data themselves as cells have it."""
+        key = ("seen", measure.name)
+        if key not in self._null:
+            self._null[key] = float(formula(as_seen(self.plain_problem.fine_cells))[0])
+        out: float = self._null[key]
+        return out
 
     def _of_cells(self, measure: Measure) -> Callable[[Drawn], Array] | None:
         """The formula over cells, if a null is drawn there: residuals that scatter as they did are
@@ -103,11 +111,14 @@ class NoiseFloors(Families):
             self._of_cells(measure),
         )
         if binned is not None and formula is not None:
-            problem = binned[1]
-            drawn = self._null_drawn(problem, problem.fine_cells)
-            return formula(drawn.tables()), method
+            key, problem = binned
+            key_: Any = ("null", measure.name, key)
+            if key_ not in self._null:
+                drawn = self._null_drawn(problem, problem.fine_cells)
+                self._null[key_] = formula(drawn.tables())
+            return self._null[key_], method
         if of_cells is not None:
-            key_: Any = ("null", measure.name)
+            key_ = ("null", measure.name)
             if key_ not in self._null:
                 problem = self.plain_problem
                 drawn = self._null_drawn(problem, problem.fine_cells)

@@ -54,9 +54,12 @@ def null_drawn(
 
 def outcome_noise(
     problem: Problem, cells: Cells, rates: Array, n_draws: int, rng: np.random.Generator,
-    single_rows: int = SINGLE_ROWS,
+    single_rows: int = SINGLE_ROWS, numbers: NDArray[np.float32] | None = None,
 ) -> Array:  # fmt: skip
-    """How weighted outcomes scatter about the rates of their cells: (draws, cells)."""
+    """How weighted outcomes scatter about the rates of their cells: (draws, cells).
+
+    `numbers` are those that `rng` would draw for the rows, (draws, n), where they are kept.
+    """
     if problem.n * n_draws > single_rows:
         # A cell's outcomes as so many equal ones as its weights are worth.
         trials = np.divide(cells.w**2, cells.w2, out=np.zeros(cells.size), where=cells.w2 > 0)
@@ -64,14 +67,18 @@ def outcome_noise(
         drawn = rng.binomial(whole, np.clip(rates, 0.0, 1.0), (n_draws, cells.size))
         out: Array = cells.w * (drawn / whole - rates)
         return out
-    order = np.argsort(cells.index, kind="stable")
+    order, firsts = cells.rows_in_order
     of_row, w = rates[cells.index[order]], problem.weights[order]
-    firsts = np.searchsorted(cells.index[order], np.arange(cells.size))
-    step = max(1, DRAWN_NUMBERS // problem.n)
+    hit, miss = w * (1.0 - of_row), w * (0.0 - of_row)
+    # What is below a rate is below the next single number above it: no number need be widened.
+    bound = of_row.astype(np.float32)
+    bound = np.where(bound < of_row, np.nextafter(bound, np.float32(2.0)), bound)
+    step = max(1, DRAWN_NUMBERS // problem.n) if numbers is None else n_draws
     parts = []
     for start in range(0, n_draws, step):
-        hits = rng.random((min(step, n_draws - start), problem.n), dtype=np.float32) < of_row
-        parts.append(np.add.reduceat(w * (hits - of_row), firsts, axis=1))
+        shape = (min(step, n_draws - start), problem.n)
+        own = rng.random(shape, dtype=np.float32) if numbers is None else numbers
+        parts.append(np.add.reduceat(np.where(own < bound, hit, miss), firsts, axis=1))
     return np.concatenate(parts)
 
 

@@ -33,6 +33,8 @@ Array = NDArray[np.float64]
 PAIRED_MEMBERS = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 # How far two predictors that have nothing in common may be from the members that fit them best.
 APART = 1.6
+# Blocks that are drawn and counted at a time: they stay in a cache.
+COUNTED = 1 << 15
 
 
 class Kinks(NamedTuple):
@@ -227,11 +229,24 @@ def draw_blocks(
         blocks = rng.permutation(n) % min(n, MAX_BLOCKS)
     n_blocks = int(blocks.max()) + 1
     weight = np.bincount(blocks, weights, n_blocks)
+    if (weight > 0).all():
+        return Draws(blocks.astype(np.intp), _counts(n_resamples, n_blocks, rng))
     counts = np.zeros((n_resamples, n_blocks))
     for row in counts:
         while not row @ weight > 0:  # rows of weight 0 alone have no value
             row[:] = np.bincount(rng.integers(0, n_blocks, n_blocks), minlength=n_blocks)
     return Draws(blocks.astype(np.intp), counts)
+
+
+def _counts(n_resamples: int, n_blocks: int, rng: np.random.Generator) -> Array:
+    """How often each block is drawn in each resample, many resamples at a time."""
+    counts, step = np.empty((n_resamples, n_blocks)), max(1, COUNTED // n_blocks)
+    for start in range(0, n_resamples, step):
+        part = counts[start : start + step]
+        drawn = rng.integers(0, n_blocks, part.shape)
+        drawn += n_blocks * np.arange(len(part))[:, None]
+        part[...] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
+    return counts
 
 
 def replicates(

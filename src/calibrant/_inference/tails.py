@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,23 +31,36 @@ def quantile(drawn: Array, q: float) -> float:
 
 
 def quantiles(drawn: Array, points: Sequence[float]) -> list[float]:
-    """Several of them, of one ordering of the values: an inversion asks for thousands."""
-    ordered = np.sort(drawn)
-    return [_quantile(drawn, ordered, q) for q in points]
+    """Several of them, of one ordering of the values."""
+    law = Law(drawn)
+    return [law.quantile(q) for q in points]
 
 
-def _quantile(drawn: Array, ordered: Array, q: float) -> float:
-    tail = min(q, 1.0 - q)
-    if tail * drawn.size >= FEWEST * (1.0 - 1e-9):
-        # Weibull's positions: another draw lies beyond them just as often as it should.
-        return _weibull(ordered, q)
-    sign = 1 if q >= 0.5 else -1
-    ordered = sign * ordered[::sign]
-    mean, spread, skew = _moments(sign * drawn)
-    fitted = mean + spread * _upper_point(tail, skew)
-    # Where the draws themselves reach that far, they are not contradicted.
-    beyond = tail * (drawn.size + 1) < 1.0
-    return sign * max(fitted, float(ordered[-1]) if beyond else _weibull(ordered, 1.0 - tail))
+@dataclass(frozen=True, eq=False)
+class Law:
+    """The law that values were drawn from; they are ordered once, an inversion asks for thousands
+    of quantiles.
+    """
+
+    drawn: Array
+
+    def quantile(self, q: float) -> float:
+        """The q-quantile."""
+        tail, ordered = min(q, 1.0 - q), self._ordered
+        if tail * ordered.size >= FEWEST * (1.0 - 1e-9):
+            # Weibull's positions: another draw lies beyond them just as often as it should.
+            return _weibull(ordered, q)
+        sign = 1 if q >= 0.5 else -1
+        ordered = sign * ordered[::sign]
+        mean, spread, skew = _moments(sign * self.drawn)
+        fitted = mean + spread * _upper_point(tail, skew)
+        # Where the draws themselves reach that far, they are not contradicted.
+        beyond = tail * (ordered.size + 1) < 1.0
+        return sign * max(fitted, float(ordered[-1]) if beyond else _weibull(ordered, 1.0 - tail))
+
+    @cached_property
+    def _ordered(self) -> Array:
+        return np.sort(self.drawn)
 
 
 def _weibull(ordered: Array, q: float) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._inference.blocks import summed
 from calibrant._inference.bootstrap import basic_limits
-from calibrant._inference.cells import Problem, as_seen, table_of
+from calibrant._inference.cells import Problem, table_of
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
 from calibrant._inference.families import limits_of_classes, limits_of_family
 from calibrant._inference.means import Influences, few_event_limits, influences, mean_limits
@@ -213,7 +213,7 @@ class Uncertainty(NoiseFloors):
         elif of_cells is not None:
             cells = self.plain_problem.fine_cells
             family = self.family("cells", self.plain_problem, cells, self.few_draws)
-            seen = float(of_cells(as_seen(cells))[0])
+            seen = self.seen_in_cells(measure, of_cells)
             limits = limits_of_family(
                 family, of_cells, seen, self.level, shapes=("threshold", "smooth")
             )

@@ -117,7 +117,8 @@ def fit_temperature(problem: Problem) -> Solution:
     scores = scores - scores.max(axis=1, keepdims=True)
     if not scores.any():
         return Solution({"temperature_": 1.0})
-    return _solution(lambda slope: derivatives(slope, scores, problem.targets, problem.shares))
+    hits = (problem.targets * scores).sum(axis=1)
+    return _solution(lambda slope: derivatives(slope, scores, hits, problem.shares))
 
 
 def _solution(derivative: Derivative) -> Solution:
@@ -139,14 +140,19 @@ def _solution(derivative: Derivative) -> Solution:
 
 
 def derivatives(
-    slope: float, scores: FloatArray, targets: FloatArray, shares: FloatArray
+    slope: float, scores: FloatArray, hits: FloatArray, shares: FloatArray
 ) -> tuple[float, float]:
-    """The first and second derivative of the log loss in slope = 1/T."""
+    """The first and second derivative of the log loss in slope = 1/T; `hits` are the scores of what
+    happened.
+    """
     p = softmax(slope * scores)
-    mean = (p * scores).sum(axis=1)
-    first = shares @ (mean - (targets * scores).sum(axis=1))
-    second = shares @ (p * (scores - mean[:, None]) ** 2).sum(axis=1)
-    return float(first), float(second)
+    room = p * scores
+    mean = room.sum(axis=1)
+    # In the room of the product: a new array for each step costs as much as what is put there.
+    np.subtract(scores, mean[:, None], out=room)
+    room *= room
+    room *= p
+    return float(shares @ (mean - hits)), float(shares @ room.sum(axis=1))
 
 
 def _best_slope(derivative: Derivative) -> tuple[float, int]:
