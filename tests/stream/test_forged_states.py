@@ -191,3 +191,15 @@ def test_more_numbers_than_were_announced_are_not_read(tmp_path):
     written(path, json.loads(header), zlib.compress(zlib.decompress(body)[:-8]))
     with pytest.raises(StateError, match=r"numbers where .* were announced"):
         cal.Accumulator.load(path)
+
+
+def test_predictions_are_not_of_two_kinds(tmp_path):
+    """Which no change of one place can claim."""
+    path = tmp_path / "a.state"
+    STREAMS["binary"].save(path)
+    _, header, body = path.read_bytes()[:-32].split(b"\n", 2)
+    known = json.loads(header)
+    known["recipe"] |= {"from_logits": True, "from_logprobs": True}
+    written(path, known, body)
+    with pytest.raises(StateError, match=r"from_logits and from_logprobs cannot both be true"):
+        cal.Accumulator.load(path)
