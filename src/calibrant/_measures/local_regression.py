@@ -304,7 +304,7 @@ def emax(levels: BinTable) -> float:
 
 def _quantiles(far: Array, w: Array, shares: Sequence[float]) -> list[Array]:
     """Quantiles of rows of distances with weights, (draws, levels), from one ordering of them."""
-    order = np.argsort(far, axis=1)  # of equal distances any is the quantile
+    order = np.argsort(far, axis=1, kind="stable")  # weights are added alike on every processor
     through = np.cumsum(np.take_along_axis(np.broadcast_to(w, far.shape), order, axis=1), axis=1)
     rows, most = np.arange(len(far)), far.shape[1] - 1
     out: list[Array] = []
