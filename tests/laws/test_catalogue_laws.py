@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import calibrant as cal
+from calibrant._core.distances import entropy
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table, classwise_table
@@ -626,3 +627,17 @@ def test_soft_labels_a_rounding_error_above_one_are_labels() -> None:
     above[1, 0] = np.nextafter(np.float32(1), np.float32(2))
     expected = cal.evaluate(y, p).values
     assert cal.evaluate(above, p).values == pytest.approx(expected, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("name_of_engine", available())
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_value_of_0_has_no_sign(shape: str, name_of_engine: str) -> None:
+    """Of predictions that are sure and right, by hard labels and by shares."""
+    sure = np.array([0.0, 1.0]) if shape == "binary" else np.eye(K)
+    # (All tops are right, and there is nothing to be ranked.)
+    names = [name for name in NAMES[shape] if not find(name, shape).is_ranking]  # type: ignore[arg-type]
+    with engine(name_of_engine):
+        for y in (np.arange(len(sure)), sure):
+            found = cal.evaluate(y, sure, measures=names).values
+            assert [n for n, v in found.items() if v == 0 and np.signbit(v)] == []
+    assert not np.signbit(entropy(np.eye(K))).any()

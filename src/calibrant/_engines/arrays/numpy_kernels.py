@@ -138,7 +138,7 @@ def _add_losses(
     floored, _ = clip_to_floor(p, LOG_FLOOR)
     per_row = (
         ((p - q) ** 2).sum(axis=1),
-        0.0 - (q * np.log(floored)).sum(axis=1),  # never -0
+        -(q * np.log(floored)).sum(axis=1),
         1.0 - (p * q).sum(axis=1) / np.sqrt((p * p).sum(axis=1)),
         1.0 - hits,
         1.0 - hits + (confidences - hits) ** 2,
