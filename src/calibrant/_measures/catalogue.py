@@ -219,7 +219,7 @@ _ENTRIES: tuple[Measure, ...] = (
             "ici(part='e90')", lambda s: distance_quantile(s.levels, 0.9), of_cells=e90s,
             group="unbinned", rank=7, label="E90", on_request=True, listed=Listed(clinical=5)),
     Measure("emax", "largest distance to the diagonal", "max |loess(u) - u|", "scalar", _BINARY,
-            "levels", 0, 1, Claims(False, None, None, None), _AUSTIN, "ici(part='emax')",
+            "levels", 0, 1, Claims(False, None, True, None), _AUSTIN, "ici(part='emax')",
             lambda s: emax(s.levels), of_cells=emaxs, group="unbinned", rank=8, gaps="largest",
             label="Emax", on_request=True, listed=Listed(clinical=6)),
     # Of each class in turn: measured on request, for it takes a read of its own.
