@@ -27,14 +27,20 @@ SOFT_HAVE_NO_FLOOR = (
 )
 
 
-def why_no_floor(measure: Measure) -> str:
-    """Why a measure of these samples has no noise floor."""
+def why_no_floor(measure: Measure, *, soft: bool) -> str:
+    """Why a measure of these samples has no noise floor: ranking, soft labels, or else clusters."""
     if measure.is_ranking:
         return (
             f"{measure.name} measures ranking, not calibration: there is no value that calibrated "
             "predictions show. cal.interval gives its confidence interval"
         )
-    return SOFT_HAVE_NO_FLOOR
+    if soft:
+        return SOFT_HAVE_NO_FLOOR
+    return (
+        f"{measure.name} has no noise floor with groups=: how much the outcomes of one cluster "
+        "vary together, predictions do not tell. cal.interval gives its confidence interval; "
+        "calibration errors have a noise floor with clusters too"
+    )
 
 
 @dataclass
@@ -132,7 +138,8 @@ class NoiseFloors(Families):
                 self._null[key_] = family.null(self.many_draws)
             residual = self._null[key_]
             return errors(residual, np.broadcast_to(family.bins.weight, residual.shape)), method
-        if self.soft and self.votes is None:
+        # Of votes the hypothesis is about every row; outcomes of a cluster may vary together.
+        if scatter and self.votes is None:
             return None
         return self._null_rows(measure)
 

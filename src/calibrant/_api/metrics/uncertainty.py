@@ -123,7 +123,7 @@ def noise_floor(
     )  # fmt: skip
     floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
     if floor is None:
-        raise InputError(why_no_floor(chosen))
+        raise InputError(why_no_floor(chosen, soft=uncertainty.soft))
     return floor
 
 
