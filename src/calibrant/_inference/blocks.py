@@ -26,12 +26,16 @@ def summed(index: NDArray[np.intp], values: Array, size: int) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """The block of every row; `clustered` where rows of a block belong together."""
+    """The block of every row, and its cluster, where rows belong together."""
 
     index: NDArray[np.intp]
     size: int
-    clustered: bool
+    groups: NDArray[np.intp] | None
     _kept: dict[tuple[int, int], Array] = field(default_factory=dict)
+
+    @property
+    def clustered(self) -> bool:
+        return self.groups is not None
 
     def resamples(self, n_draws: int, seed: int, weights: Array | None = None) -> Array:
         """How often each block is in each of the resamples that all errors share."""
@@ -84,7 +88,7 @@ def blocks_of(n: int, groups: NDArray[np.intp] | None, seed: int) -> Blocks:
     if units > MAX_BLOCKS:
         block = np.random.default_rng((seed, 2)).permutation(units) % MAX_BLOCKS
     index = block if groups is None else block[groups]
-    return Blocks(index.astype(np.intp), min(units, MAX_BLOCKS), groups is not None)
+    return Blocks(index.astype(np.intp), min(units, MAX_BLOCKS), groups)
 
 
 def as_groups(groups: Any, n: int) -> NDArray[np.intp]:

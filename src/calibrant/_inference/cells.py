@@ -22,7 +22,8 @@ from calibrant._engines.arrays.passes import whole_problem
 from calibrant._engines.arrays.quantiles import quantile_cuts
 from calibrant._engines.arrays.top_classes import top_classes
 from calibrant._engines.protocol import Findings
-from calibrant._inference.blocks import summed
+from calibrant._inference.blocks import Blocks, summed
+from calibrant._inference.rare_events import outcome_size
 
 Array = NDArray[np.float64]
 # Predictions, targets and weights of every row, and what was found in them.
@@ -95,6 +96,17 @@ class Problem:
         """Mean target less mean prediction of each bin, 0 where a bin is empty."""
         total, gap = self.by_bin(), self.by_bin(self.z - self.u)
         return np.divide(gap, total, out=np.zeros(self.m), where=total > 0)
+
+    def outcome_size(self, blocks: Blocks) -> float:
+        """How many rows one outcome counts as, where labels are soft or rows belong together."""
+        w = self.weights
+        away = w * (self.z - self.u - self.gaps()[self.bins])
+        of_blocks = outcomes = None
+        if blocks.clustered:
+            of_blocks = float((blocks.sums(self.bins, self.m, away) ** 2).sum())
+        if not self.hard:
+            outcomes = float((w * w * self.u * (1.0 - self.u)).sum())
+        return outcome_size(float((away**2).sum()), of_blocks, outcomes)
 
 
 def levels_of(u: Array) -> tuple[Array, NDArray[np.intp]]:

@@ -7,9 +7,10 @@ prediction; one label moves the residuals of a whole row, so rows are drawn and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from calibrant._inference.family import (
     outcome_variance,
     thresholded,
 )
+from calibrant._inference.rare_events import outcome_size, rare_events, scatter_ratio, share_root
 
 Array = NDArray[np.float64]
 # Residuals and weights of every bin, (draws, bins), to the measure's value of each draw.
@@ -120,6 +122,21 @@ class ClassBins:
         sums = summed(key.ravel(), values.ravel(), blocks.size * self.size)
         return sums.reshape(blocks.size, self.size)
 
+    def block_squares(self, blocks: Blocks, values: Array) -> Array:
+        """Sums over blocks of their squared sums, by bin; one block at a time where bins are
+        many.
+        """
+        if blocks.size * self.size <= BLOCK_ENTRIES:
+            dense: Array = (self.of_blocks(blocks, values) ** 2).sum(axis=0)
+            return dense
+        order = np.argsort(blocks.index, kind="stable")
+        ends = np.searchsorted(blocks.index[order], np.arange(blocks.size + 1))
+        out = np.zeros(self.size)
+        for start, end in pairwise(ends):
+            rows = order[start:end]
+            out += summed(self.index[rows].ravel(), values[rows].ravel(), self.size) ** 2
+        return out
+
 
 @dataclass
 class ClassFamily:
@@ -163,16 +180,49 @@ class ClassFamily:
             variance = outcome_variance(rows, p.mean(p.u), p.mean(p.z)) * p.squares / safe**2
         if not self.outcomes:
             away = p.w * (p.z - p.u - self.gap[p.index])
-            if self.blocks.clustered and self.small and not self.common:
-                squares = (p.of_blocks(self.blocks, away) ** 2).sum(axis=0)
-                share = (p.of_blocks(self.blocks, p.w) ** 2).sum(axis=0) / safe**2
-            else:
+            if self.common:
                 squares, share = p.sums(away**2), p.squares / safe**2
-            few = share > 0.6
+            else:
+                squares, share = self._squares(away), self._squares(p.w) / safe**2
+            few = share > 0.6  # all but one block: nothing is known of how it scatters
             plain = p.sums((p.w * (p.z - p.u)) ** 2)
             own = np.where(few, plain, squares / np.where(few, 1.0, 1.0 - share)) / safe**2
             variance = np.maximum(variance, own)
         out: Array = np.sqrt(variance)
+        return out
+
+    def _squares(self, values: Array) -> Array:
+        """Sums by bin of squares: of what rows have, or clusters in sum."""
+        if self.blocks.clustered:
+            return self.bins.block_squares(self.blocks, values)
+        return self.bins.sums(values**2)
+
+    @cached_property
+    def _outcome_size(self) -> float:
+        """How many rows one outcome counts as, where labels are soft or rows belong together."""
+        p = self.bins
+        away = p.w * (p.z - p.u - self.gap[p.index])
+        of_blocks = float(self._squares(away).sum()) if self.blocks.clustered else None
+        outcomes = None if p.hard else float((p.w * p.w * p.u * (1.0 - p.u)).sum())
+        return outcome_size(float((away**2).sum()), of_blocks, outcomes)
+
+    def _with_rare_events(
+        self, noise: Array, rng: np.random.Generator, weights: Array | None = None
+    ) -> Array | None:
+        """Residuals with outcomes drawn from the predictions in their place, in bins whose events
+        are rare; None if no bin's are, or if all are drawn anyway. `weights` are those of bins in
+        resamples of the rows.
+        """
+        p, rates = self.bins, self._mean
+        if self.outcomes or self.common or self.votes is not None:
+            return None
+        rare = rare_events(p.weight, p.squares, rates, self._outcome_size)
+        if rare.bins.size == 0:
+            return None
+        out = noise.copy()
+        out[:, rare.bins] = rare.noise(rates, noise.shape[0], rng)
+        if weights is not None:  # a resample with fewer of the rows scatters less
+            out[:, rare.bins] *= share_root(weights[:, rare.bins], rare.weight)
         return out
 
     # --- draws -----------------------------------------------------------------------------------
@@ -215,8 +265,21 @@ class ClassFamily:
             noise[:, few] = (rng.poisson(events, (self.n_draws, events.size)) - events) * each[few]
         return noise
 
-    def null(self, n_draws: int) -> Array:
-        """Residuals of every bin when the predictions are right."""
+    @cached_property
+    def _rare_noise(self) -> Array | None:
+        """The same with drawn outcomes in bins whose events are rare; None if no bin's are."""
+        rng = np.random.default_rng((self.seed, 4))
+        return self._with_rare_events(self._noise, rng, self._weights)
+
+    def nulls(self, n_draws: int) -> list[Array]:
+        """Residuals of every bin when the predictions are right, by what was seen and, where events
+        are rare, by a model too.
+        """
+        seen, rng = self._null(n_draws), np.random.default_rng((self.seed, 7))
+        rare = self._with_rare_events(seen, rng)
+        return [seen] if rare is None else [seen, rare]
+
+    def _null(self, n_draws: int) -> Array:
         p, rng = self.bins, np.random.default_rng((self.seed, 6))
         if self.luck is not None and self.outcomes and p.n * n_draws <= DRAWN_LABELS:
             return self._label_noise(self.luck, "null", n_draws)
@@ -226,11 +289,13 @@ class ClassFamily:
             rate = np.clip(p.mean(p.u), 0.0, 1.0)
             out: Array = (rng.binomial(trials, rate, (n_draws, p.size)) / trials - rate) * p.weight
             return out
-        if not self.small:
-            spread = np.sqrt(p.sums((p.w * (p.z - p.u)) ** 2))
-            wide: Array = rng.standard_normal((n_draws, p.size)) * spread
-            return wide
-        return self.blocks.signs(n_draws, rng) @ p.of_blocks(self.blocks, p.w * (p.z - p.u))
+        residual = p.w * (p.z - p.u)
+        if self.small:
+            noise = self.blocks.signs(n_draws, rng) @ p.of_blocks(self.blocks, residual)
+        else:
+            spread = np.sqrt(self._squares(residual))
+            noise = rng.standard_normal((n_draws, p.size)) * spread
+        return noise
 
     def _label_noise(self, luck: Luck, what: str, n_draws: int) -> Array:
         """Residuals of drawn labels, about their means."""
@@ -270,13 +335,20 @@ class ClassFamily:
     def member(self, shape: str, t: float, errors: Errors) -> tuple[float, Array]:
         """The true error of the member t, and errors of samples from it."""
         gap = self.gaps(shape, t)
-        return self.truth(gap, errors), self.drawn(gap, errors)
+        return self.truth(gap, errors), next(self.drawn(gap, errors))
 
     def truth(self, gap: Array, errors: Errors) -> float:
         """The true error where bins have these gaps."""
         weight = self.bins.weight
         return float(errors((weight * gap)[None], weight[None])[0])
 
-    def drawn(self, gap: Array, errors: Errors) -> Array:
-        """Errors of samples from where bins have these gaps."""
-        return errors(self._weights * gap + self._noise, self._weights)
+    def drawn(self, gap: Array, errors: Errors) -> Iterator[Array]:
+        """Errors of samples from where bins have these gaps; where events are rare, by a model of
+        how they scatter too.
+        """
+        hard = self.bins.hard and not (self.outcomes or self.common or self.votes is not None)
+        centre = self._mean + thresholded(self.gap, self.scale, 1.0)
+        for noise, rates in ((self._noise, centre), (self._rare_noise, self._mean)):
+            if noise is not None:
+                more = scatter_ratio(rates, self._mean + gap) if hard else 1.0
+                yield errors(self._weights * gap + noise * more, self._weights)

@@ -21,7 +21,7 @@ from calibrant._inference.class_errors import table_errors, vector_errors
 from calibrant._inference.classes import ClassFamily, Errors, Luck
 from calibrant._inference.family import SHAPES, Family, Limits, Member, VoteScatter, invert
 from calibrant._inference.resampling import Resampler
-from calibrant._inference.tails import Law
+from calibrant._inference.tails import Law, Laws
 from calibrant._inference.vote_limits import VoteLimits
 from calibrant._inference.voted_rows import VotedRows
 from calibrant._measures.catalogue import Measure
@@ -185,7 +185,9 @@ def limits_of_family(
     def member(shape: str, t: float) -> Member:
         truth, drawn = family.member(shape, t)
         if drawn not in known:
-            known[drawn] = Member(lambda: float(true(truth)[0]), Law(statistic(drawn)))
+            rare = family.rare_member(shape, t)
+            laws = [Law(statistic(each)) for each in (drawn, rare) if each is not None]
+            known[drawn] = Member(lambda: float(true(truth)[0]), Laws(laws))
         return known[drawn]
 
     return invert(value, member, {shape: family.grid(shape) for shape in shapes}, level)
@@ -199,8 +201,8 @@ def limits_of_classes(family: ClassFamily, errors: Errors, value: float, level: 
         gap = family.gaps(shape, t)
         key = (gap + 0.0).tobytes()  # -0 is 0
         if key not in known:
-            drawn = Law(family.drawn(gap, errors))
-            known[key] = Member(lambda: family.truth(gap, errors), drawn)
+            laws = Laws([Law(drawn) for drawn in family.drawn(gap, errors)])
+            known[key] = Member(lambda: family.truth(gap, errors), laws)
         return known[key]
 
     return invert(value, member, {shape: family.grid(shape) for shape in SHAPES}, level)

@@ -37,8 +37,9 @@ from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import DRAWN_NUMBERS, SINGLE_ROWS_OF_MEMBER
 from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._inference.logistic import fit_logistic, why_not_estimable
-from calibrant._inference.null import outcome_noise
-from calibrant._inference.tails import Law
+from calibrant._inference.null import outcome_noise, with_rare_events
+from calibrant._inference.rare_events import scatter_ratio
+from calibrant._inference.tails import Law, Laws
 
 Array = NDArray[np.float64]
 Statistic = Callable[[Drawn], Array]
@@ -124,6 +125,7 @@ class Family:
     votes: VoteScatter | None = None
     # By what is true in them: families meet, at the latest where predictions are right.
     _members: dict[bytes, tuple[Drawn, Drawn]] = field(default_factory=dict)
+    _rare_members: dict[bytes, Drawn] = field(default_factory=dict)
     # The same by where they are: every measure asks for them.
     _at: dict[tuple[str, float], tuple[Drawn, Drawn]] = field(default_factory=dict)
 
@@ -278,6 +280,25 @@ class Family:
             self._members.setdefault(key, (self._truth(level), self._drawn(level)))
         return self._members[key]
 
+    def rare_member(self, shape: str, t: float) -> Drawn | None:
+        """Samples from the member t with drawn outcomes in bins whose events are rare; None if no
+        bin's are.
+        """
+        if self._rare_noise is None:
+            return None
+        level = self._gaps(shape, t) + 0.0
+        key = level.tobytes()
+        if key not in self._rare_members:
+            self._rare_members[key] = self._scattered(level, self._rare_noise, self.mean)
+        return self._rare_members[key]
+
+    @cached_property
+    def _rare_noise(self) -> Array | None:
+        if self.outcomes or self.common or self.votes is not None:
+            return None
+        rng = np.random.default_rng((self.seed, 4))
+        return with_rare_events(self._noise, self.problem, self.cells, self.blocks, rng, self._w)
+
     def _truth(self, level: Array) -> Drawn:
         cells = self.cells
         wu = cells.w * cells.u
@@ -300,10 +321,30 @@ class Family:
             )
             wz = self._w * level + noise
             return Drawn(cells, self._w, self._wu, wz, np.maximum(wz, 0.0), *self._shared)
-        wz = self._wu + self._w * level + self._noise
+        centre = thresholded(self.gap, self.scale, 1.0)
+        return self._scattered(level, self._noise, self.mean + centre)
+
+    def _scattered(self, level: Array, noise: Array, rates: Array) -> Drawn:
+        """Samples from where cells have these gaps, of noise that was drawn where bins have these
+        rates.
+        """
+        wz = self._wu + self._w * level + noise * self._scatter(level, rates)
+        if self.problem.hard:  # squares of outcomes are the outcomes
+            return Drawn(self.cells, self._w, self._wu, wz, wz, *self._shared)
         mean = np.divide(wz, self._w, out=np.zeros_like(wz), where=self._w > 0)
         wz2 = self._spread + self._w * mean**2
-        return Drawn(cells, self._w, self._wu, wz, wz2, *self._shared)
+        return Drawn(self.cells, self._w, self._wu, wz, wz2, *self._shared)
+
+    def _scatter(self, level: Array, rates: Array) -> Array | float:
+        """How much more each cell's residuals scatter where gaps are these than where they were
+        drawn: outcomes have a variance that goes with their rate.
+        """
+        if not self.problem.hard or self.common or self.votes is not None:
+            return 1.0
+        cells = self.cells
+        weight = cells.by_bin(cells.w)
+        gap = cells.by_bin(cells.w * level) / np.where(weight > 0, weight, 1.0)
+        return scatter_ratio(rates, self.mean + gap)[cells.bins]
 
     @cached_property
     def _numbers(self) -> NDArray[np.float32] | None:
@@ -340,7 +381,7 @@ class Member:
     """
 
     true: Callable[[], float]
-    law: Law
+    law: Law | Laws
     _usual: dict[float, float] = field(default_factory=dict)
 
     @cached_property

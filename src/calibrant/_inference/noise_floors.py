@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant._inference.cells import Cells, Drawn, Problem, as_seen
 from calibrant._inference.families import Families
 from calibrant._inference.means import null_losses
-from calibrant._inference.null import drawn_samples, null_drawn, null_mean
+from calibrant._inference.null import drawn_samples, null_drawn, null_mean, null_of_rare_events
 from calibrant._inference.tails import lower_tail, upper_chance, upper_tail
 from calibrant._measures.catalogue import Measure
 from calibrant.results._uncertainty import NoiseFloor
@@ -41,6 +41,15 @@ def why_no_floor(measure: Measure, *, soft: bool) -> str:
         "vary together, predictions do not tell. cal.interval gives its confidence interval; "
         "calibration errors have a noise floor with clusters too"
     )
+
+
+def widest(several: Sequence[Array]) -> Array:
+    """The draws that reach furthest: where nobody knows how labels scatter, all ways must speak
+    against the predictions.
+    """
+    if len(several) == 1:
+        return several[0]
+    return max(several, key=lambda drawn: float(np.quantile(drawn, 0.95)))
 
 
 @dataclass
@@ -121,35 +130,39 @@ class NoiseFloors(Families):
             key_: Any = ("null", measure.name, key)
             if key_ not in self._null:
                 drawn = self._null_drawn(problem, problem.fine_cells)
-                self._null[key_] = formula(drawn.tables())
+                self._null[key_] = widest([formula(each.tables()) for each in drawn])
             return self._null[key_], method
         if of_cells is not None:
             key_ = ("null", measure.name)
             if key_ not in self._null:
                 problem = self.plain_problem
                 drawn = self._null_drawn(problem, problem.fine_cells)
-                self._null[key_] = of_cells(drawn.first(self.many_draws))
+                many = self.many_draws
+                self._null[key_] = widest([of_cells(each.first(many)) for each in drawn])
             return self._null[key_], method
         classes = self.class_family(measure)
         if classes is not None:
             family, errors = classes
             key_ = ("null", id(family))
             if key_ not in self._null:
-                self._null[key_] = family.null(self.many_draws)
-            residual = self._null[key_]
-            return errors(residual, np.broadcast_to(family.bins.weight, residual.shape)), method
+                self._null[key_] = family.nulls(self.many_draws)
+            weight = family.bins.weight
+            residuals = self._null[key_]
+            return widest([errors(r, np.broadcast_to(weight, r.shape)) for r in residuals]), method
         # Of votes the hypothesis is about every row; outcomes of a cluster may vary together.
         if scatter and self.votes is None:
             return None
         return self._null_rows(measure)
 
-    def _null_drawn(self, problem: Problem, cells: Cells) -> Drawn:
+    def _null_drawn(self, problem: Problem, cells: Cells) -> list[Drawn]:
         key = ("drawn", id(cells))
         if key not in self._null:
             n_draws = max(self.n_resamples, self.many_draws)
             rng = np.random.default_rng((self.seed, 5))
-            self._null[key] = null_drawn(problem, cells, self.blocks, n_draws, rng)
-        drawn: Drawn = self._null[key]
+            seen = null_drawn(problem, cells, self.blocks, n_draws, rng)
+            rare = null_of_rare_events(problem, seen, self.blocks, rng)
+            self._null[key] = [seen] if rare is None else [seen, rare]
+        drawn: list[Drawn] = self._null[key]
         return drawn
 
     def _null_rows(self, measure: Measure) -> tuple[Array, str]:

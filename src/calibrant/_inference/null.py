@@ -2,7 +2,8 @@
 
 Hard labels are redrawn from the predictions. Soft labels, and rows that belong together, scatter in
 ways that no prediction tells: there the residuals' own signs are redrawn, block by block, which
-asks nothing but that their means are 0.
+asks nothing but that their means are 0. Where events are rare, residuals do not tell how they
+scatter: there a model of it must speak against the predictions too.
 """
 
 from __future__ import annotations
@@ -19,9 +20,14 @@ from calibrant._engines.arrays.draws import Outcomes
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import DRAWN_NUMBERS, SINGLE_ROWS
 from calibrant._inference.cells import Cells, Drawn, Problem
+from calibrant._inference.rare_events import FEW_EVENTS, rare_events, share_root
+from calibrant._inference.scatter import ScatterModel
 from calibrant._measures.catalogue import Measure
 
 Array = NDArray[np.float64]
+
+# The same as FEW_EVENTS, where outcomes are drawn row by row: measures without bins look closer.
+FEW_OF_ROWS = 30.0
 
 
 def null_drawn(
@@ -44,12 +50,92 @@ def null_drawn(
         wz = wu + blocks.signs(n_draws, rng) @ residual
         safe = np.where(cells.w > 0, cells.w, 1.0)
         spread = np.maximum(cells.wz2 - cells.wz**2 / safe, 0.0)
-        wz2 = spread + wz**2 / safe
+        # Squares of outcomes are the outcomes.
+        wz2 = wz if problem.hard else spread + wz**2 / safe
     shape, m = wz.shape, (n_draws, cells.m)
     shared = np.broadcast_to(cells.by_bin(cells.w), m), np.broadcast_to(cells.by_bin(wu), m)
     return Drawn(
         cells, np.broadcast_to(cells.w, shape), np.broadcast_to(wu, shape), wz, wz2, shared
     )
+
+
+def null_of_rare_events(
+    problem: Problem, drawn: Drawn, blocks: Blocks, rng: np.random.Generator
+) -> Drawn | None:
+    """The same samples with outcomes drawn where residuals do not tell how events scatter; None
+    where they do.
+    """
+    if problem.hard and not blocks.clustered:
+        return None
+    cells = drawn.cells
+    noise = with_rare_events(drawn.wz - drawn.wu, problem, cells, blocks, rng)
+    if noise is None:
+        return None
+    wz, safe = drawn.wu + noise, np.where(cells.w > 0, cells.w, 1.0)
+    wz2 = wz if problem.hard else drawn.wz2 - drawn.wz**2 / safe + wz**2 / safe
+    return replace(drawn, wz=wz, wz2=wz2, made={})
+
+
+def with_rare_events(
+    noise: Array, problem: Problem, cells: Cells, blocks: Blocks, rng: np.random.Generator,
+    w: Array | None = None,
+) -> Array | None:  # fmt: skip
+    """Residuals, (draws, cells), with outcomes drawn from the predictions in their place, in bins
+    whose events are rare; None if no bin's are. `w` are weights of cells in resamples of the rows.
+    """
+    n_draws, weight = noise.shape[0], cells.by_bin(cells.w)
+    mean = np.divide(
+        cells.by_bin(cells.w * cells.u), weight, out=np.zeros(cells.m), where=weight > 0
+    )
+    size, groups = problem.outcome_size(blocks), blocks.groups
+    of_rows = problem.hard and groups is not None and problem.n * n_draws <= SINGLE_ROWS
+    few = FEW_OF_ROWS if of_rows else FEW_EVENTS
+    rare = rare_events(weight, cells.by_bin(cells.w2), mean, size, few)
+    own, place = rare.within(cells.bins)
+    if own.size == 0:
+        return None
+    out = noise.copy()
+    if of_rows and groups is not None:
+        together = _together(problem, groups, size)
+        drawn = _noise_of_clusters(problem, cells, cells.u, n_draws, rng, groups, together)
+        out[:, own] = drawn[:, own]
+    else:
+        # Only the sums of these bins: within one, what is more or less falls on all cells alike.
+        share = cells.w[own] / weight[cells.bins[own]]
+        sums = cells.by_bin(noise)[:, rare.bins]
+        out[:, own] += (rare.noise(mean, n_draws, rng) - sums)[:, place] * share
+    if w is not None:  # a resample with fewer of the rows scatters less
+        out[:, own] *= share_root(w[:, own], cells.w[own])
+    return out
+
+
+def _together(problem: Problem, groups: NDArray[np.intp], size: float) -> float:
+    """The chance that the outcomes of a cluster all go by one random number, as if half an event
+    more had been seen that did: few events do not tell.
+    """
+    w, z = problem.weights, problem.z
+    seen = min(float(w @ z), float(w @ (1.0 - z))) * float(w.sum()) / float(w @ w) / size
+    return (ScatterModel.of(problem, groups).correlation * seen + 0.5) / (seen + 0.5)
+
+
+def _noise_of_clusters(
+    problem: Problem, cells: Cells, rates: Array, n_draws: int, rng: np.random.Generator,
+    groups: NDArray[np.intp], together: float,
+) -> Array:  # fmt: skip
+    """How outcomes scatter about the rates of their cells, where those of a cluster all go by one
+    random number, or each by its own: (draws, cells).
+    """
+    order, _ = cells.rows_in_order
+    cluster, n_clusters = groups[order], int(groups.max()) + 1
+    step, parts = max(1, DRAWN_NUMBERS // problem.n), []
+    for start in range(0, n_draws, step):
+        many = min(step, n_draws - start)
+        numbers = rng.random((many, problem.n), dtype=np.float32)
+        shared = rng.random((many, n_clusters), dtype=np.float32)
+        own = rng.random((many, n_clusters)) >= together
+        np.copyto(numbers, shared[:, cluster], where=~own[:, cluster])
+        parts.append(outcome_noise(problem, cells, rates, many, rng, SINGLE_ROWS, numbers))
+    return np.concatenate(parts)
 
 
 def outcome_noise(

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from calibrant._core.level_table import LevelTable
 from calibrant._inference.cells import Problem
+from calibrant._inference.scatter import ScatterModel
 from calibrant._inference.significance import (
     LEAST_P,
     MOST_DRAWS,
     NOT_NORMAL,
     Drawn,
     Groups,
-    Scatter,
     drawn_p,
     drawn_tail,
     far_from_normal,
@@ -242,5 +242,5 @@ def _covariances(problem: Problem, groups: Groups, path: Path) -> tuple[Array, A
     spread = u * (1.0 - u)
     residuals = by_cluster(w * (problem.z - u))
     single: Array = np.diag(path.sums(w * w * spread))
-    model = Scatter.of(problem, groups).covariance(single, by_cluster(w * np.sqrt(spread)))
+    model = ScatterModel.of(problem, groups).covariance(single, by_cluster(w * np.sqrt(spread)))
     return residuals @ residuals.T, model

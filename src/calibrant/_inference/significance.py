@@ -25,6 +25,7 @@ from calibrant._inference.logistic import (
     summed,
     why_not_estimable,
 )
+from calibrant._inference.scatter import ScatterModel
 
 Array = NDArray[np.float64]
 Groups = NDArray[np.intp]
@@ -303,45 +304,6 @@ def f_tail(quadratic: float, k: int, df: float) -> float:
     return max(float(fdtrc(k, df, max(quadratic, 0.0) / k)), LEAST_P)
 
 
-@dataclass(frozen=True)
-class Scatter:
-    """How far targets scatter about right predictions, by a model with two numbers.
-
-    The variance of a target is `dispersion` u (1 - u), with 1 for outcomes, and targets of one
-    cluster have the `correlation`.
-    """
-
-    dispersion: float
-    correlation: float
-
-    @classmethod
-    def of(cls, problem: Problem, groups: Groups | None) -> Scatter:
-        """Estimated where it is not known."""
-        spread, w = problem.u * (1.0 - problem.u), problem.weights
-        away = problem.z - problem.u
-        dispersion = 1.0
-        if not problem.hard:
-            dispersion = float((w * away**2).sum()) / max(float((w * spread).sum()), 1e-300)
-        if groups is None:
-            return cls(dispersion, 0.0)
-        pairs = _pairs(away, groups)
-        most = dispersion * _pairs(np.sqrt(spread), groups)
-        return cls(dispersion, min(max(pairs / most, 0.0), 1.0) if most > 0 else 0.0)
-
-    def covariance(self, single: Array, together: Array) -> Array:
-        """Of sums of ``b (z - u)``: from the sum of b b' u (1 - u) over rows, and the sums of b
-        times the root of u (1 - u) over clusters (k, clusters).
-        """
-        rho = self.correlation
-        out: Array = self.dispersion * ((1.0 - rho) * single + rho * (together @ together.T))
-        return out
-
-
-def _pairs(values: Array, groups: Groups) -> float:
-    """The sum of products over all pairs of rows of one cluster, each pair twice."""
-    return float((np.bincount(groups, values) ** 2).sum() - (values**2).sum())
-
-
 def quadratic_form(x: Array, covariance: Array) -> float:
     """``x' C^-1 x``; what C leaves no room for is infinitely far."""
     values, vectors = np.linalg.eigh(covariance)
@@ -365,7 +327,7 @@ def clustered_spiegelhalter(problem: Problem, groups: Groups) -> tuple[float, fl
     spread = problem.u * (1.0 - problem.u)
     together = summed((lean * np.sqrt(spread))[None], groups)
     single = np.array([[float((lean**2 * spread).sum())]])
-    variance = Scatter.of(problem, groups).covariance(single, together)[0, 0]
+    variance = ScatterModel.of(problem, groups).covariance(single, together)[0, 0]
     by_model = two_sided(total / math.sqrt(variance)) if variance > 0 else 0.0
     df = max(effective(problem.weights, groups) - 1.0, 1.0)
     return z, max(float(2.0 * stdtr(df, -abs(z))), by_model, LEAST_P)
@@ -388,7 +350,7 @@ def clustered_truthful_p(problem: Problem, groups: Groups) -> float:
     spread = u * (1.0 - u)
     residuals = by_cluster(w * (problem.z - u))
     single: Array = np.diag(np.bincount(problem.bins, w * w * spread, m)).astype(np.float64)
-    model = Scatter.of(problem, groups).covariance(single, by_cluster(w * np.sqrt(spread)))
+    model = ScatterModel.of(problem, groups).covariance(single, by_cluster(w * np.sqrt(spread)))
     value = float((residuals.sum(axis=1) ** 2).sum())
     return max(
         scaled_chi_square_tail(value, float(np.trace(c)), 2.0 * float((c**2).sum()))
@@ -480,5 +442,5 @@ def _robust_p(
     root = np.sqrt(u * (1.0 - u))
     together = b * root if groups is None else summed(b * root, groups)
     single = (b * root) @ (b * root).T
-    model = Scatter.of(problem, groups).covariance(single, together)
+    model = ScatterModel.of(problem, groups).covariance(single, together)
     return max(by_scatter, chi_square_tail(quadratic_form(b @ (problem.z - u), model), fit.free))

@@ -1,0 +1,83 @@
+"""How the outcomes of bins scatter in which few events are expected.
+
+What was seen of them does not tell: of ten bins that expect a tenth of an event each, nine have
+seen none, and their residuals hardly scatter at all. So there outcomes are drawn from a rate: fewer
+and larger ones where clusters have them together, more and smaller ones where labels are soft.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+# Expected events, or failures, below which a bin's outcomes are drawn from a rate.
+FEW_EVENTS = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class RareEvents:
+    """The bins in which few events, or few failures, are expected: `weight` is theirs, `trials` how
+    many independent outcomes they are worth.
+    """
+
+    bins: NDArray[np.intp]
+    weight: Array
+    trials: NDArray[np.int64]
+
+    def within(self, bins: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Which cells are in one of these bins, and in which, if cells have these `bins`."""
+        place = np.full(int(bins.max(initial=-1)) + 1, -1)
+        place[self.bins] = np.arange(self.bins.size)
+        own = np.flatnonzero(place[bins] >= 0)
+        return own, place[bins[own]]
+
+    def noise(self, rates: Array, n_draws: int, rng: np.random.Generator) -> Array:
+        """Residuals about the rates of all bins, of these: (draws, bins)."""
+        rate = np.clip(rates[self.bins], 0.0, 1.0)
+        drawn = rng.binomial(self.trials, rate, (n_draws, self.bins.size))
+        out: Array = self.weight * (drawn / self.trials - rate)
+        return out
+
+
+def rare_events(
+    weight: Array, squares: Array, rates: Array, size: float, few: float = FEW_EVENTS
+) -> RareEvents:
+    """The rare events of bins with these sums of weights and of their squares; one outcome counts
+    as `size` rows.
+    """
+    each = np.divide(squares, weight, out=np.ones(weight.size), where=weight > 0) * size
+    rare = np.minimum(rates, 1.0 - rates)
+    bins = np.flatnonzero((weight * rare < few * each) & (weight > 0))
+    trials = np.maximum(1, np.rint(weight[bins] / each[bins])).astype(np.int64)
+    return RareEvents(bins, weight[bins], trials)
+
+
+def outcome_size(squares: float, of_blocks: float | None, outcomes: float | None) -> float:
+    """How many rows one outcome counts as.
+
+    `squares` is the sum of the rows' squared residuals, `of_blocks` that of clusters', where rows
+    belong to some, and `outcomes` what hard labels would show, where labels are soft.
+    """
+    size = 1.0
+    if outcomes is not None:  # of all labels with one mean, hard ones scatter most
+        size = min(max(squares / max(outcomes, 1e-300), 1e-9), 1.0)
+    if of_blocks is not None:
+        size *= max(1.0, of_blocks / max(squares, 1e-300))
+    return size
+
+
+def scatter_ratio(rates: Array, others: Array) -> Array:
+    """How much more outcomes scatter about other rates than about these."""
+    variance, other = (np.clip(r, 0.0, 1.0) * np.clip(1.0 - r, 0.0, 1.0) for r in (rates, others))
+    out: Array = np.sqrt(np.divide(other, variance, out=np.ones(variance.size), where=variance > 0))
+    return out
+
+
+def share_root(weights: Array, weight: Array) -> Array:
+    """The root of the share of a weight that is in each resample; 1 of no weight."""
+    out: Array = np.sqrt(np.divide(weights, weight, out=np.ones_like(weights), where=weight > 0))
+    return out

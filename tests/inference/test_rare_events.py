@@ -1,0 +1,235 @@
+"""Rare events in clusters and of soft labels: floors, intervals and verdicts keep what they promise
+where what was seen does not tell how events scatter.
+"""
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant._core.errors import InputError
+from calibrant._data.to_samples import to_samples
+from calibrant._inference import classes
+from calibrant._inference.blocks import blocks_of
+from calibrant._inference.cells import problem_of
+from calibrant._inference.rare_events import (
+    outcome_size,
+    rare_events,
+    scatter_ratio,
+    share_root,
+)
+from calibrant._inference.tails import Law, Laws
+from calibrant._inference.uncertainty import Uncertainty
+from calibrant._measures.catalogue import find
+
+
+def repeated(rng, n_clusters, rate, truth=1.0, copies=4):
+    """Rare events, each row so many times; the true rate is `truth` times the predicted one."""
+    u = np.clip(rate * np.exp(rng.normal(0, 0.8, n_clusters)), 0, 0.5)
+    y = (rng.random(n_clusters) < truth * u).astype(int)
+    group = np.repeat(np.arange(n_clusters), copies)
+    return y[group], u[group], group
+
+
+def labelled(rng, n_clusters, k, copies):
+    p = rng.dirichlet(np.full(k, 0.1), n_clusters)
+    y = (p.cumsum(axis=1) > rng.random((n_clusters, 1))).argmax(axis=1)
+    group = np.repeat(np.arange(n_clusters), copies)
+    return y[group], p[group], group
+
+
+def alarms(draw, measure, n=24, level=0.05):
+    """How many of so many samples with the right predictions show p < 0.05."""
+    rng = np.random.default_rng(7)
+    found = []
+    for _ in range(n):
+        y, u, *group = draw(rng)
+        groups = group[0] if group else None
+        floor = cal.noise_floor(y, u, measure=measure, groups=groups, n_resamples=200)
+        found.append(floor.p_value < level)
+    return sum(found)
+
+
+# --- promises -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", ["ace", "ece", "ls_ece", "emax", "brier_miscalibration"])
+def test_right_predictions_of_rare_clusters_are_rarely_condemned(measure):
+    """By the signs of residuals alone: ACE 14, LS-ECE 8 of 24."""
+    assert alarms(lambda rng: repeated(rng, 500, 0.01), measure) <= 4
+
+
+def test_right_predictions_of_many_classes_in_clusters_are_rarely_condemned():
+    """By the signs of residuals alone: 16 of 24."""
+    assert alarms(lambda rng: labelled(rng, 500, 50, 3), "ace") <= 4
+
+
+def test_shares_of_few_votes_for_many_classes_are_rarely_condemned():
+    """By the signs of residuals alone: 5 of 24."""
+
+    def draw(rng):
+        p = rng.dirichlet(np.full(50, 0.1), 600)
+        return rng.multinomial(3, p) / 3, p
+
+    assert alarms(draw, "ace") <= 3
+
+
+def test_verdicts_on_rare_clusters():
+    """Three clusters are expected to have the event: nothing is known, whatever was seen.
+
+    By the signs of residuals alone the ACE of three in eight condemned.
+    """
+    rng = np.random.default_rng(3)
+    for _ in range(8):
+        y, u, groups = repeated(rng, 1000, 0.002)
+        for measure in ("ece", "ace"):
+            found = cal.verdict(y, u, measure=measure, groups=groups, n_resamples=200)
+            assert not found.sentence.startswith("Miscalibrated"), found
+
+
+def test_lower_limits_of_few_events_hold_the_truth():
+    """A quarter of the events that were predicted: those that were not seen scatter too.
+
+    By the scatter seen alone, 8 of 40 were above it.
+    """
+    rng = np.random.default_rng(5)
+    above = 0
+    for _ in range(20):
+        y, u, groups = repeated(rng, 1000, 0.01, truth=0.25)
+        truth = 0.75 * float(u.mean())
+        above += cal.interval(y, u, groups=groups, n_resamples=200).low > truth
+    assert above <= 1
+
+
+def test_clusters_that_are_off_are_still_found():
+    rng = np.random.default_rng(9)
+    found = 0
+    for _ in range(12):
+        y, u, groups = repeated(rng, 400, 0.2, truth=0.5, copies=5)
+        found += cal.noise_floor(y, u, groups=groups, n_resamples=200).p_value < 0.05
+    assert found >= 9
+
+
+@pytest.mark.parametrize("measure", ["ece", "debiased_l2", "smooth_ece", "ace"])
+def test_copies_have_the_p_value_of_the_rows(measure):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        u = rng.random(150)
+        y = (rng.random(150) < u**1.5).astype(int)
+        group = np.repeat(np.arange(150), 4)
+        rows = cal.noise_floor(y, u, measure=measure, n_resamples=400)
+        copies = cal.noise_floor(y[group], u[group], measure=measure, groups=group, n_resamples=400)
+        assert copies.p_value == pytest.approx(rows.p_value, abs=0.12)
+
+
+@pytest.mark.parametrize("measure", ["ks_error", "smooth_ece", "ls_ece", "ici", "sweep_ece", "ece"])
+def test_the_upper_point_and_the_p_value_say_the_same(measure):
+    """A value above the 95 % point has p below 5 %, and the other way round."""
+    said = set()
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        u = rng.random(1500)
+        y = (rng.random(1500) < u + 0.06 * (0.5 - u)).astype(int)
+        floor = cal.noise_floor(y, u, measure=measure, n_resamples=100)
+        near = 2.5 / floor.n_draws
+        if abs(floor.p_value - 0.05) > near:
+            said.add(floor.p_value < 0.05)
+            assert (floor.value > floor.upper) == (floor.p_value < 0.05), seed
+    assert said == {True, False}
+
+
+# --- what has no floor ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", ["brier", "log_loss", "dist_ce", "brier_discrimination"])
+def test_what_is_no_error_has_no_floor_with_clusters(measure):
+    y, u, groups = repeated(np.random.default_rng(0), 100, 0.2)
+    with pytest.raises(InputError, match=f"^{measure} has no noise floor with groups=: how much"):
+        cal.noise_floor(y, u, measure=measure, groups=groups)
+    assert cal.evaluate(y, u, measures=[measure], groups=groups, uncertainty=True)[measure] > 0
+    assert cal.noise_floor(y, u, measure=measure).upper > 0
+    with pytest.raises(InputError, match="soft labels have no noise floor"):
+        cal.noise_floor(np.clip(y, 0.1, 0.9), u, measure=measure, groups=groups)
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def test_which_events_are_rare():
+    weight, rates = np.array([100.0, 100.0, 100.0, 0.0, 4.0]), np.array([0.05, 0.5, 0.95, 0.1, 0.5])
+    rare = rare_events(weight, weight, rates, 1.0)
+    assert rare.bins.tolist() == [0, 2, 4]
+    assert rare.trials.tolist() == [100, 100, 4]
+    assert rare_events(weight, weight, rates, 4.0).trials.tolist() == [25, 25, 1]
+    assert rare_events(weight, weight, rates, 8.0).bins.tolist() == [0, 1, 2, 4]
+    # Rows of weight 2 are half as many.
+    assert rare_events(2 * weight, 4 * weight, rates, 1.0).trials.tolist() == [100, 100, 4]
+    own, place = rare.within(np.array([0, 1, 1, 4, 2]))
+    assert own.tolist() == [0, 3, 4] and place.tolist() == [0, 2, 1]
+
+
+def test_rare_events_scatter_as_so_many_outcomes():
+    weight = np.array([50.0, 50.0])
+    rare = rare_events(weight, weight, np.array([0.02, 0.98]), 5.0)
+    noise = rare.noise(np.array([0.02, 0.98]), 40_000, np.random.default_rng(0))
+    assert noise.mean(axis=0) == pytest.approx(0.0, abs=0.05)
+    assert noise.var(axis=0) == pytest.approx(5.0 * 50.0 * 0.02 * 0.98, rel=0.05)
+    assert set(np.unique(np.round(noise[:, 0] + 1.0, 9))) <= {0.0, 5.0, 10.0, 15.0, 20.0, 25.0}
+
+
+@pytest.mark.parametrize("votes", [1, 5])
+@pytest.mark.parametrize("copies", [1, 4])
+def test_how_many_rows_an_outcome_counts_as(votes, copies):
+    rng = np.random.default_rng(2)
+    u = rng.random(2000)
+    z = rng.binomial(votes, u) / votes
+    group = np.repeat(np.arange(2000), copies)
+    problem = problem_of(to_samples(z[group], u[group]), "binary", cal.EqualWidth(10))
+    found = problem.outcome_size(blocks_of(problem.n, group if copies > 1 else None, 0))
+    assert found == pytest.approx(copies / votes, rel=0.15)
+
+
+def test_an_outcome_counts_as_one_row_at_least_and_as_its_cluster_where_nothing_was_seen():
+    assert outcome_size(10.0, 4.0, None) == 1.0  # one winner a race
+    problem = problem_of(to_samples(np.zeros(40), np.full(40, 0.01)), "binary", cal.EqualWidth(5))
+    found = problem.outcome_size(blocks_of(40, np.arange(40) // 4, 0))
+    assert found >= 1.0 and np.isfinite(found)
+
+
+def test_ratios():
+    assert scatter_ratio(np.array([0.5, 0.1, 0.0]), np.array([0.1, 0.5, 0.3])) == pytest.approx(
+        [0.6, 5 / 3, 1.0]
+    )
+    found = share_root(np.array([[1.0, 4.0, 0.0]]), np.array([4.0, 4.0, 0.0]))
+    assert found.tolist() == [[0.5, 1.0, 1.0]]
+
+
+def test_the_outermost_law_counts():
+    rng = np.random.default_rng(0)
+    narrow, wide = Law(rng.normal(0, 1, 500)), Law(rng.normal(0.3, 2, 500))
+    both = Laws([narrow, wide])
+    for q in (0.025, 0.16, 0.84, 0.975):
+        assert both.quantile(q) == wide.quantile(q)
+    assert both.quantile(0.5) == narrow.quantile(0.5)
+
+
+def test_squares_of_blocks_one_at_a_time_are_those_of_all(monkeypatch):
+    y, p, groups = labelled(np.random.default_rng(1), 60, 6, 3)
+    measure, rules = find("classwise_ece", "multiclass"), (cal.EqualWidth(15), cal.Quantile(15))
+    found = Uncertainty(to_samples(y, p), *rules, (measure,), groups=groups)
+    family, _ = found.class_family(measure)
+    values = family.bins.w * (family.bins.z - family.bins.u)
+    dense = family.bins.block_squares(family.blocks, values)
+    monkeypatch.setattr(classes, "BLOCK_ENTRIES", 0)
+    assert family.bins.block_squares(family.blocks, values) == pytest.approx(dense, rel=1e-12)
+    assert dense.sum() > 1.5 * (values**2).sum()
+
+
+def test_many_bins_count_clusters_too(monkeypatch):
+    """Where blocks times bins are too many to be kept, residuals are normal: of clusters still."""
+    y, p, groups = labelled(np.random.default_rng(1), 300, 4, 4)
+    kept = cal.noise_floor(y, p, measure="classwise_ece", groups=groups, n_resamples=300)
+    monkeypatch.setattr(classes, "BLOCK_ENTRIES", 0)
+    summed = cal.noise_floor(y, p, measure="classwise_ece", groups=groups, n_resamples=300)
+    assert summed.upper == pytest.approx(kept.upper, rel=0.15)
+    alone = cal.noise_floor(y, p, measure="classwise_ece", n_resamples=300)
+    assert alone.upper < 0.7 * kept.upper
