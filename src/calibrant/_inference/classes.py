@@ -27,7 +27,13 @@ from calibrant._inference.family import (
     outcome_variance,
     thresholded,
 )
-from calibrant._inference.rare_events import outcome_size, rare_events, scatter_ratio, share_root
+from calibrant._inference.rare_events import (
+    RareEvents,
+    outcome_size,
+    rare_events,
+    scatter_ratio,
+    share_root,
+)
 
 Array = NDArray[np.float64]
 # Residuals and weights of every bin, (draws, bins), to the measure's value of each draw.
@@ -180,7 +186,7 @@ class ClassFamily:
             variance = outcome_variance(rows, p.mean(p.u), p.mean(p.z)) * p.squares / safe**2
         if not self.outcomes:
             away = p.w * (p.z - p.u - self.gap[p.index])
-            if self.common:
+            if self.common and self.small:
                 squares, share = p.sums(away**2), p.squares / safe**2
             else:
                 squares, share = self._squares(away), self._squares(p.w) / safe**2
@@ -206,17 +212,21 @@ class ClassFamily:
         outcomes = None if p.hard else float((p.w * p.w * p.u * (1.0 - p.u)).sum())
         return outcome_size(float((away**2).sum()), of_blocks, outcomes)
 
+    @cached_property
+    def _rare(self) -> RareEvents:
+        p = self.bins
+        return rare_events(p.weight, p.squares, self._mean, self._outcome_size)
+
     def _with_rare_events(
         self, noise: Array, rng: np.random.Generator, weights: Array | None = None
     ) -> Array | None:
         """Residuals with outcomes drawn from the predictions in their place, in bins whose events
-        are rare; None if no bin's are, or if all are drawn anyway. `weights` are those of bins in
-        resamples of the rows.
+        are rare; None if no bin's are, if all are drawn anyway, or if bins are too many to be drawn
+        twice. `weights` are those of bins in resamples of the rows.
         """
-        p, rates = self.bins, self._mean
-        if self.outcomes or self.common or self.votes is not None:
+        if self.outcomes or self.common or self.votes is not None or not self.small:
             return None
-        rare = rare_events(p.weight, p.squares, rates, self._outcome_size)
+        rare, rates = self._rare, self._mean
         if rare.bins.size == 0:
             return None
         out = noise.copy()
@@ -293,8 +303,10 @@ class ClassFamily:
         if self.small:
             noise = self.blocks.signs(n_draws, rng) @ p.of_blocks(self.blocks, residual)
         else:
-            spread = np.sqrt(self._squares(residual))
-            noise = rng.standard_normal((n_draws, p.size)) * spread
+            squares, rare = self._squares(residual), self._rare.bins
+            outcomes = p.sums(p.w * p.w * p.u * (1.0 - p.u))
+            squares[rare] = self._outcome_size * outcomes[rare]
+            noise = rng.standard_normal((n_draws, p.size)) * np.sqrt(squares)
         return noise
 
     def _label_noise(self, luck: Luck, what: str, n_draws: int) -> Array:

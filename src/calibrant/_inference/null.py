@@ -97,8 +97,7 @@ def with_rare_events(
     out = noise.copy()
     if of_rows and groups is not None:
         together = _together(problem, groups, size)
-        drawn = _noise_of_clusters(problem, cells, cells.u, n_draws, rng, groups, together)
-        out[:, own] = drawn[:, own]
+        out[:, own] = _noise_of_clusters(problem, cells, own, groups, together, n_draws, rng)
     else:
         # Only the sums of these bins: within one, what is more or less falls on all cells alike.
         share = cells.w[own] / weight[cells.bins[own]]
@@ -119,23 +118,32 @@ def _together(problem: Problem, groups: NDArray[np.intp], size: float) -> float:
 
 
 def _noise_of_clusters(
-    problem: Problem, cells: Cells, rates: Array, n_draws: int, rng: np.random.Generator,
-    groups: NDArray[np.intp], together: float,
+    problem: Problem, cells: Cells, own: NDArray[np.intp], groups: NDArray[np.intp],
+    together: float, n_draws: int, rng: np.random.Generator,
 ) -> Array:  # fmt: skip
-    """How outcomes scatter about the rates of their cells, where those of a cluster all go by one
-    random number, or each by its own: (draws, cells).
+    """How outcomes of some cells scatter about their predictions, where those of a cluster all go
+    by one random number, or each by its own: (draws, cells).
     """
-    order, _ = cells.rows_in_order
-    cluster, n_clusters = groups[order], int(groups.max()) + 1
-    step, parts = max(1, DRAWN_NUMBERS // problem.n), []
+    order, firsts = cells.rows_in_order
+    sizes = np.append(firsts[1:], problem.n) - firsts
+    is_own = np.zeros(cells.size, dtype=bool)
+    is_own[own] = True
+    rows = order[np.repeat(is_own, sizes)]
+    starts = np.cumsum(sizes[own]) - sizes[own]
+    _, cluster = np.unique(groups[rows], return_inverse=True)
+    rate, w = cells.u[cells.index[rows]], problem.weights[rows]
+    hit, miss, bound = w * (1.0 - rate), w * (0.0 - rate), rate.astype(np.float32)
+    step, out = max(1, DRAWN_NUMBERS // rows.size), np.empty((n_draws, own.size))
     for start in range(0, n_draws, step):
-        many = min(step, n_draws - start)
-        numbers = rng.random((many, problem.n), dtype=np.float32)
-        shared = rng.random((many, n_clusters), dtype=np.float32)
-        own = rng.random((many, n_clusters)) >= together
-        np.copyto(numbers, shared[:, cluster], where=~own[:, cluster])
-        parts.append(outcome_noise(problem, cells, rates, many, rng, SINGLE_ROWS, numbers))
-    return np.concatenate(parts)
+        part = out[start : start + step]
+        numbers = rng.random((len(part), rows.size), dtype=np.float32)
+        shared = rng.random((len(part), int(cluster.max()) + 1), dtype=np.float32)
+        # A number below the chance to go together tells that, and divided by it which number.
+        one = shared < together
+        shared /= together
+        np.copyto(numbers, shared[:, cluster], where=one[:, cluster])
+        part[:] = np.add.reduceat(np.where(numbers < bound, hit, miss), starts, axis=1)
+    return out
 
 
 def outcome_noise(
