@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant import Edges, EqualWidth, InputError, LevelSets, reliability
 from calibrant._core.bin_tables import BinTable
-from calibrant._core.binning import Closed, as_rule, fixed_cuts
+from calibrant._core.binning import Closed, Cuts, as_rule, fixed_cuts
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table, classwise_table
 from calibrant._engines.arrays.selection import available, engine
@@ -358,3 +358,12 @@ def test_edges_may_come_as_any_sequence(bins: Any) -> None:
 def test_a_rule_does_not_take_a_side_it_does_not_know() -> None:
     with pytest.raises(InputError, match="did you mean 'left'"):
         EqualWidth(10, "leftt")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("inner", [[0.1], [0.1, 0.1000001, 0.1000002, 0.1000003], [1e-9]])
+def test_the_table_of_edges_has_a_cell_for_1_and_one_more(inner):
+    """However low the last edge is: kernels read a cell's end without a check."""
+    cuts = Cuts(np.array(inner))
+    cells = cuts.start.size - 2
+    assert cells >= 1024 and cells & (cells - 1) == 0
+    assert cuts.start[-2:].tolist() == [len(inner), len(inner)]
