@@ -588,3 +588,17 @@ def test_five_hundred_real_rows_have_a_noise_floor_of_percents(name):
     floor = cal.noise_floor(arrays["outcome"][:500], arrays["prob"][:500])
     assert 0.02 < floor.mean < 0.1
     assert floor.upper > floor.mean
+
+
+def test_the_correction_of_the_confidence_error_is_added_to_its_upper_limit():
+    """The interval is to hold the value with the correction and without."""
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 300)
+    y = (p.cumsum(axis=1) > rng.random((300, 1))).argmax(axis=1)
+    added = cal.confidence_ce(y, p) - cal.confidence_ce(y, p, corrected=False)
+    with_it, without = (
+        cal.interval(y, p, measure=name, n_resamples=300)
+        for name in ("confidence_ce", "confidence_ce_uncorrected")
+    )
+    assert with_it.high - without.high == pytest.approx(added, rel=0.2)
+    assert added > 0.5 * with_it.high
