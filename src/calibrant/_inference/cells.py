@@ -23,7 +23,7 @@ from calibrant._engines.arrays.quantiles import quantile_cuts
 from calibrant._engines.arrays.top_classes import top_classes
 from calibrant._engines.protocol import Findings
 from calibrant._inference.blocks import Blocks, summed
-from calibrant._inference.rare_events import outcome_size
+from calibrant._inference.rare_events import design_effect, dispersion
 
 Array = NDArray[np.float64]
 # Predictions, targets and weights of every row, and what was found in them.
@@ -97,16 +97,21 @@ class Problem:
         total, gap = self.by_bin(), self.by_bin(self.z - self.u)
         return np.divide(gap, total, out=np.zeros(self.m), where=total > 0)
 
+    @cached_property
+    def dispersion(self) -> float:
+        """The variance of a target as a share of an outcome's with its mean: of labels, 1; of
+        shares of m votes, 1/m.
+        """
+        w2, away = self.weights**2, self.z - self.u - self.gaps()[self.bins]
+        return dispersion(float(w2 @ away**2), float(w2 @ (self.z * (1.0 - self.z))))
+
     def outcome_size(self, blocks: Blocks) -> float:
         """How many rows one outcome counts as, where labels are soft or rows belong together."""
-        w = self.weights
-        away = w * (self.z - self.u - self.gaps()[self.bins])
-        of_blocks = outcomes = None
-        if blocks.clustered:
-            of_blocks = float((blocks.sums(self.bins, self.m, away) ** 2).sum())
-        if not self.hard:
-            outcomes = float((w * w * self.u * (1.0 - self.u)).sum())
-        return outcome_size(float((away**2).sum()), of_blocks, outcomes)
+        if not blocks.clustered:
+            return self.dispersion
+        away = self.weights * (self.z - self.u - self.gaps()[self.bins])
+        of_blocks = float((blocks.sums(self.bins, self.m, away) ** 2).sum())
+        return self.dispersion * design_effect(float(away @ away), of_blocks)
 
 
 def levels_of(u: Array) -> tuple[Array, NDArray[np.intp]]:

@@ -29,7 +29,8 @@ from calibrant._inference.family import (
 )
 from calibrant._inference.rare_events import (
     RareEvents,
-    outcome_size,
+    design_effect,
+    dispersion,
     rare_events,
     scatter_ratio,
     share_root,
@@ -208,9 +209,11 @@ class ClassFamily:
         """How many rows one outcome counts as, where labels are soft or rows belong together."""
         p = self.bins
         away = p.w * (p.z - p.u - self.gap[p.index])
-        of_blocks = float(self._squares(away).sum()) if self.blocks.clustered else None
-        outcomes = None if p.hard else float((p.w * p.w * p.u * (1.0 - p.u)).sum())
-        return outcome_size(float((away**2).sum()), of_blocks, outcomes)
+        squares, inside = float((away**2).sum()), float((p.w**2 * p.z * (1.0 - p.z)).sum())
+        size = dispersion(squares, inside)
+        if self.blocks.clustered:
+            size *= design_effect(squares, float(self._squares(away).sum()))
+        return size
 
     @cached_property
     def _rare(self) -> RareEvents:

@@ -19,6 +19,8 @@ from calibrant.results._uncertainty import NoiseFloor
 
 Array = NDArray[np.float64]
 
+# Values below this are sums that should cancel, of labels that are their predictions.
+ROUNDING = 1e-13
 OUTCOMES, SCATTER = "outcomes drawn from the predictions", "scatter of the labels given"
 
 SOFT_HAVE_NO_FLOOR = (
@@ -41,6 +43,11 @@ def why_no_floor(measure: Measure, *, soft: bool) -> str:
         "vary together, predictions do not tell. cal.interval gives its confidence interval; "
         "calibration errors have a noise floor with clusters too"
     )
+
+
+def rounded(values: Array) -> Array:
+    """Values with those at 0 that are sums which should cancel."""
+    return np.where(np.abs(values) < ROUNDING, 0.0, values)
 
 
 def widest(several: Sequence[Array]) -> Array:
@@ -71,21 +78,22 @@ class NoiseFloors(Families):
         null = self.null_values(measure)
         if null is None:
             return None
-        drawn, method = null
+        drawn, method = rounded(null[0]), null[1]
         exact = None
         if measure.null_mean is not None and not self.soft and self.groups is None:
             binned = self.binned(measure)
             problem = self.plain_problem if binned is None else binned[1]
             exact = null_mean(measure, problem)
-        seen = self.on_null_scale(measure, value)
+        seen = float(rounded(np.array(self.on_null_scale(measure, value))))
         scale = value / seen if seen > 0 and self._of_cells(measure) is not None else 1.0
         better = measure.higher_is_better
         p, p_low = upper_tail(drawn, seen), lower_tail(drawn, seen)
         return NoiseFloor(
             measure.name,
             value,
-            scale * float(drawn.mean()) if exact is None else exact,
-            scale * float(np.quantile(drawn, 0.05 if better else 0.95)),
+            min(scale * float(drawn.mean()), measure.high) if exact is None else exact,
+            # Redrawn residuals may leave the range that samples have.
+            min(scale * float(np.quantile(drawn, 0.05 if better else 0.95)), measure.high),
             p_low if better else p,
             int(drawn.size),
             method,

@@ -28,6 +28,8 @@ Array = NDArray[np.float64]
 
 # The same as FEW_EVENTS, where outcomes are drawn row by row: measures without bins look closer.
 FEW_OF_ROWS = 30.0
+# Soft labels that are as good as means of more outcomes scatter little: bins' sums will do.
+MOST_VOTES = 10
 
 
 def null_drawn(
@@ -87,17 +89,23 @@ def with_rare_events(
     mean = np.divide(
         cells.by_bin(cells.w * cells.u), weight, out=np.zeros(cells.m), where=weight > 0
     )
-    size, groups = problem.outcome_size(blocks), blocks.groups
-    of_rows = problem.hard and groups is not None and problem.n * n_draws <= SINGLE_ROWS
+    size = problem.outcome_size(blocks)
+    # Labels as soft as these are as good as means of so many outcomes.
+    votes = round(1.0 / problem.dispersion)
+    of_rows = votes <= MOST_VOTES and votes * problem.n * n_draws <= SINGLE_ROWS
     few = FEW_OF_ROWS if of_rows else FEW_EVENTS
     rare = rare_events(weight, cells.by_bin(cells.w2), mean, size, few)
     own, place = rare.within(cells.bins)
     if own.size == 0:
         return None
     out = noise.copy()
-    if of_rows and groups is not None:
-        together = _together(problem, groups, size)
-        out[:, own] = _noise_of_clusters(problem, cells, own, groups, together, n_draws, rng)
+    if of_rows:
+        together = _together(problem, blocks.groups, size)
+        parts = (
+            _noise_of_rows(problem, cells, own, blocks.groups, together, n_draws, rng)
+            for _ in range(votes)
+        )
+        out[:, own] = sum(parts) / votes
     else:
         # Only the sums of these bins: within one, what is more or less falls on all cells alike.
         share = cells.w[own] / weight[cells.bins[own]]
@@ -108,7 +116,7 @@ def with_rare_events(
     return out
 
 
-def _together(problem: Problem, groups: NDArray[np.intp], size: float) -> float:
+def _together(problem: Problem, groups: NDArray[np.intp] | None, size: float) -> float:
     """The chance that the outcomes of a cluster all go by one random number, as if half an event
     more had been seen that did: few events do not tell.
     """
@@ -117,8 +125,8 @@ def _together(problem: Problem, groups: NDArray[np.intp], size: float) -> float:
     return (ScatterModel.of(problem, groups).correlation * seen + 0.5) / (seen + 0.5)
 
 
-def _noise_of_clusters(
-    problem: Problem, cells: Cells, own: NDArray[np.intp], groups: NDArray[np.intp],
+def _noise_of_rows(
+    problem: Problem, cells: Cells, own: NDArray[np.intp], groups: NDArray[np.intp] | None,
     together: float, n_draws: int, rng: np.random.Generator,
 ) -> Array:  # fmt: skip
     """How outcomes of some cells scatter about their predictions, where those of a cluster all go
@@ -130,18 +138,19 @@ def _noise_of_clusters(
     is_own[own] = True
     rows = order[np.repeat(is_own, sizes)]
     starts = np.cumsum(sizes[own]) - sizes[own]
-    _, cluster = np.unique(groups[rows], return_inverse=True)
     rate, w = cells.u[cells.index[rows]], problem.weights[rows]
     hit, miss, bound = w * (1.0 - rate), w * (0.0 - rate), rate.astype(np.float32)
+    cluster = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
     step, out = max(1, DRAWN_NUMBERS // rows.size), np.empty((n_draws, own.size))
     for start in range(0, n_draws, step):
         part = out[start : start + step]
         numbers = rng.random((len(part), rows.size), dtype=np.float32)
-        shared = rng.random((len(part), int(cluster.max()) + 1), dtype=np.float32)
-        # A number below the chance to go together tells that, and divided by it which number.
-        one = shared < together
-        shared /= together
-        np.copyto(numbers, shared[:, cluster], where=one[:, cluster])
+        if cluster is not None:
+            shared = rng.random((len(part), int(cluster.max()) + 1), dtype=np.float32)
+            # A number below the chance to go together tells that, and divided by it which number.
+            one = shared < together
+            shared /= together
+            np.copyto(numbers, shared[:, cluster], where=one[:, cluster])
         part[:] = np.add.reduceat(np.where(numbers < bound, hit, miss), starts, axis=1)
     return out
 

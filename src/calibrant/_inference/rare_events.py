@@ -56,18 +56,18 @@ def rare_events(
     return RareEvents(bins, weight[bins], trials)
 
 
-def outcome_size(squares: float, of_blocks: float | None, outcomes: float | None) -> float:
-    """How many rows one outcome counts as.
+def dispersion(squares: float, inside: float) -> float:
+    """The variance of targets as a share of what outcomes with their means have.
 
-    `squares` is the sum of the rows' squared residuals, `of_blocks` that of clusters', where rows
-    belong to some, and `outcomes` what hard labels would show, where labels are soft.
+    `squares` is the sum of squared residuals, `inside` of z (1 - z): of outcomes 0, and in the mean
+    the two are together what outcomes have, however many events were seen.
     """
-    size = 1.0
-    if outcomes is not None:  # of all labels with one mean, hard ones scatter most
-        size = min(max(squares / max(outcomes, 1e-300), 1e-9), 1.0)
-    if of_blocks is not None:
-        size *= max(1.0, of_blocks / max(squares, 1e-300))
-    return size
+    return min(max(squares / max(squares + inside, 1e-300), 1e-9), 1.0) if inside > 0 else 1.0
+
+
+def design_effect(squares: float, of_blocks: float) -> float:
+    """How many rows go together, from the sums of squared residuals of rows and of clusters."""
+    return max(1.0, of_blocks / max(squares, 1e-300))
 
 
 def scatter_ratio(rates: Array, others: Array) -> Array:
