@@ -240,3 +240,13 @@ def test_sums_of_drawn_blocks(n_columns):
             for i in range(90):
                 slow[column[i]] += counts[d, blocks.index[i]] * of_rows[i]
             np.testing.assert_allclose(drawn[d], slow, rtol=1e-12, atol=1e-14)
+
+
+def test_of_few_clusters_the_quantiles_are_students():
+    """Five equal clusters: t with 4 degrees of freedom; a giant counts for most of them."""
+    five = blocks_of(50, np.arange(50) // 10, 0)
+    assert five.widened(np.ones(50)) == pytest.approx(np.sqrt(5 / 4) * 2.7764451 / 1.9599640)
+    giant = blocks_of(50, np.maximum(np.arange(50) - 40, 0), 0)
+    assert giant.widened(np.ones(50)) > 2.0
+    assert blocks_of(50, None, 0).widened(np.ones(50)) == pytest.approx(np.sqrt(50 / 49))
+    assert blocks_of(2000, np.arange(2000) // 2, 0).widened(np.ones(2000)) < 1.003

@@ -16,6 +16,8 @@ Array = NDArray[np.float64]
 SPARSE_FROM = 8
 # Of fewer clusters two signs alone have too few arrangements (Webb, 2023, doi:10.1111/caje.12661).
 FEW_BLOCKS = 12
+# Of few clusters the scatter is known as badly as Student's t says at this quantile.
+TAIL, NORMAL, MOST_WIDENED = 0.975, 1.959963984540054, 3.0
 _WEBB = np.sqrt([0.5, 1.0, 1.5])
 
 
@@ -36,6 +38,20 @@ class Blocks:
     @property
     def clustered(self) -> bool:
         return self.groups is not None
+
+    def widened(self, weights: Array) -> float:
+        """The factor for residuals that are to scatter as blocks of these weights would again: they
+        saw their own mean, and of few clusters the quantiles are Student's.
+        """
+        factor = np.sqrt(self.size / max(1.0, self.size - 1.0))
+        if self.groups is None:
+            return float(factor)
+        from scipy.special import stdtrit
+
+        of_each = np.bincount(self.groups, weights)
+        worth = float(of_each.sum()) ** 2 / max(float((of_each**2).sum()), 1e-300)
+        student = float(stdtrit(max(worth - 1.0, 1.0), TAIL)) / NORMAL
+        return float(factor) * min(student, MOST_WIDENED)
 
     def resamples(self, n_draws: int, seed: int, weights: Array | None = None) -> Array:
         """How often each block is in each of the resamples that all errors share."""

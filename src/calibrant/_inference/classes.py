@@ -267,7 +267,7 @@ class ClassFamily:
             return self.blocks.signs(self.n_draws, rng) @ moved_by
         away = p.of_blocks(self.blocks, p.w * (p.z - p.u - centre[p.index]))
         counts = self.blocks.resamples(self.n_draws, self.seed)
-        wider = np.sqrt(self.blocks.size / max(1.0, self.blocks.size - 1.0))
+        wider = self.blocks.widened(p.w.max(axis=1))
         noise: Array = wider * ((counts - 1.0) @ away)
         if self.outcomes:
             # Of events that are expected once or never, the rows seen do not tell the scatter.

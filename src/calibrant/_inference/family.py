@@ -166,7 +166,7 @@ class Family:
         [wz2] = [wz] if p.hard else drawn(w * p.z**2)
         centre = thresholded(self.gap, self.scale, 1.0)[cells.bins]
         seen = cells.wz - cells.w * cells.u - centre * cells.w
-        wider = np.sqrt(self.blocks.size / max(1.0, self.blocks.size - 1.0))
+        wider = self.blocks.widened(w)
         self._noise = wider * (wz - self._wu - centre * self._w - seen)
         mean = np.divide(wz, self._w, out=np.zeros_like(self._w), where=self._w > 0)
         self._spread = np.maximum(wz2 - self._w * mean**2, 0.0)
