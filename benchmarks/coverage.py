@@ -163,6 +163,7 @@ KINDS: dict[str, dict[str, Population]] = {
     "rare": _each(RARE) | _each(RARE_RIGHT, calibrated=True),
     "weights": _each(_FEW, weights=True) | _each(_RIGHT, weights=True, calibrated=True),
     "clusters": _each(_FEW, clusters=True) | _each(_RIGHT, clusters=True, calibrated=True),
+    "rare clusters": _each(RARE, clusters=True) | _each(RARE_RIGHT, clusters=True, calibrated=True),
     "soft": _each(_FEW, labels="votes") | _each(_RIGHT, labels="votes", calibrated=True),
     "scattered": _each(_FEW, labels="scattered")
     | _each(_RIGHT, labels="scattered", calibrated=True),
