@@ -250,3 +250,19 @@ def test_of_few_clusters_the_quantiles_are_students():
     assert giant.widened(np.ones(50)) > 2.0
     assert blocks_of(50, None, 0).widened(np.ones(50)) == pytest.approx(np.sqrt(50 / 49))
     assert blocks_of(2000, np.arange(2000) // 2, 0).widened(np.ones(2000)) < 1.003
+
+
+@pytest.mark.parametrize("measure", ["brier_miscalibration", "smooth_ece", "sweep_ece", "ici"])
+def test_an_interval_does_not_depend_on_the_name_of_the_outcome(measure):
+    """Cells that a resample has no row of had noise, which half of the Brier score saw."""
+    rng = np.random.default_rng(1)
+    groups = np.arange(600) // 3
+    u = rng.beta(2, 4, 600)
+    luck = np.where(rng.random(200)[groups] < 0.3, rng.random(200)[groups], rng.random(600))
+    y = (luck < u).astype(int)
+    here, there = (
+        cal.interval(*given, measure=measure, groups=groups, n_resamples=400)
+        for given in ((y, u), (1 - y, 1 - u))
+    )
+    assert there.high == pytest.approx(here.high, rel=0.1)
+    assert there.low == pytest.approx(here.low, abs=0.1 * here.high)

@@ -167,9 +167,22 @@ class Family:
         centre = thresholded(self.gap, self.scale, 1.0)[cells.bins]
         seen = cells.wz - cells.w * cells.u - centre * cells.w
         wider = self.blocks.widened(w)
-        self._noise = wider * (wz - self._wu - centre * self._w - seen)
+        self._noise = self._where_rows_are(wider * (wz - self._wu - centre * self._w - seen))
         mean = np.divide(wz, self._w, out=np.zeros_like(self._w), where=self._w > 0)
         self._spread = np.maximum(wz2 - self._w * mean**2, 0.0)
+
+    def _where_rows_are(self, noise: Array) -> Array:
+        """The noise of cells that a resample has no row of, among the other cells of their bin:
+        measures that order cells would see some of it and not the rest.
+        """
+        cells, none = self.cells, self._w <= 0
+        if not none.any():
+            return noise
+        weight = cells.by_bin(self._w)
+        lost = cells.by_bin(np.where(none, noise, 0.0))
+        each = np.divide(lost, weight, out=np.zeros_like(lost), where=weight > 0)[:, cells.bins]
+        kept = noise + self._w * each
+        return np.where(none & (weight[:, cells.bins] > 0), 0.0, kept)
 
     def _revote(self, votes: VoteScatter) -> None:
         """Draws in which rows stay, and shares scatter as votes do."""
