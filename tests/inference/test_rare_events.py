@@ -11,6 +11,8 @@ from calibrant._data.to_samples import to_samples
 from calibrant._inference import classes
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import problem_of
+from calibrant._inference.family import Family
+from calibrant._inference.null import null_drawn, null_of_rare_events
 from calibrant._inference.rare_events import (
     design_effect,
     dispersion,
@@ -249,3 +251,56 @@ def test_many_bins_count_clusters_too(monkeypatch):
     assert summed.upper == pytest.approx(kept.upper, rel=0.15)
     alone = cal.noise_floor(y, p, measure="classwise_ece", n_resamples=300)
     assert alone.upper < 0.7 * kept.upper
+
+
+# --- scatter goes with the rate -------------------------------------------------------------------
+
+
+def too_low(n=600):
+    """Predictions of 0.1 where a half happens, in clusters of two with one outcome."""
+    rng = np.random.default_rng(4)
+    groups = np.arange(n) // 2
+    return (rng.random(n // 2) < 0.5).astype(int)[groups], np.full(n, 0.1), groups
+
+
+def test_residuals_of_outcomes_scatter_with_the_rate_of_the_member():
+    y, u, groups = too_low()
+    problem = problem_of(to_samples(y, u), "binary", cal.EqualWidth(5))
+    family = Family(problem, problem.coarse_cells, blocks_of(problem.n, groups, 0), 2000, 0)
+    for t, rate in ((0.0, y.mean()), (family.last, 0.1)):
+        drawn = family.member("threshold", t)[1].tables()
+        seen = (drawn.sum_wz - rate * drawn.sum_w)[:, 0]
+        assert seen.var() == pytest.approx(2 * 600 * rate * (1 - rate), rel=0.15)
+
+
+def test_residuals_of_classes_scatter_with_the_rate_of_the_member():
+    y, u, groups = too_low()
+    measure, rules = find("classwise_ece", "multiclass"), (cal.EqualWidth(5), cal.Quantile(5))
+    p = np.column_stack([u, u, 1 - 2 * u])
+    found = Uncertainty(to_samples(2 * y, p), *rules, (measure,), groups=groups, n_resamples=2000)
+    family, _ = found.class_family(measure)
+    bin_of_first = int(family.bins.index[0, 0])
+    for gap, rate in ((family.gap, 1 - y.mean()), (0.0 * family.gap, 0.1)):
+        drawn = next(family.drawn(gap, lambda r, w: r[:, bin_of_first]))
+        assert drawn.var() == pytest.approx(2 * 600 * rate * (1 - rate), rel=0.2)
+
+
+def test_squares_of_outcomes_are_the_outcomes():
+    y, u, groups = repeated(np.random.default_rng(0), 100, 0.2)
+    problem = problem_of(to_samples(y, u), "binary", cal.EqualWidth(5))
+    blocks, rng = blocks_of(problem.n, groups, 0), np.random.default_rng(0)
+    family = Family(problem, problem.coarse_cells, blocks, 50, 0)
+    seen = null_drawn(problem, problem.fine_cells, blocks, 50, rng)
+    rare = null_of_rare_events(problem, seen, blocks, rng)
+    for drawn in (seen, rare, family.member("threshold", 0.0)[1]):
+        assert np.array_equal(drawn.wz2, drawn.wz)
+
+
+def test_bins_too_many_to_be_drawn_twice_have_the_scatter_of_the_model(monkeypatch):
+    """Cells of all classes with a row or two: the residuals seen had a third of it."""
+    y, p, groups = labelled(np.random.default_rng(1), 300, 12, 3)
+    first = np.arange(groups.size) % 3 == 0  # each row once
+    rows = cal.noise_floor(y[first], p[first], measure="lin_ce", n_resamples=200)
+    monkeypatch.setattr(classes, "BLOCK_ENTRIES", 0)
+    copies = cal.noise_floor(y, p, measure="lin_ce", groups=groups, n_resamples=200)
+    assert copies.upper == pytest.approx(rows.upper, rel=0.15)
