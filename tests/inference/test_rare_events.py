@@ -297,10 +297,10 @@ def test_squares_of_outcomes_are_the_outcomes():
 
 
 def test_bins_too_many_to_be_drawn_twice_have_the_scatter_of_the_model(monkeypatch):
-    """Cells of all classes with a row or two: the residuals seen had a third of it."""
-    y, p, groups = labelled(np.random.default_rng(1), 300, 12, 3)
+    """By the residuals seen alone the floor lies a fifth too low."""
+    y, p, groups = labelled(np.random.default_rng(1), 300, 50, 3)
     first = np.arange(groups.size) % 3 == 0  # each row once
-    rows = cal.noise_floor(y[first], p[first], measure="lin_ce", n_resamples=200)
+    rows = cal.noise_floor(y[first], p[first], measure="ace", n_resamples=200)
     monkeypatch.setattr(classes, "BLOCK_ENTRIES", 0)
-    copies = cal.noise_floor(y, p, measure="lin_ce", groups=groups, n_resamples=200)
-    assert copies.upper == pytest.approx(rows.upper, rel=0.15)
+    copies = cal.noise_floor(y, p, measure="ace", groups=groups, n_resamples=200)
+    assert copies.mean == pytest.approx(rows.mean, rel=0.15)
