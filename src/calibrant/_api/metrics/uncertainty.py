@@ -50,8 +50,9 @@ def noise_floor(
 
     Hard labels are drawn as outcomes from the predictions, `n_resamples` times for errors over bins
     and fewer for others; losses have known moments. Of soft labels and of clusters the signs of the
-    residuals are drawn, which assumes only that predictions are right on average. Losses and
-    distances of soft labels need `votes`: labels are then drawn as means of so many votes.
+    residuals are drawn, which assumes only that predictions are right on average; where events are
+    rare outcomes are drawn too, and the higher floor counts. Losses and distances of soft labels
+    need `votes`: labels are then drawn as means of so many votes.
 
     Parameters
     ----------
@@ -94,9 +95,9 @@ def noise_floor(
     ------
     InputError
         If the input cannot be read as labels and probabilities; the message names the first bad
-        row. Also if the measure has no noise floor: of soft labels without `votes`, and of measures
-        of ranking (`auroc`, `aurc`, accuracy at coverage), of which calibrated predictions show no
-        value in particular.
+        row. Also if the measure has no noise floor: losses and distances of soft labels without
+        `votes`, or with `groups`, and measures of ranking (`auroc`, `aurc`, accuracy at coverage),
+        of which calibrated predictions show no value in particular.
 
     Notes
     -----
