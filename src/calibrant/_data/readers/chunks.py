@@ -126,7 +126,6 @@ def plain_number(text: str) -> float | None:
 
 def not_a_number(location: str, name: str, text: str) -> InputError:
     """The error for a text where a number is needed."""
-    shown = text if len(text) <= 40 else text[:37] + "..."
     hint = ""
     if text.strip().endswith("%"):
         hint = ". Percentages are not guessed: divide them by 100, or pass percent=True"
@@ -134,4 +133,9 @@ def not_a_number(location: str, name: str, text: str) -> InputError:
         hint = ". Decimals need a point, not a comma"
     elif any(letter.isalpha() for letter in text):
         hint = ". If it is a word for a probability, say which: words={'likely': 0.7, ...}"
-    return InputError(f"{location}: {name} is {shown!r}, which is not a number{hint}")
+    return InputError(f"{location}: {name} is {shortened(text)!r}, which is not a number{hint}")
+
+
+def shortened(text: str) -> str:
+    """As much of a field as a sentence can hold."""
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -175,20 +175,21 @@ class CsvReader:
                     first, at = first + n, now
         except (InputError, UnicodeDecodeError) as error:
             # Arrow does not say where, and a file may be long: look from where it went well.
-            raise first_fault(self._header, self._numbers(fields), first) or error from None
+            float64, truth = self._pa.float64(), self._pa.bool_()
+            numbers, truths = self._known(fields, float64), self._known(fields, truth)
+            raise first_fault(self._header, numbers, truths, first) or error from None
         if batch is not None:
             fault = open_quote(self._header, {name: batch[name][-1].as_py() for name in types})
             if fault is not None:
                 raise fault
 
-    def _numbers(self, fields: Sequence[Field]) -> list[str]:
-        """The columns that must be numbers, as far as is known."""
-        plain = self._pa.float64()
+    def _known(self, fields: Sequence[Field], kind: Any) -> list[str]:
+        """The columns that must be of a kind, as far as is known: numbers, or truth values."""
         return [
             field.name
             for field in fields
-            if field.role == "number"
-            or (field.role == "label" and self._kinds.get(field.name) == plain)
+            if (field.role == "number" and kind == self._pa.float64())
+            or (field.role == "label" and self._kinds.get(field.name) == kind)
         ]
 
     def _types(self, fields: Sequence[Field]) -> dict[str, Any]:
@@ -237,13 +238,17 @@ class CsvReader:
         for block in BLOCKS:
             passed = 0
             try:
-                with readable(self.file, "CSV"), self._pa.OSFile(str(self.file.path)) as below:
+                with readable(self.file, "CSV"):
+                    below = self._pa.OSFile(str(self.file.path))
                     for batch in self._opened(below, types, block):
                         fresh = batch.slice(max(0, done - passed))
                         passed += batch.num_rows
                         if fresh.num_rows:
                             yield fresh, below.tell()
                             done = passed
+                    # At the end alone: Arrow reads ahead, and if the file were closed meanwhile,
+                    # the one opened next could have its number, and its blocks read for this one.
+                    below.close()
                 return
             except InputError as error:
                 if "straddling" not in str(error) or block == BLOCKS[-1]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant._core.errors import InputError
-from calibrant._data.readers.chunks import not_a_number, plain_number
+from calibrant._data.readers.chunks import not_a_number, plain_number, shortened
 from calibrant._data.readers.find import File
 from calibrant._data.readers.packed_text import opened
 
@@ -26,6 +26,8 @@ GAPS = frozenset(
     [f"{before}{word}{after}" for word in EMPTY for before in ("", " ") for after in ("", " ")]
     + [blank * n for blank in (" ", "\t") for n in range(1, 33)]
 )
+# What stands for a truth value; Arrow's lists.
+TRUTHS = frozenset(("0", "1", "false", "False", "FALSE", "true", "True", "TRUE"))
 # A quote that is never closed runs to the end of the file: nothing that long is a row.
 LONGEST = 1 << 24
 
@@ -95,8 +97,13 @@ def line_of(header: Header, row: int) -> int:
     return row + 2
 
 
-def first_fault(header: Header, numbers: Sequence[str], row: int) -> InputError | None:
-    """What is wrong with the first faulty row from this one on, if it can be found."""
+def first_fault(
+    header: Header, numbers: Sequence[str], truths: Sequence[str], row: int
+) -> InputError | None:
+    """What is wrong with the first faulty row from this one on, if it can be found.
+
+    `numbers` and `truths` are the columns of numbers and of truth values.
+    """
     file = header.file
     for number, (line, text) in enumerate(records(file), -1):
         if number < row:
@@ -122,6 +129,13 @@ def first_fault(header: Header, numbers: Sequence[str], row: int) -> InputError 
             field = fields[header.names.index(name)]
             if field not in GAPS and plain_number(field.strip(" \t")) is None:
                 return not_a_number(location, name, field.strip(" \t") or field)
+        for name in truths:
+            field = fields[header.names.index(name)]
+            if field not in GAPS and field not in TRUTHS:
+                return InputError(
+                    f"{location}: {name} is {shortened(field)!r}, where the first rows have true "
+                    "or false"
+                )
     return None
 
 
