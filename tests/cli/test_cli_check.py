@@ -64,7 +64,7 @@ class TestNeverAPassBySkipping:
             ("label,p\n1,0.9\n", [], 2, "too few to tell"),
             ("label,p\n1,1\n" + "0,0\n" * 20, [], 2, "too few to tell"),
             ("label,p,w\n" + "1,0.9,0\n" * 99, ["--weight", "w"], 3, "0 in every row"),
-            ("label,p,w\n1,1,1\n" + "1,1,0\n" * 99, ["--weight", "w"], 2, "1 rows are too few"),
+            ("label,p,w\n1,1,1\n" + "1,1,0\n" * 99, ["--weight", "w"], 2, "as good as 1 of"),
             ("label,p,g\n" + "1,1,a\n0,0,b\n" * 99, ["--groups", "g"], 2, "2 clusters are too few"),
             ("label,q\n1,0.5\n", [], 3, "no column"),
         ],

@@ -96,7 +96,10 @@ def test_squares_over_classes_are_not_within_it_either():
 @pytest.mark.parametrize("measure", ["ece", "lin_ce", "brier_miscalibration"])
 def test_25_calibrated_rows_are_not_enough_for_any_measure(measure):
     found = cal.verdict(*calibrated(25), measure=measure, **FAST)
-    assert found.verdict == "not enough data" and found.rows_needed > 25
+    assert found.verdict == "not enough data"
+    assert "25 rows are too few to tell whether" in str(found)
+    # Not the fewest that decide anything: so many as make the interval short enough.
+    assert found.gap_high > found.tolerance and found.rows_needed > 150
 
 
 # --- verdict and check ----------------------------------------------------------------------------
@@ -339,6 +342,23 @@ def test_clusters_needed_are_named():
     assert f"in {found.clusters_needed:,} clusters like these" in str(found)
     held = cal.check(y, p, groups=clusters, at_most={"ece": 0.02}, **FAST)
     assert json.loads(held.to_json())["limits"][0]["clusters_needed"] > 40
+
+
+def test_few_clusters_are_named_where_their_interval_would_decide():
+    y, p = calibrated(2000)
+    clusters = np.arange(2000) % 8
+    found = cal.verdict(y, p, groups=clusters, **FAST)
+    assert found.high < found.tolerance and found.verdict == "not enough data"
+    assert "But 8 clusters are too few to tell whether it is within the tolerance" in str(found)
+    assert found.clusters_needed == 72
+    unequal = np.minimum(clusters, 3)
+    assert "4 clusters (as good as 2 of equal size) are too few" in str(
+        cal.verdict(y, p, groups=unequal, **FAST)
+    )
+    weights = np.r_[np.full(20, 99.0), np.full(1980, 0.01)]
+    assert "2,000 rows (as good as 20 of equal weight) are too few" in str(
+        cal.verdict(y, p, sample_weight=weights, **FAST)
+    )
 
 
 def test_small_numbers_keep_their_digits_where_others_need_more():

@@ -169,6 +169,17 @@ class LimitCheck:
         )
 
     @property
+    def units(self) -> str:
+        """How many rows, or clusters, there are, and how many that makes, in words."""
+        n, units, alike = self.n, "rows", "weight"
+        if self.n_clusters is not None:
+            n, units, alike = self.n_clusters, "clusters", "size"
+        text, effective = f"{n:,} {units}", f"{self.effective_n:,.0f}"
+        if effective not in (f"{n:,}", "inf"):
+            text += f" (as good as {effective} of equal {alike})"
+        return text
+
+    @property
     def verdict(self) -> Verdict:
         """Whether the limit is kept: "pass", "fail" or "undecided"."""
         if self.reason or math.isnan(self.compared) or self.too_few:
@@ -194,8 +205,8 @@ class LimitCheck:
         interval = self.interval
         if interval is None or self.verdict != "undecided":
             return None
-        if self.too_few:
-            return max(FEWEST_ROWS, self.n_to_pass) / self.effective_n
+        if self.too_few and self._of_intervals(interval) != "undecided":
+            return self._least
         if self.joint is not None:
             fails = self.limit.kept_by(interval.low, interval.high) == "fail"
             interval = self.joint if fails else interval
@@ -210,7 +221,13 @@ class LimitCheck:
         growth = MARGIN * ((end - centre) / far) ** (1.0 / rate) if far else math.inf
         if (far > 0) == self.limit.is_upper:
             growth = max(growth, self.n_to_pass / self.effective_n)
+        growth = max(growth, self._least)
         return growth if growth > 1 and growth * self.n < MOST_ROWS else None
+
+    @property
+    def _least(self) -> float:
+        """How many times as many rows anything needs that is to be decided."""
+        return max(FEWEST_ROWS, self.n_to_pass) / self.effective_n if self.too_few else 0.0
 
     @property
     def rows_needed(self) -> int | None:
@@ -227,7 +244,7 @@ class LimitCheck:
         if growth is None:
             return None
         needed = growth * n
-        if self.too_few:
+        if growth == self._least:
             return math.ceil(needed * (1 - 1e-12))
         # Two digits: it is no more exact than that.
         step = int(10 ** (int(math.log10(needed)) - 1)) or 1
@@ -257,8 +274,7 @@ class LimitCheck:
             return text
         needed = self.needed_text
         if self.too_few:
-            few = f"{self.effective_n:,.0f} {'rows' if self.n_clusters is None else 'clusters'}"
-            return f"{text}; but {few} are too few to tell, {needed} would do"
+            return f"{text}; but {self.units} are too few to tell, {needed} would do"
         return text + (f"; about {needed} would tell" if needed else "; too close to tell")
 
     def _value_text(self, ends: tuple[float, ...]) -> list[str]:

@@ -59,6 +59,12 @@ def verdict_words(
         )
     needed = checked.needed_text
     more = f"about {needed} would be needed" if needed else "no number of rows can be given"
+    if checked.too_few:
+        # Its interval may well lie within the tolerance, which would seem to decide it.
+        return "not enough data", (
+            f"Not enough data: {numbers}. But {checked.units} are too few to tell whether it is "
+            f"within {within}: {more}."
+        )
     return "not enough data", (
         f"Not enough data: {numbers}. To decide whether it is within {within}, {more}; there are "
         f"{checked.n:,}."
