@@ -358,6 +358,12 @@ def fixed_cuts(rule: FixedRule, precision: np.dtype[Any]) -> Cuts:
     return Cuts(inner)
 
 
+def edges_at(cuts: Cuts) -> Edges:
+    """The rule whose inner edges are given cuts; one at 1.0 gives it a bin of its own."""
+    inner = np.unique(cuts.inner)
+    return Edges([0.0, *inner[(inner > 0.0) & (inner <= 1.0)], 2.0])
+
+
 def rank_bins(n: int, m: int) -> NDArray[np.intp]:
     """The bin of each rank 1..n when bin j holds the ranks (j-1)n/m < i <= jn/m."""
     ranks = np.arange(1, n + 1, dtype=np.int64)

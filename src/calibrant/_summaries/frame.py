@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import BinTable, VectorTable
 from calibrant._core.binning import (
     Cuts,
-    Edges,
     EqualWidth,
     LevelSets,
     Quantile,
     Rule,
+    edges_at,
     equal_mass_rule,
     fixed_cuts,
 )
@@ -155,8 +155,7 @@ class FrameSummary(StreamSummary):
         rule = self.truthful
         if isinstance(rule, Quantile):
             # Where the bins of the top label begin is known: its queries need not be asked again.
-            inner = np.unique(self._quantile[1].inner)
-            rule = Edges([0.0, *inner[(inner > 0) & (inner < 1)], 1.0])
+            rule = edges_at(self._quantile[1])
         return frames.vector_table(self.samples, rule)[0]
 
     def above(self, threshold: float) -> BinTable:

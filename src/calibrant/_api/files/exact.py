@@ -17,7 +17,7 @@ from calibrant._api.files import refinement
 from calibrant._api.files.refinement import Column, Key, Refiner
 from calibrant._api.files.sums import class_cells
 from calibrant._core.bin_tables import BinTable, VectorTable
-from calibrant._core.binning import Cuts, Edges, Quantile, Rule
+from calibrant._core.binning import Cuts, Quantile, Rule, edges_at
 from calibrant._core.errors import NotDefined
 from calibrant._core.grid import UnitGrid
 from calibrant._data.samples import Notion
@@ -156,9 +156,7 @@ class FileSummary(StreamSummary):
         """The whole distribution as a vector prediction."""
         if self.own_bins:
             return self.refiner.vectors(self.cells.rule)
-        inner = np.unique(self._refined[self.scalar, MASS].cuts.inner)
-        inner = inner[(inner > 0) & (inner < 1)]
-        return self.refiner.vectors(Edges([0.0, *inner, 1.0]))
+        return self.refiner.vectors(edges_at(self._refined[self.scalar, MASS].cuts))
 
     @cached_property
     def smooth(self) -> float:

@@ -147,10 +147,12 @@ def top_class_table(samples: FrameSamples, rule: Rule) -> tuple[BinTable, Findin
 def top_class_sums(samples: FrameSamples, cuts: Cuts) -> tuple[Array, Findings]:
     """Sums (classes x bins x fields) of the rows of each predicted class in given cuts."""
     query = Query(samples, "confidence").add_fields().add_cuts(cuts)
-    # Steps of the confidence are fewer than the cuts have bins: keys tell the classes apart.
-    query.steps.append(col("top") * float(cuts.m))
+    # So far apart, keys tell the classes: a confidence has a step for each bin, and that of 1.0
+    # may be one more.
+    apart = cuts.m + 1
+    query.steps.append(col("top") * float(apart))
     groups = query.run()
-    classes = groups.columns["key"].astype(np.intp) // cuts.m
+    classes = groups.columns["key"].astype(np.intp) // apart
     parts = [groups.of(classes == r).binned(cuts) for r in range(samples.n_classes)]
     return np.stack(parts), groups.findings
 
