@@ -269,6 +269,19 @@ def test_kinds_of_vectors(kind: str) -> None:
     assert_same_everywhere((convert(SOFT), convert(BINARY)), (SOFT, BINARY), turn=turn + 1)
 
 
+def test_other_byte_orders_keep_their_precision() -> None:
+    """What is rounded as the predictions are, 1 - u and row sums, has the same numbers."""
+    p = np.repeat(np.arange(1, 10) / 10, 10).astype(np.float32)
+    y = (np.arange(90) % 10 < np.repeat([3, 1, 6, 2, 9, 5, 8, 4, 7], 10)).astype(int)
+    swapped = p.astype(p.dtype.newbyteorder())
+    confident = {"bins": 10, "notion": "confidence"}
+    assert cal.ece(y, swapped, **confident) == cal.ece(y, p, **confident)
+    assert cal.ece(y, swapped, **confident) != cal.ece(y, p.astype(np.float64), **confident)
+    half = np.random.default_rng(0).dirichlet(np.ones(3), 200).astype(np.float16)
+    labels = np.arange(200) % 3
+    assert cal.ece(labels, half.astype(half.dtype.newbyteorder())) == cal.ece(labels, half)
+
+
 @pytest.mark.parametrize("kind", [*ANY_ARRAY, "Fortran order", "transposed", "columns of a wider"])
 def test_kinds_of_rows(kind: str) -> None:
     kinds: dict[str, Callable[[Array], Any]] = {

@@ -24,10 +24,10 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
     if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray):
         if np.ma.is_masked(value):
             raise _nulls(argument, np.ma.getmaskarray(value))
-        return value.data
+        return native(value.data)
     if isinstance(value, np.ndarray):
         # NumPy itself has no bfloat16; float32 holds every value of it.
-        plain = value.astype(np.float32) if _is_bfloat16(value.dtype) else value
+        plain = value.astype(np.float32) if _is_bfloat16(value.dtype) else native(value)
         return without_decimals(plain)
     library = type(value).__module__.partition(".")[0]
     if library in _FRAME_LIBRARIES:
@@ -49,6 +49,11 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
             "length"
         ) from error
     return without_decimals(array)
+
+
+def native(array: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers in the order of bytes that this machine has: types are compared by it."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def without_decimals(array: NDArray[Any]) -> NDArray[Any]:
@@ -85,7 +90,7 @@ def _name_of(kind: np.dtype[Any]) -> str:
     """NumPy puts the name of a type together anew each time, longer than it takes to sum a few
     rows.
     """
-    return _last_part(str(kind))
+    return _last_part(str(kind.newbyteorder("=")))
 
 
 def _last_part(name: str) -> str:
