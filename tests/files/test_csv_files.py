@@ -239,6 +239,12 @@ def test_packed_files(tmp_path, pack):
     (tmp_path / "short.csv.gz").write_bytes(gzip.compress(text)[:5000])
     with pytest.raises(InputError, match=r"short\.csv\.gz (cannot be read|ends too early)"):
         cal.evaluate_file(tmp_path / "short.csv.gz")
+    for at in range(20, 600, 60):  # damaged, wherever it is noticed
+        packed = bytearray(gzip.compress(text))
+        packed[at] ^= 0xFF
+        (tmp_path / "damaged.csv.gz").write_bytes(packed)
+        with pytest.raises(InputError, match=r"damaged\.csv\.gz"):
+            cal.evaluate_file(tmp_path / "damaged.csv.gz")
     (tmp_path / "odd.csv").write_bytes(gzip.compress(text))  # packed under another name
     assert cal.evaluate_file(tmp_path / "odd.csv").recipe["n"] == REPORTS.size
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
@@ -20,6 +21,8 @@ def opened(file: File) -> Iterator[tuple[BinaryIO, Any]]:
             yield _unpacked(file, below), below
     except EOFError:
         raise InputError(f"{file} ends too early: it was not packed to the end") from None
+    except zlib.error as error:
+        raise InputError(f"{file} cannot be unpacked, it is damaged: {error}") from None
     except OSError as error:
         raise unreadable(file, error) from None
 
