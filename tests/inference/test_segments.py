@@ -99,6 +99,48 @@ def test_clusters_widen_what_chance_explains():
     assert plain.p_value < 0.01 < clustered.p_value
 
 
+def rare_clusters(seed, *, size, shared):
+    """Calibrated predictions of about 5 %, in clusters of rows that one draw decides, or not."""
+    rng = np.random.default_rng((9, seed))
+    clusters = np.arange(1000) // size
+    p = rng.beta(0.5, 10, 1000)
+    draws = rng.random(1000)[clusters] if shared else rng.random(1000)
+    columns = {f"x{i}": rng.integers(0, 4, 1000) for i in range(3)}
+    return (draws < p).astype(int), p, columns, clusters
+
+
+@pytest.mark.parametrize(("size", "shared"), [(1, False), (5, True)])
+def test_rare_events_in_clusters_are_no_segments(size, shared):
+    """Segments without an event hardly scatter: nine in ten calibrated samples were condemned."""
+    found = [rare_clusters(seed, size=size, shared=shared) for seed in range(8)]
+    p_values = [
+        cal.find_segments(y, p, columns, groups=clusters).p_value
+        for y, p, columns, clusters in found
+    ]
+    assert sum(p < 0.05 for p in p_values) <= 1
+
+
+def test_a_planted_segment_is_found_in_rare_clusters():
+    hits = 0
+    for seed in range(5):
+        y, p, columns, clusters = rare_clusters(seed, size=5, shared=False)
+        bad = (columns["x0"] == 1) & (columns["x1"] == 2)
+        y[bad] = np.random.default_rng(seed).random(bad.sum()) < 0.3
+        found = cal.find_segments(y, p, columns, groups=clusters)
+        hits += found.p_value < 0.05
+    assert hits >= 4
+
+
+def test_rare_soft_labels_are_no_segments():
+    p_values = []
+    for seed in range(40):
+        rng = np.random.default_rng((11, seed))
+        p = rng.beta(0.5, 10, 500)
+        columns = {f"x{i}": rng.integers(0, 4, 500) for i in range(3)}
+        p_values.append(cal.find_segments(rng.binomial(5, p) / 5, p, columns).p_value)
+    assert sum(p < 0.05 for p in p_values) <= 3
+
+
 def test_numbers_are_cut_and_rare_values_put_together():
     p, columns, rng = world(4000, 5)
     columns["id"] = [f"u{i}" for i in rng.integers(0, 500, 4000)]

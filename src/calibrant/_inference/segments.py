@@ -246,16 +246,8 @@ class _RowNoise(_Noise):
         return self.problem.weights * (self.problem.u - self.problem.z)
 
     def variances(self, cells: Codes, size: int) -> Array:
-        values = self._seen**2 if self.spread is None else self.spread
-        if self.groups is not None:
-            n_groups = int(self.groups.max()) + 1
-            keys, inverse = np.unique(cells * n_groups + self.groups, return_inverse=True)
-            values = (np.bincount(inverse, self._seen) ** 2).astype(np.float64)
-            cells = keys // n_groups
-        return _added(cells, values, size)
-
-    def _of_blocks(self, rng: np.random.Generator) -> Array:
-        return self._seen if self.spread is None else self._drawn(rng)
+        assert self.spread is not None
+        return _added(cells, self.spread, size)
 
     def _drawn(self, rng: np.random.Generator) -> Array:
         p = self.problem
@@ -264,6 +256,108 @@ class _RowNoise(_Noise):
         else:
             z = rng.binomial(self.votes, np.clip(p.u, 0.0, 1.0), p.n) / self.votes
         return p.weights * (p.u - z)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """The parts of clusters, or the rows, within cells of a crossing.
+
+    `index` is the part of each row, `cells` the cell of each part, and `model` the variance of each
+    cell if outcomes were independent.
+    """
+
+    index: Codes
+    cells: Codes
+    model: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _SeenNoise(_RowNoise):
+    """The noise of clusters, and of soft labels without votes: what the residuals seen tell.
+
+    Where events are rare a segment may have none, and its residuals hardly scatter. Its variance is
+    at least what predictions of 0/1 outcomes have, times what all segments together show in excess
+    of that; and the largest ratio is that of outcomes drawn in clusters too, if that is larger.
+    """
+
+    def variances(self, cells: Codes, size: int) -> Array:
+        return self._variances(self._seen, self._parts(cells, size))
+
+    def _parts(self, cells: Codes, size: int) -> _Parts:
+        model = _added(cells, self._even, size)
+        if self.groups is None:
+            return _Parts(np.arange(self.n), cells, model)
+        n_groups = int(self.groups.max()) + 1
+        keys, index = np.unique(cells * n_groups + self.groups, return_inverse=True)
+        return _Parts(index, keys // n_groups, model)
+
+    def _variances(self, residual: Array, parts: _Parts) -> Array:
+        sums = np.bincount(parts.index, residual, parts.cells.size)
+        seen = _added(parts.cells, sums * sums, parts.model.size)
+        expected = float(parts.model.sum())
+        excess = float(seen.sum()) / expected if expected > 0.0 else 0.0
+        # Soft labels may scatter less than outcomes do.
+        excess = max(excess, 1.0) if self.problem.hard else excess
+        return np.maximum(seen, excess * parts.model)
+
+    @cached_property
+    def _even(self) -> Array:
+        p = self.problem
+        out: Array = p.weights**2 * p.u * (1.0 - p.u)
+        return out
+
+    def _of_blocks(self, rng: np.random.Generator) -> Array:
+        return self._seen
+
+    def largest(
+        self,
+        columns: Sequence[SegmentColumn],
+        kept: Sequence[Crossing],
+        n_draws: int,
+        rng: np.random.Generator,
+    ) -> Array:
+        out = super().largest(columns, kept, n_draws, rng)
+        if not self.problem.hard or len(kept) * self.n * n_draws > AFFORDABLE / 4:
+            return out
+        together = self._together(rng)
+        crossings = []
+        for crossing in kept:
+            cells, size = cells_of(columns, crossing.columns)
+            crossings.append((cells, size, crossing.cells, self._parts(cells, size)))
+        for draw in range(n_draws):
+            residual = self._of_outcomes(together, rng)
+            for cells, size, judged, parts in crossings:
+                sums = np.bincount(cells, residual, size)[judged]
+                ratios = sums / np.sqrt(self._variances(residual, parts)[judged])
+                out[draw] = max(out[draw], float(np.abs(ratios).max()))
+        return out
+
+    def _together(self, rng: np.random.Generator) -> float:
+        """The share of clusters in which one draw decides all rows, to scatter as much as seen."""
+        alone, shared = (
+            np.mean([self._squares(self._of_outcomes(share, rng)) for _ in range(20)])
+            for share in (0.0, 1.0)
+        )
+        more = self._squares(self._seen) - alone
+        return float(np.clip(more / (shared - alone), 0.0, 1.0)) if shared > alone else 0.0
+
+    def _squares(self, residual: Array) -> float:
+        sums = np.bincount(self._clusters, residual)
+        return float(sums @ sums)
+
+    @cached_property
+    def _clusters(self) -> Codes:
+        return np.arange(self.n) if self.groups is None else self.groups
+
+    def _of_outcomes(self, together: float, rng: np.random.Generator) -> Array:
+        """Residuals of outcomes that are decided by one draw in a share of the clusters."""
+        p, clusters = self.problem, self._clusters
+        n_clusters = int(clusters.max()) + 1
+        own, common = rng.random(p.n), rng.random(n_clusters)[clusters]
+        shared = (rng.random(n_clusters) < together)[clusters]
+        z = (np.where(shared, common, own) < p.u).astype(np.float64)
+        out: Array = p.weights * (p.u - z)
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,10 +388,12 @@ def _raise_to(out: Array, values: Array) -> None:
 
 
 def _noise_of(problem: Problem, votes: Codes | None, groups: Codes | None) -> _Noise:
-    if groups is not None or (votes is None and not problem.hard):
-        return _RowNoise(None, groups, 1e-300, problem, votes)
     w = problem.weights
     typical = float((w**2).sum() / w.sum())
+    if groups is not None or (votes is None and not problem.hard):
+        # How much soft labels scatter is not known beforehand.
+        least = LEAST_VARIANCE * typical**2 if problem.hard else 1e-300
+        return _SeenNoise(None, groups, least, problem, votes)
     m = 1.0 if votes is None else votes
     spread = w * w * problem.u * (1.0 - problem.u) / m
     least = LEAST_VARIANCE * typical**2 / float(np.max(m))
