@@ -75,3 +75,69 @@ def test_a_row_of_many_classes_can_be_twice_as_wrong():
     assert cal.check(y, rows, at_most={"brier": 0.1}, **FAST).verdict == "undecided"
     y, rows = np.zeros(100, int), np.tile([1.0, 0.0, 0.0], (100, 1))
     assert cal.check(y, rows, at_most={"brier": 0.1}, **FAST).verdict == "pass"
+
+
+def nearly_right(p, n, right, seed):
+    """Predictions of p and 1 - p in turn, with the outcome they lean to in so many cases."""
+    rng = np.random.default_rng((5, seed))
+    p = np.where(np.arange(n) % 2, p, 1 - p)
+    return np.where(rng.random(n) < right, p > 0.5, p < 0.5).astype(int), p
+
+
+def rare_and_one_sure(seed):
+    """Calibrated: one row of 0.9, all others of 0.01."""
+    p = np.full(80, 0.01)
+    p[0] = 0.9
+    return (np.random.default_rng((6, seed)).random(80) < p).astype(int), p
+
+
+@pytest.mark.parametrize("measure", ["brier", "log_loss", "spherical_loss", "confidence_loss"])
+def test_losses_that_are_all_alike_do_not_rule_out_a_miss(measure):
+    """All rows right, with equal losses: limits were a point, and four in ten passed wrongly."""
+    y, p = nearly_right(0.8, 90, 1.0, 0)
+    found = cal.interval(y, p, measure=measure)
+    other = cal.interval(1 - y, p, measure=measure)
+    miss = other.value - found.value
+    # 3.69 misses are the most that none seen leaves possible.
+    assert found.high == pytest.approx(found.value + 3.69 * miss / 90, rel=1e-3)
+    assert other.low == pytest.approx(other.value - 3.69 * miss / 90, rel=1e-3)
+    assert "none of these rows is wrong: the limits rest on the predictions" in found.comment
+    assert "none of these rows is right" in other.comment
+
+
+def test_a_loss_above_its_limit_seldom_passes_where_misses_are_rare():
+    worlds = [
+        (nearly_right(0.8, 90, 0.99, seed), 0.045, 0.04 + 0.01 * 0.6) for seed in range(12)
+    ] + [(nearly_right(0.7, 60, 0.98, seed), 0.095, 0.09 + 0.02 * 0.4) for seed in range(12)]
+    assert all(truth > limit for _, limit, truth in worlds)
+    passed = [cal.check(*rows, at_most={"brier": limit}).verdict for rows, limit, _ in worlds]
+    assert passed.count("pass") <= 2
+
+
+@pytest.mark.parametrize("measure", ["classification_error", "brier", "log_loss"])
+def test_rare_events_beside_a_sure_one(measure):
+    """The upper limit was below the truth in four of ten samples."""
+    found = [cal.interval(*rare_and_one_sure(seed), measure=measure) for seed in range(20)]
+    p = rare_and_one_sure(0)[1]
+    truth = {
+        "classification_error": np.minimum(p, 1 - p).mean(),
+        "brier": (p * (1 - p)).mean(),
+        "log_loss": -(p * np.log(p) + (1 - p) * np.log(1 - p)).mean(),
+    }[measure]
+    assert sum(each.high < truth for each in found) <= 2
+
+
+def test_misses_of_classes_and_of_weights():
+    """Sure classes: one miss of 3 costs what the predictions say, and weighs what its row does."""
+    rng = np.random.default_rng(0)
+    top, n = rng.integers(0, 3, 400), 400
+    p = np.full((n, 3), 0.02)
+    p[np.arange(n), top] = 0.96
+    found = cal.interval(top, p, measure="brier")
+    hit, miss = 0.04**2 + 2 * 0.02**2, 0.96**2 + 0.98**2 + 0.02**2
+    assert found.value == pytest.approx(hit)
+    assert found.high == pytest.approx(hit + 3.69 * (miss - hit) / n, rel=1e-3)
+    doubled = cal.interval(top, p, measure="brier", sample_weight=np.full(n, 2.0))
+    assert doubled.high == pytest.approx(found.high)
+    certain = cal.interval(top, np.eye(3)[top], measure="brier")
+    assert certain.high == pytest.approx(3.69 * 2 / n, rel=1e-3)

@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 # Entries at a time: a handful of arrays of so many stay in a cache.
 _BLOCK = 1 << 16
+# Predictions so close to 1 are certain: what they say of misses is rounding.
+_CERTAIN = 1e-9
 
 
 def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
@@ -133,8 +135,6 @@ def few_event_limits(samples: Samples, loss: str, level: float) -> tuple[float, 
     What a handful of events scatters by, or none, the rows do not tell: the limits of their number
     are Poisson's, and an event costs what those seen did and what the predictions say together.
     """
-    from scipy.special import gammaincinv
-
     z = np.asarray(samples.block(0, samples.n).targets, dtype=np.float64)
     rare = 1.0 if z.sum() <= samples.n / 2 else 0.0
     values = [
@@ -148,11 +148,64 @@ def few_event_limits(samples: Samples, loss: str, level: float) -> tuple[float, 
     events = int(happened.sum())
     expected = float((chance * cost).sum() / max(float(chance.sum()), 1e-300))
     each = (float(cost[happened].sum()) + expected) / (events + 1)
+    ends = [(n - events) * each / samples.n for n in _poisson_limits(events, level)]
+    return min(ends), max(ends)
+
+
+def few_miss_limits(
+    samples: Samples, missed: NDArray[np.bool_], loss: str, level: float
+) -> tuple[float, float]:
+    """How far limits lie from the mean loss of hard labels where hardly any top label is wrong, or
+    hardly any is right.
+
+    Rows that are all right have the losses of rows that are right, and these may even be equal:
+    what a miss would cost their scatter does not tell. The limits of the number of misses are
+    Poisson's; one costs what those seen did and what the predictions say together.
+    """
+    cost, chance = _cost_of_a_miss(samples, loss)
+    w = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
+    rare, sign = missed, 1.0
+    if 2 * int(missed.sum()) > samples.n:
+        rare, chance, sign = ~missed, 1.0 - chance, -1.0
+    events, total = int(rare.sum()), float(chance.sum())
+    weighed = w * cost
+    expected = float(chance @ weighed) / total if total > 0.0 else float(weighed.mean())
+    each = (float(weighed[rare].sum()) + expected) / (events + 1)
+    ends = [sign * (n - events) * each / float(w.sum()) for n in _poisson_limits(events, level)]
+    return min(ends), max(ends)
+
+
+def _cost_of_a_miss(samples: Samples, loss: str) -> tuple[Array, Array]:
+    """How much larger the loss of each row is where its top label is wrong, as the predictions
+    have it, and how likely they say that is.
+    """
+    costs, chances = [], []
+    for p, _ in _rows(samples):
+        rows, k = np.arange(len(p)), p.shape[1]
+        top = p.argmax(axis=1)  # which of two equal ones makes no difference
+        c = p[rows, top]
+        right, wrong = np.zeros(p.shape), np.zeros(p.shape)
+        right[rows, top], wrong[rows, (top + 1) % k] = 1.0, 1.0
+        best = _losses(p, right, samples.multiclass)[loss]
+        scale = 0.5 if loss == "brier" and not samples.multiclass else 1.0
+        mean = scale * null_moments(p)[loss][0]
+        # Of rows that are certain there is no mean over misses: any of them will do.
+        other = _losses(p, wrong, samples.multiclass)[loss] - best
+        unsure = 1.0 - c
+        costs.append(
+            np.where(unsure > _CERTAIN, (mean - best) / np.maximum(unsure, _CERTAIN), other)
+        )
+        chances.append(unsure)
+    return np.concatenate(costs), np.concatenate(chances)
+
+
+def _poisson_limits(events: int, level: float) -> tuple[float, float]:
+    """Limits of the expected number of events, of which so many happened."""
+    from scipy.special import gammaincinv
+
     tail = (1.0 - level) / 2.0
     fewest = float(gammaincinv(events, tail)) if events else 0.0
-    most = float(gammaincinv(events + 1, 1.0 - tail))
-    ends = [(count - events) * each / samples.n for count in (fewest, most)]
-    return min(ends), max(ends)
+    return fewest, float(gammaincinv(events + 1, 1.0 - tail))
 
 
 def _abc(point: float, lean: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,13 @@ from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.cells import Problem, table_of
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
 from calibrant._inference.families import limits_of_classes, limits_of_family
-from calibrant._inference.means import Influences, few_event_limits, influences, mean_limits
+from calibrant._inference.means import (
+    Influences,
+    few_event_limits,
+    few_miss_limits,
+    influences,
+    mean_limits,
+)
 from calibrant._inference.noise_floors import NoiseFloors
 from calibrant._inference.paired import (
     PAIRED_MEMBERS,
@@ -62,7 +69,7 @@ class Uncertainty(NoiseFloors):
         high = min(max(high, low), measure.high)
         low, high = self._beyond_certainty(measure, low, high)
         centre = value if centre is None else min(max(centre, low), high)
-        notes = ["" if measure.interval_method == "influence" else self._note()]
+        notes = ["" if measure.interval_method == "influence" else self._note(measure)]
         notes.append(self.vote_note(measure))
         return Interval(
             measure.name, value, low, high, self.level, method, self.seed, error, centre,
@@ -111,12 +118,34 @@ class Uncertainty(NoiseFloors):
         few = None if self.samples.multiclass else self.fewest_outcomes
         return few is not None and few < FEW_EVENTS
 
-    def _note(self) -> str:
+    @cached_property
+    def _missed(self) -> NDArray[np.bool_]:
+        """Which of the rows have another label than their top one."""
+        out: NDArray[np.bool_] = self.made.row_values(distribution=False)["classification"] > 0.5
+        return out
+
+    def _few_misses(self, measure: Measure) -> int | None:
+        """How many top labels are wrong, where hardly any is, or all but a few are, and the measure
+        is a loss of hard labels.
+        """
+        if self.soft or measure.notion != "loss":
+            return None
+        misses = int(self._missed.sum())
+        return misses if min(misses, self.samples.n - misses) < FEW_EVENTS else None
+
+    def _note(self, measure: Measure) -> str:
         few = self.fewest_outcomes
-        if few is None or few >= FEW_EVENTS:
+        if few is not None and few < FEW_EVENTS:
+            seen = "none" if few == 0 else str(few)
+            return f"{seen} of the rarer outcome in these rows: the limits rest on the predictions"
+        misses = self._few_misses(measure)
+        if misses is None:
             return ""
+        hits = self.samples.n - misses
+        few, word = (misses, "wrong") if misses < hits else (hits, "right")
         seen = "none" if few == 0 else str(few)
-        return f"{seen} of the rarer outcome in these rows: the limits rest on the predictions"
+        verb = "are" if few > 1 else "is"
+        return f"{seen} of these rows {verb} {word}: the limits rest on the predictions"
 
     def _limits(
         self, measure: Measure, value: float
@@ -133,6 +162,9 @@ class Uncertainty(NoiseFloors):
                 value = self.voted.estimate(measure, value)
             if self._few_events and measure.notion == "loss" and self.samples.weights is None:
                 fewest, most = few_event_limits(self.samples, measure.loss, self.level)
+                low, high = min(low, fewest), max(high, most)
+            if self._few_misses(measure) is not None:
+                fewest, most = few_miss_limits(self.samples, self._missed, measure.loss, self.level)
                 low, high = min(low, fewest), max(high, most)
             kind = "clusters" if self.groups is not None else "rows"
             return value + low, value + high, f"BCa limits of a mean of {kind}", error, value

@@ -196,7 +196,7 @@ class PaperTables:
     >>> import calibrant as cal
     >>> y, p = [0, 1, 1, 0] * 25, [0.1, 0.8, 0.9, 0.2] * 25
     >>> found = cal.compare(y, {"a": p, "b": [0.5] * 100}, measures=["brier"], n_resamples=50)
-    >>> "**0.0250**" in found.to_markdown(intervals=False)
+    >>> "**0.025**" in found.to_markdown(intervals=False)
     True
     """
 
