@@ -191,3 +191,49 @@ def test_the_page_has_decisions_clinic_ranking_and_outcomes() -> None:
     several = cal.report(y, rows, measures=["ece", "auroc"])
     assert several.decisions is None and several.evaluation.clinical is None
     assert 'id="decisions"' not in several.to_html() and 'id="ranking"' in several.to_html()
+
+
+# --- few rows that decide -------------------------------------------------------------------------
+
+
+def test_the_gain_over_acting_on_all_is_not_made_up():
+    """The model leaves out 4 % of the rows, with a risk of 4 %, at a threshold of 2 %: it is worse.
+    That few of the 20 rows have an event does not show that it is better; half the samples did.
+    """
+    better = missed = 0
+    truth = -0.04 * (0.04 - 0.02 / 0.98 * 0.96)
+    for seed in range(30):
+        rng = np.random.default_rng((8, seed))
+        left_out = rng.random(500) < 0.04
+        risk = np.where(left_out, 0.04, rng.uniform(0.05, 0.5, 500))
+        y = (rng.random(500) < risk).astype(int)
+        curve = cal.decision_curve(
+            y, {"m": np.where(left_out, 0.01, risk)}, thresholds=[0.02], recalibration=None
+        )
+        found = curve.difference("m", "all")
+        better += found["low"][0] > 0
+        missed += not found["low"][0] <= truth <= found["high"][0]
+    assert better <= 2 and missed <= 4
+
+
+def test_limits_of_no_row_at_all():
+    """Nobody is acted on at 0.9: what 200 rows leave possible is 3.69 of them, of either kind."""
+    y, p = np.arange(200) % 2, np.full(200, 0.5)
+    curve = cal.decision_curve(y, {"m": p}, thresholds=[0.9], recalibration=None)
+    row = curve.benefits["m"]
+    assert row.value[0] == 0.0
+    assert row.high[0] == pytest.approx(3.689 / 200, rel=1e-3)
+    assert row.low[0] == pytest.approx(-9 * 3.689 / 200, rel=1e-3)
+    # Acting on no one brings nothing, whatever the rows.
+    nobody = curve.benefits["none"]
+    assert nobody.low[0] == nobody.high[0] == 0.0
+
+
+def test_limits_of_many_deciding_rows_are_those_of_a_mean():
+    rng = np.random.default_rng(0)
+    p = rng.random(2000)
+    y = (rng.random(2000) < p).astype(int)
+    row = cal.decision_curve(y, {"m": p}, thresholds=[0.5], recalibration=None).benefits["m"]
+    rows = np.where(p >= 0.5, y - (1.0 - y), 0.0)
+    error = rows.std() / np.sqrt(2000)
+    assert row.high[0] - row.value[0] == pytest.approx(1.96 * error, rel=0.02)

@@ -17,8 +17,7 @@ from calibrant._core.validation import check_count, check_level, public
 from calibrant._data.logprobs import Given, given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
-from calibrant._inference.decisions import Outcomes, apart, benefit, limits
-from calibrant._inference.means import Influences
+from calibrant._inference.decisions import Acted, Outcomes, gain_limits
 from calibrant.results._decision_curve import ALL, NONE, DecisionCurve, NetBenefit
 from calibrant.scaling._isotonic import IsotonicCalibration
 from calibrant.scaling._platt import PlattScaling
@@ -102,11 +101,14 @@ def decision_curve(
     Notes
     -----
     Limits are those of means of rows or clusters (see `interval`); a recalibrated model is taken as
-    it is.
+    it is. Where fewer than five rows with an outcome decide, because they are acted on, or by one
+    of two models alone, the limits are at least those of Poisson counts, put together as Zou and
+    Donner (2008) do.
 
     References
     ----------
-    Vickers and Elkin (2006), doi:10.1177/0272989X06295361. Hu and Wu (2024), Calibration Error for
+    Vickers and Elkin (2006), doi:10.1177/0272989X06295361. Zou and Donner (2008),
+    doi:10.1002/sim.3095. Hu and Wu (2024), Calibration Error for
     Decision Making, arXiv:2404.13503 (calibration decision loss).
 
     Examples
@@ -178,32 +180,29 @@ def _at(
     pairs: dict[tuple[str, str], tuple[list[float], list[float], list[float]]],
 ) -> None:
     """Add what is known at one threshold to the columns of every strategy and pair."""
-    z, values, moved = outcomes.z, {}, {}
-    for name, u in strategies.items():
-        positive = u >= t
-        rows = benefit(z, positive, t)
-        values[name], moved[name] = outcomes.mean(rows), outcomes.moved(rows)
-        low, high = limits(values[name], moved[name], level)
+    always = {ALL: True, NONE: False}
+    acted = {
+        name: Acted.of(u >= t, outcomes, t, always.get(name)) for name, u in strategies.items()
+    }
+    z, nobody = outcomes.z, acted[NONE]
+    for name, own in acted.items():
+        value, low, high = gain_limits(own, nobody, outcomes, t, level)
         found = {
-            "tp_rate": outcomes.mean(np.where(positive, z, 0.0)),
-            "fp_rate": outcomes.mean(np.where(positive, 1.0 - z, 0.0)),
-            "value": values[name], "low": low, "high": high,
+            "tp_rate": outcomes.mean(np.where(own.positive, z, 0.0)),
+            "fp_rate": outcomes.mean(np.where(own.positive, 1.0 - z, 0.0)),
+            "value": value, "low": low, "high": high,
         }  # fmt: skip
         if name in mapped:
-            after = benefit(z, mapped[name] >= t, t)
-            gain = outcomes.mean(after) - values[name]
-            low, high = limits(gain, apart(outcomes.moved(after), moved[name]), level)
-            found |= {"recalibrated": values[name] + gain, "gain": gain, "gain_low": low,
+            after = Acted.of(mapped[name] >= t, outcomes, t)
+            gain, low, high = gain_limits(after, own, outcomes, t, level)
+            found |= {"recalibrated": value + gain, "gain": gain, "gain_low": low,
                       "gain_high": high}  # fmt: skip
-        for key, value in found.items():
-            parts[name].setdefault(key, []).append(value)
+        for key, number in found.items():
+            parts[name].setdefault(key, []).append(number)
     for (one, other), columns in pairs.items():
-        difference = values[one] - values[other]
-        both: Influences = apart(moved[one], moved[other])
-        for column, value in zip(
-            columns, (difference, *limits(difference, both, level)), strict=True
-        ):
-            column.append(value)
+        apart = gain_limits(acted[one], acted[other], outcomes, t, level)
+        for column, number in zip(columns, apart, strict=True):
+            column.append(number)
 
 
 def _map_of(recalibration: str | None, outcomes: Outcomes) -> str | None:

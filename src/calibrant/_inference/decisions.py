@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._inference.means import Influences, influences, mean_limits
+from calibrant._inference.means import Influences, influences, mean_limits, poisson_limits
 
 Array = NDArray[np.float64]
+
+# Of fewer rows that decide and have one of the outcomes, their number is Poisson's.
+FEW_ROWS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +38,27 @@ class Outcomes:
         return influences(values, self.w, self.groups)
 
 
-def benefit(z: Array, positive: NDArray[np.bool_], threshold: float) -> Array:
+@dataclass(frozen=True, eq=False)
+class Acted:
+    """The rows that a strategy acts on at a threshold, and its net benefit; `always` tells of one
+    that acts on every row, or on none, whatever the rows are.
+    """
+
+    positive: NDArray[np.bool_]
+    value: float
+    moved: Influences
+    always: bool | None = None
+
+    @classmethod
+    def of(
+        cls, positive: NDArray[np.bool_], outcomes: Outcomes, threshold: float,
+        always: bool | None = None,
+    ) -> Acted:  # fmt: skip
+        rows = _benefit(outcomes.z, positive, threshold)
+        return cls(positive, outcomes.mean(rows), outcomes.moved(rows), always)
+
+
+def _benefit(z: Array, positive: NDArray[np.bool_], threshold: float) -> Array:
     """What each row adds to the net benefit: z if it is acted on, less the odds of the threshold
     for what was acted on in vain.
     """
@@ -42,12 +66,40 @@ def benefit(z: Array, positive: NDArray[np.bool_], threshold: float) -> Array:
     return np.where(positive, z - odds * (1.0 - z), 0.0)
 
 
-def limits(value: float, moved: Influences, level: float) -> tuple[float, float]:
-    """Limits of a mean."""
+def gain_limits(
+    first: Acted, second: Acted, outcomes: Outcomes, threshold: float, level: float
+) -> tuple[float, float, float]:
+    """The net benefit of a strategy less that of another, and its limits."""
+    gain = first.value - second.value
+    moved = Influences(first.moved.moved - second.moved.moved, first.moved.units)
     low, high, _ = mean_limits(moved, level)
-    return value + low, value + high
+    fewest, most = _few_deciding(first, second, outcomes, threshold, level)
+    return gain, gain + min(low, fewest), gain + max(high, most)
 
 
-def apart(first: Influences, second: Influences) -> Influences:
-    """What rows or clusters move a difference of two means by."""
-    return Influences(first.moved - second.moved, first.units)
+def _few_deciding(
+    first: Acted, second: Acted, outcomes: Outcomes, threshold: float, level: float
+) -> tuple[float, float]:
+    """How far limits lie from a gain that hangs on few rows; 0 where it does not.
+
+    Only rows that one strategy acts on and the other does not decide, and if hardly any of them, or
+    none, has one of the outcomes, their scatter does not tell how many others will. The limits of
+    each such number are Poisson's, and those of their sum follow from them (Zou and Donner, 2008,
+    doi:10.1002/sim.3095).
+    """
+    z, w = outcomes.z, outcomes.weights
+    if not np.isin(z, (0.0, 1.0)).all():
+        return 0.0, 0.0
+    happened, odds = z == 1.0, threshold / (1.0 - threshold)
+    few, below, above = False, 0.0, 0.0
+    for one, other, sign in ((first, second, 1.0), (second, first, -1.0)):
+        if one.always is False or other.always is True:
+            continue  # there can be no such rows
+        deciding = one.positive & ~other.positive
+        for own, brings in ((deciding & happened, sign), (deciding & ~happened, -sign * odds)):
+            n = int(np.count_nonzero(own))
+            few |= n < FEW_ROWS
+            step = brings * float(w[own].mean() if n else w.mean()) / float(w.sum())
+            down, up = sorted((count - n) * step for count in poisson_limits(n, level))
+            below, above = below + down * down, above + up * up
+    return (-math.sqrt(below), math.sqrt(above)) if few else (0.0, 0.0)

@@ -148,7 +148,7 @@ def few_event_limits(samples: Samples, loss: str, level: float) -> tuple[float, 
     events = int(happened.sum())
     expected = float((chance * cost).sum() / max(float(chance.sum()), 1e-300))
     each = (float(cost[happened].sum()) + expected) / (events + 1)
-    ends = [(n - events) * each / samples.n for n in _poisson_limits(events, level)]
+    ends = [(n - events) * each / samples.n for n in poisson_limits(events, level)]
     return min(ends), max(ends)
 
 
@@ -171,7 +171,7 @@ def few_miss_limits(
     weighed = w * cost
     expected = float(chance @ weighed) / total if total > 0.0 else float(weighed.mean())
     each = (float(weighed[rare].sum()) + expected) / (events + 1)
-    ends = [sign * (n - events) * each / float(w.sum()) for n in _poisson_limits(events, level)]
+    ends = [sign * (n - events) * each / float(w.sum()) for n in poisson_limits(events, level)]
     return min(ends), max(ends)
 
 
@@ -199,7 +199,7 @@ def _cost_of_a_miss(samples: Samples, loss: str) -> tuple[Array, Array]:
     return np.concatenate(costs), np.concatenate(chances)
 
 
-def _poisson_limits(events: int, level: float) -> tuple[float, float]:
+def poisson_limits(events: int, level: float) -> tuple[float, float]:
     """Limits of the expected number of events, of which so many happened."""
     from scipy.special import gammaincinv
 

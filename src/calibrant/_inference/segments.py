@@ -292,7 +292,7 @@ class _SeenNoise(_RowNoise):
         return _Parts(index, keys // n_groups, model)
 
     def _variances(self, residual: Array, parts: _Parts) -> Array:
-        sums = np.bincount(parts.index, residual, parts.cells.size)
+        sums: Array = np.bincount(parts.index, residual, parts.cells.size).astype(np.float64)
         seen = _added(parts.cells, sums * sums, parts.model.size)
         expected = float(parts.model.sum())
         excess = float(seen.sum()) / expected if expected > 0.0 else 0.0
