@@ -48,6 +48,45 @@ class TestUpdates:
         assert run("monitor", state).returncode == 0  # only if asked for
         assert run("monitor", state, "--alarm", "--json").returncode == 1
 
+    @pytest.mark.parametrize("options", [(), ("--groups", "g"), ("--weight", "w")])
+    def test_dropped_rows_are_counted_in_their_window(self, tmp_path, options):
+        """As a monitor by hand counts them, and rows without a time by themselves."""
+        rng = np.random.default_rng(1)
+        days = np.repeat([1, 2, 3], 60)
+        at = [f"2026-01-{day:02d}T10:00:00Z" for day in days]
+        p = rng.random(180)
+        y = (rng.random(180) < p).astype(int)
+        gaps, timeless = [5, 70, 71, 150], [8, 70]
+        times = ["" if i in timeless else time for i, time in enumerate(at)]
+        predictions = ["" if i in gaps else f"{each!r}" for i, each in enumerate(p.tolist())]
+        rows = {"at": times, "label": y, "p": predictions, "g": np.arange(180) // 2, "w": 1 + p}
+        log, path = csv(tmp_path / "log.csv", rows), tmp_path / "gaps.state"
+        asked = ("--time", "at", "--every", "1d", *options)
+        done = run("monitor", path, "--update", log, *asked, "--missing", "drop")
+        assert "175 rows added, 5 dropped: something is missing in them" in done.stderr
+        mine = cal.Monitor.load(path)
+        assert (mine.n_rows, mine.n_missing, mine.n_without_time) == (175, 3, 2)
+        by_hand = cal.Monitor(every="1d", missing="drop", grouped="--groups" in options).update(
+            y, np.where(np.isin(np.arange(180), gaps), np.nan, p),
+            time=[time or None for time in times],
+            groups=rows["g"] if "--groups" in options else None,
+            sample_weight=rows["w"] if "--weight" in options else None,
+        )  # fmt: skip
+        found, expected = mine.evaluate().to_dict(), by_hand.evaluate().to_dict()
+        assert found["notes"] == expected["notes"]
+        found, expected = found["windows"], expected["windows"]
+        assert found["n_missing"] == expected["n_missing"] == [1, 1, 1]
+        assert (found["start"], found["n"]) == (expected["start"], expected["n"])
+        assert found["ece"] == pytest.approx(expected["ece"])
+        # What a state was begun with holds for all of it.
+        assert run("monitor", path, "--update", log, *asked).returncode == 0
+        assert cal.Monitor.load(path).n_missing == 6
+        whole = csv(tmp_path / "whole.csv", {**rows, "at": at, "p": p})
+        begun = tmp_path / "whole.state"
+        assert run("monitor", begun, "--update", whole, *asked).returncode == 0
+        refused = run("monitor", begun, "--update", log, *asked, "--missing", "drop")
+        assert refused.returncode == 3 and "was begun with 'error'" in refused.stderr
+
     def test_classes_keep_their_order(self, tmp_path):
         state = tmp_path / "k.state"
         for order in ((0, 1, 2), (2, 0, 1)):

@@ -75,15 +75,21 @@ def run(options: argparse.Namespace) -> int:
     monitor = _state(options)
     if options.update is not None:
         check_writable(options.state, options.update, options.format)
-        before = 0 if monitor is None else monitor.n_rows
+        before = (0, 0) if monitor is None else (monitor.n_rows, _dropped(monitor))
         monitor = _updated(monitor, options)
         monitor.save(options.state)
-        tell(f"written: {options.state}, {monitor.n_rows - before:,} rows added")
+        dropped = _dropped(monitor) - before[1]
+        less = f", {dropped:,} dropped: something is missing in them" if dropped else ""
+        tell(f"written: {options.state}, {monitor.n_rows - before[0]:,} rows added{less}")
     assert monitor is not None
     if not monitor.n_rows:
         raise InputError(f"{options.state} holds no rows yet: add some with --update FILE")
     windows = monitor.evaluate(start=options.start, stop=options.stop, baseline=options.baseline)
     return _show(windows, monitor, options)
+
+
+def _dropped(monitor: Monitor) -> int:
+    return monitor.n_missing + monitor.n_without_time
 
 
 def _recipe(options: argparse.Namespace) -> dict[str, Any]:
@@ -147,6 +153,13 @@ def _updated(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
         raise InputError("--update needs the times of the rows: --time COLUMN")
     own = argparse.Namespace(**vars(options))
     own.keep = None  # a number of windows here, columns elsewhere
+    if monitor is not None:
+        own.missing = monitor.recipe()["missing"]
+        if options.missing == "drop" and own.missing != "drop":
+            raise InputError(
+                f"--missing: {options.state} was begun with {own.missing!r}, and sums cannot be "
+                "changed: leave it out, or begin another state"
+            )
     for file in find_files(options.update, options.format):
         if monitor is not None and own.classes is None:
             own.classes = monitor.recipe()["classes"]
@@ -157,35 +170,47 @@ def _updated(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
                 classes = rows.chosen.classes
                 named = None if classes is None else [str(name) for name in classes]
                 monitor = Monitor(classes=named, missing=options.missing, **_recipe(options))
-            clusters = inputs.groups_of(rows, options.groups)
-            _add(monitor, rows, options.time, clusters, str(file.path))
+            _add(monitor, rows, options, str(file.path))
     assert monitor is not None
     return monitor
 
 
-def _add(monitor: Monitor, rows: Rows, column: str, clusters: Any, path: str) -> None:
+def _add(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: str) -> None:
+    """The rows of a file; those in which something is missing too, which are counted in their
+    window.
+    """
     import numpy as np
 
-    times, labels = rows.other("--time", column), rows.y_true
-    classes = monitor.recipe()["classes"]
+    classes, drops = monitor.recipe()["classes"], monitor.recipe()["missing"] == "drop"
+    times = rows.others[options.time] if drops else rows.other("--time", options.time)
+    labels, predictions, weights = rows.y_true, rows.y_proba, rows.sample_weight
+    clusters = inputs.groups_of(rows, options.groups)
     if classes is not None and labels.ndim == 1 and labels.dtype.kind in "iu":
         labels = np.array(classes)[labels]
+    if rows.n_missing:
+        gone = rows.others_dropped
+        times = np.concatenate([times, gone[options.time]])
+        labels = np.concatenate([labels, np.repeat(labels[:1], rows.n_missing, axis=0)])
+        empty = np.full((rows.n_missing, *predictions.shape[1:]), np.nan)
+        predictions = np.concatenate([predictions, empty])
+        weights = None if weights is None else np.append(weights, np.ones(rows.n_missing))
+        if clusters is not None:
+            clusters = np.concatenate([clusters, gone[options.groups].astype(str)])
     try:
         monitor.update(
-            labels, rows.y_proba, time=_as_times(times), sample_weight=rows.sample_weight,
-            groups=clusters,
-        )  # fmt: skip
+            labels, predictions, time=_as_times(times), sample_weight=weights, groups=clusters
+        )
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
 
 
 def _as_times(values: Any) -> Any:
-    """Times as they were written: ISO texts, or seconds since 1970."""
+    """Times as they were written: ISO texts, or seconds since 1970; None where there is none."""
     import numpy as np
 
-    texts = [str(value) for value in values.tolist()]
+    texts = [None if value is None or value != value else str(value) for value in values.tolist()]
     try:
-        return np.array([float(text) for text in texts])
+        return np.array([np.nan if text is None else float(text) for text in texts])
     except ValueError:
         return texts
 

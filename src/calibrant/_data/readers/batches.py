@@ -43,6 +43,8 @@ class Batch:
     # Which rows of the chunk these are, if some were dropped; and how many were.
     rows: NDArray[np.intp] | None = None
     n_missing: int = 0
+    # The columns of `by` in the rows that were dropped.
+    by_dropped: tuple[Names, ...] = ()
     # What labels were taken for, where classes are known.
     taken: str | None = None
 
@@ -214,4 +216,5 @@ def _without(batch: Batch, gone: NDArray[np.bool_]) -> Batch:
         by=tuple(Names(names.codes[kept], names.known) for names in batch.by),
         rows=kept,
         n_missing=int(gone.size - kept.size),
+        by_dropped=tuple(Names(names.codes[gone], names.known) for names in batch.by),
     )

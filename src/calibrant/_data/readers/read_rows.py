@@ -73,6 +73,8 @@ class Rows:
     # Numbers of votes behind soft labels or counts, and who voted for what, if rows were votes.
     votes: NDArray[Any] | None = None
     vote_table: VoteTable | None = None
+    # What the other columns hold in the rows that were dropped.
+    others_dropped: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     @property
     def n(self) -> int:
@@ -352,7 +354,7 @@ def _check_values(batch: Batch, from_logits: bool) -> None:
 def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
     n_missing = sum(batch.n_missing for batch in batches)
     positions = list(_positions(batches))
-    nonempty = [batch for batch in batches if batch.n]
+    nonempty, gappy = [b for b in batches if b.n], [b for b in batches if b.n_missing]
     if not nonempty:
         what = f"{n_missing} rows, and in each something is missing" if n_missing else "no rows"
         raise InputError(f"{rows.called} {what}: there is nothing to measure")
@@ -379,6 +381,10 @@ def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
         n_missing,
         (*rows.messages, *dict.fromkeys(batch.taken for batch in nonempty if batch.taken)),
         np.concatenate(votes) if votes else None,
+        others_dropped={
+            name: np.concatenate([_texts(batch.by_dropped[j]) for batch in gappy])
+            for j, name in enumerate(rows.chosen.by if gappy else ())
+        },
     )
 
 
