@@ -86,3 +86,18 @@ def test_classes_soft_labels_weights_and_clusters():
 def test_what_cannot_be_taken_apart_is_said(options, message):
     with pytest.raises(cal.InputError, match=message):
         cal.decompose([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], **options)
+
+
+def test_one_outcome_alone_is_refused():
+    """A map that rules out the other would remove all of the loss, in every sample without an
+    event: one in three of 100 calibrated predictions of 1 %.
+    """
+    for y in (np.zeros(200, int), np.ones(200, int)):
+        with pytest.raises(cal.InputError, match="y_true holds one class alone"):
+            cal.decompose(y, np.full(200, 0.005))
+
+
+def test_all_of_the_loss_is_written_out():
+    y = np.arange(2000) % 2
+    found = cal.decompose(y, np.where(y, 0.05, 0.95), loss="brier")
+    assert "100 %" in found.sentence

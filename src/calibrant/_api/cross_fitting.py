@@ -31,6 +31,22 @@ def proper_loss_field(loss: str, samples: Samples) -> str:
     return find(known[one_of("loss", loss, known)], samples.shape).loss
 
 
+def check_two_classes(samples: Samples) -> None:
+    """An error where one class is all that happens: the map that rules out the others would win."""
+    targets = samples.targets
+    if samples.weights is not None:
+        targets = targets[samples.weights > 0]
+    if samples.soft_rows:
+        one = np.count_nonzero(targets.max(axis=0)) == 1
+    else:
+        one = targets.min() == targets.max() and (samples.multiclass or targets[0] in (0, 1))
+    if one:
+        raise InputError(
+            "y_true holds one class alone: a map that rules out all others would seem the best. "
+            "Give rows of two classes or more"
+        )
+
+
 def fold_of(
     samples: Samples, groups: NDArray[np.intp] | None, folds: int, seed: int
 ) -> NDArray[np.intp]:

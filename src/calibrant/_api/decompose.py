@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._api.cross_fitting import (
     FOLDS,
     ROWS_A_CLASS,
+    check_two_classes,
     cross_fitted,
     fitted_onto,
     fold_of,
@@ -109,8 +110,8 @@ def decompose(
     Raises
     ------
     InputError
-        If the input cannot be read as labels and probabilities, the loss or a map is not known, or
-        there are fewer rows (or clusters) than folds.
+        If the input cannot be read as labels and probabilities, the loss or a map is not known,
+        there are fewer rows (or clusters) than folds, or labels are of one class alone.
 
     See Also
     --------
@@ -143,6 +144,7 @@ def decompose(
     field, maps = proper_loss_field(loss, samples), _maps(recalibrate, samples)
     with explained(samples):
         Summary(samples).losses.mean(field)  # checks every value on its way
+    check_two_classes(samples)
     index = group_index(groups, samples, data)
     fold = fold_of(samples, index, int(folds), seed)
     tried: dict[str, tuple[float, Array, Array]] = {}

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._api.cross_fitting import (
     FOLDS,
     ROWS_A_CLASS,
+    check_two_classes,
     cross_fitted,
     fold_of,
     proper_loss_field,
@@ -139,7 +140,7 @@ def recommend(
     field = proper_loss_field(loss, samples)
     with explained(samples):
         Summary(samples).losses.mean(field)  # checks every value on its way
-    _check_two_classes(samples)
+    check_two_classes(samples)
     index = group_index(groups, samples, data)
     rows, units, notes = _some(samples, index, int(seed))
     fold = fold_of(rows, units, int(folds), seed)
@@ -154,22 +155,6 @@ def recommend(
     return Recommendation(
         best, helps, table, loss, gain_error, rows.n, int(folds), int(seed), notes, scaler
     )
-
-
-def _check_two_classes(samples: Samples) -> None:
-    """An error where one class is all that happens: the map that rules out the others would win."""
-    targets = samples.targets
-    if samples.weights is not None:
-        targets = targets[samples.weights > 0]
-    if samples.soft_rows:
-        one = np.count_nonzero(targets.max(axis=0)) == 1
-    else:
-        one = targets.min() == targets.max() and (samples.multiclass or targets[0] in (0, 1))
-    if one:
-        raise InputError(
-            "y_true holds one class alone: a map that rules out all others would seem the best. "
-            "Give rows of two classes or more"
-        )
 
 
 def _some(

@@ -110,9 +110,10 @@ class LossDecomposition(Result):
         larger = "overconfidence" if self.overconfidence >= self.underconfidence else (
             "underconfidence"
         )  # fmt: skip
+        percents = f"{share:.0f}" if share >= 10 else f"{share:.2g}"
         return (
             f"Recalibration removes {shown(self.calibration)} of {shown(self.loss)}, "
-            f"{share:.2g} % ({limits}), most of it {larger}."
+            f"{percents} % ({limits}), most of it {larger}."
         )
 
     def _messages(self) -> tuple[str, ...]:
