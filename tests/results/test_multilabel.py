@@ -230,3 +230,16 @@ def test_the_command_reads_labels_with_gaps(tmp_path, kind):
     ):
         done = run("report", str(path), "--multilabel", *options)
         assert done.returncode == 3 and match in done.stderr, done.stderr
+
+
+def test_the_mean_of_calibrated_labels_is_not_shown_to_be_above_0():
+    """Of twenty labels one has a limit above 0 by chance as a rule; the mean must not have it."""
+    above = 0
+    for seed in range(8):
+        rng = np.random.default_rng((4, seed))
+        p = rng.random((100, 20))
+        y = (rng.random(p.shape) < p).astype(int)
+        found = cal.multilabel(y, p, measures=["ece"], uncertainty=True, n_resamples=100)
+        above += found.mean_low > 0
+        assert found.mean_low <= found.mean["ece"] and found.mean_high > 0
+    assert above <= 1

@@ -163,8 +163,17 @@ def multilabel_of(
         "label", headline.name, _worst_first(found.rows, headline), found.notes, found.level,
         found.tolerance, columns.n, dict(zip(columns.names, missing, strict=True)),
         {measure.name: _mean([row.values[measure.name] for row in rows]) for measure in shown},
-        *(_mean([getattr(row, end) for row in rows], every=True) for end in ("low", "high")),
+        _mean([_shown_low(row, found.level) for row in found.rows], every=True),
+        _mean([row.high for row in rows], every=True),
     )  # fmt: skip
+
+
+def _shown_low(row: Slice, level: float) -> float:
+    """The lower limit of a label; 0 where its error may be chance among so many labels: of twenty
+    that are calibrated one would else have a limit above 0 as a rule, and with it the mean.
+    """
+    may_be_chance = row.p_corrected >= (1.0 - level) / 2.0
+    return min(row.low, 0.0) if may_be_chance and not math.isnan(row.low) else row.low
 
 
 def _worst_first(rows: Sequence[Slice], headline: Measure) -> tuple[Slice, ...]:

@@ -125,6 +125,11 @@ def difference_limits(
         below, above = quantiles(first.at(one) - second.at(other), (tail, 1.0 - tail))
         lows.append(value - above)
         highs.append(value - below)
+    # With the gaps as they are seen a difference may be as large as it can get, and resamples lead
+    # away from that to one side only, on which the truth may lie too.
+    below, middle, above = quantiles(first.at(0.0) - second.at(0.0), (tail, 0.5, 1.0 - tail))
+    lows.append(value + below - 2.0 * middle)
+    highs.append(value + above - 2.0 * middle)
     low, high = min(lows), max(highs)
     if first.kinks is not None and second.kinks is not None:
         room = (1.0 - unlike) * first.kinks.room(second.kinks)

@@ -41,7 +41,8 @@ class Multilabel(Slices):
         Every measure's mean over the labels that have it.
     mean_low, mean_high : float
         Confidence interval of the mean of `measure`, with ``uncertainty=True``: the mean of the
-        labels' limits, which holds whatever the labels of a row have in common.
+        labels' limits, which holds whatever the labels of a row have in common. Lower limits of
+        labels whose error may be chance among so many count as 0.
 
     Examples
     --------
