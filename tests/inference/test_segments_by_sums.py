@@ -128,7 +128,7 @@ def test_draws_have_the_covariance_of_segments_that_overlap():
     rng = np.random.default_rng(0)
     cells = rng.integers(0, 4, 64)
     ones, spread = np.full(64, 50.0), rng.uniform(5, 15, 64)
-    sums = CellSums(ones, ones, ones, ones / 2, ones / 2 + rng.normal(0, 3, 64), spread, True)
+    sums = CellSums(ones, ones, ones, ones / 2, ones / 2 + rng.normal(0, 3, 64), spread)
 
     def column(name):
         return by_sums.SegmentColumn(name, cells, ("a", "b", "c", "d"))

@@ -235,7 +235,7 @@ def segments_of_frame(
     known = not groups.findings.soft
     sums = CellSums(
         fields["n"], fields["sum_w"], fields["sum_w2"], fields["sum_wu"], fields["sum_wz"],
-        groups["spread" if known else "seen"], known,
+        groups["spread" if known else "seen"], None if known else groups["spread"],
     )  # fmt: skip
     found = search_cells(
         sums, columns, min(depth, len(columns)), min_rows=min_rows, n_draws=n_draws, seed=seed

@@ -104,8 +104,8 @@ def search(
 class CellSums:
     """Sums over rows that have every column in common, a number for each such cell.
 
-    `spread` is the variance of the sum of residuals where predictions are right, or, where that is
-    not known, the sum of their squares.
+    `spread` is the variance of the sum of residuals where predictions are right; or, of soft labels
+    without votes, the sum of their squares, and `even` what the variance of outcomes would be.
     """
 
     n: Array
@@ -114,7 +114,7 @@ class CellSums:
     wu: Array
     wz: Array
     spread: Array
-    known: bool
+    even: Array | None = None
 
 
 def search_cells(
@@ -127,8 +127,8 @@ def search_cells(
     """
     rows = (sums.n, sums.w, sums.wu, sums.wz)
     typical = float(sums.ww.sum() / sums.w.sum())
-    least = LEAST_VARIANCE * typical**2 if sums.known else 1e-300
-    noise = _CellNoise(sums.spread, None, least)
+    least = LEAST_VARIANCE * typical**2 if sums.even is None else 1e-300
+    noise = _CellNoise(sums.spread, None, least, sums.even)
     return _judged(rows, noise, columns, depth, min_rows=min_rows, n_draws=n_draws, seed=seed)
 
 
@@ -294,11 +294,8 @@ class _SeenNoise(_RowNoise):
     def _variances(self, residual: Array, parts: _Parts) -> Array:
         sums: Array = np.bincount(parts.index, residual, parts.cells.size).astype(np.float64)
         seen = _added(parts.cells, sums * sums, parts.model.size)
-        expected = float(parts.model.sum())
-        excess = float(seen.sum()) / expected if expected > 0.0 else 0.0
         # Soft labels may scatter less than outcomes do.
-        excess = max(excess, 1.0) if self.problem.hard else excess
-        return np.maximum(seen, excess * parts.model)
+        return _at_least(seen, parts.model, 1.0 if self.problem.hard else 0.0)
 
     @cached_property
     def _even(self) -> Array:
@@ -365,13 +362,15 @@ class _CellNoise(_Noise):
     """The noise of cells, each with the sum of the residuals of its rows."""
 
     spread: Array
+    even: Array | None = None
 
     @property
     def n(self) -> int:
         return int(self.spread.size)
 
     def variances(self, cells: Codes, size: int) -> Array:
-        return _added(cells, self.spread, size)
+        seen = _added(cells, self.spread, size)
+        return seen if self.even is None else _at_least(seen, _added(cells, self.even, size))
 
     def _drawn(self, rng: np.random.Generator) -> Array:
         out: Array = rng.standard_normal(self.n) * np.sqrt(self.spread)
@@ -380,6 +379,14 @@ class _CellNoise(_Noise):
 
 def _added(cells: Codes, values: Array, size: int) -> Array:
     out: Array = np.bincount(cells, values, size).astype(np.float64)
+    return out
+
+
+def _at_least(seen: Array, model: Array, least: float = 0.0) -> Array:
+    """Variances seen, and no less than a model's times what all together show in excess of it."""
+    expected = float(model.sum())
+    excess = float(seen.sum()) / expected if expected > 0.0 else 0.0
+    out: Array = np.maximum(seen, max(excess, least) * model)
     return out
 
 
