@@ -124,7 +124,7 @@ class TestPairing:
         lines[3] = f"{OUTCOMES[2]},,2,{SITES[2]}"
         old.write_text("\n".join(lines) + "\n")
         note = self.notes(new, "--baseline", old, "--missing", "drop", *INCREASE)
-        assert f"the same {N - 1} rows" in note
+        assert f"the same {N - 1} rows, paired by place in the files" in note
 
     def test_ids_of_which_some_are_missing(self, files):
         new, old = files

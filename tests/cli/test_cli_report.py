@@ -154,6 +154,10 @@ def test_missing_rows_are_counted(tmp_path, capsys):
     assert values(found)["ece"] == cal.ece(OUTCOMES[kept], REPORTS[kept])
     assert found["recipe"]["n_missing"] == N // 10
     assert found["notes"][0].startswith(f"{N // 10} rows were dropped")
+    page = tmp_path / "page.html"
+    assert main(["report", str(path), "--missing", "drop", "-o", str(page)]) == 0
+    recipe = page.read_text(encoding="utf-8").partition("missing</dt>")[2]
+    assert recipe.partition("</dd>")[0].strip() == "<dd>drop"
 
 
 def test_large_inputs_are_summed_as_they_are_read(tmp_path, capsys, monkeypatch):

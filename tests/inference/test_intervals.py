@@ -433,6 +433,14 @@ def test_weights_and_groups_reach_zero_exactly():
         assert "includes 0" in repr(found)
 
 
+def test_a_change_below_0_does_not_include_it():
+    y, u = sample(3000)
+    worse = {"y_true": y, "y_proba": u**3}
+    change = cal.check(y, u, baseline=worse, max_increase={"ece": 0.0}).rows[0].interval
+    assert change.high < 0 and not change.reaches_zero
+    assert "includes 0" not in repr(change)
+
+
 def test_same_seed_same_answer():
     y, u = sample(300, 1.5)
     for options in ({}, {"measure": "ace"}, {"measure": "ks_error"}):

@@ -6,6 +6,7 @@ import contextlib
 import os
 import time
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import calibrant as cal
 import forks
 from calibrant._core.errors import InputError, StateError
 
+DOCS = Path(__file__).parents[2] / "docs"
 rng = np.random.default_rng(7)
 N, K = 3000, 5
 LOGITS = rng.normal(size=(N, K)) * 2
@@ -132,6 +134,7 @@ def test_the_file_is_not_a_pickle_and_knows_its_version(tmp_path):
     cal.Accumulator().update(OUTCOMES, REPORTS).save(path)
     content = path.read_bytes()
     assert content.startswith(b'calibrant-state 4\n{"arrays"')
+    assert "| 4 | this one |" in DOCS.joinpath("state-file.md").read_text(encoding="utf-8")
     path.write_bytes(content.replace(b"calibrant-state 4", b"calibrant-state 5", 1))
     with pytest.raises(StateError, match="version 4"):
         cal.Accumulator.load(path)

@@ -203,7 +203,13 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     messages = rows.messages
     if old is not None:
         messages = (*messages, *(f"baseline: {line}" for line in old.messages))
-    return replace(result, rows=tuple(parts), n_missing=rows.n_missing), messages
+    notes = result.notes
+    if options.id is None:  # then the ids were places
+        notes = tuple(
+            note.replace("paired by id", "paired by place in the files") for note in notes
+        )
+    whole = replace(result, rows=tuple(parts), n_missing=rows.n_missing, notes=notes)
+    return whole, messages
 
 
 def _of_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:

@@ -254,7 +254,8 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
         bins=options.bins, by=inputs.slices_of(rows, options.by),
         groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
         votes=rows.votes, annotators=options.people,
-        from_logits=options.from_logits, classes=rows.class_names, tolerance=options.tolerance,
+        from_logits=options.from_logits, missing=options.missing, classes=rows.class_names,
+        tolerance=options.tolerance,
         level=options.level, seed=options.seed, recalibrate=options.recalibrate,
         source=_source(rows, options), **_segments(rows, options),
     )  # fmt: skip

@@ -99,7 +99,7 @@ class Interval(Record):
     @property
     def reaches_zero(self) -> bool:
         """Whether the interval includes 0."""
-        return self.low <= 0.0
+        return self.low <= 0.0 <= self.high
 
     @property
     def estimand(self) -> str:

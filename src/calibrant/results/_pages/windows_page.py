@@ -29,6 +29,7 @@ def windows_page(
         "notes": windows.notes,
         "measure": measure,
         "has_evidence": has_evidence,
+        "is_cut": any(value > _MOST_EVIDENCE for value in columns["e_value"]),
         "alarm_at": f"{alarm_at:g}",
         "chance": f"{100 / alarm_at:g} %",
         "n_windows": len(rows),
