@@ -308,3 +308,18 @@ def test_the_workflow_in_the_docs_says_what_the_command_has():
     line = scripts[0].replace("\\\n", " ").split("calibrant check", 1)[1]
     options = build_parser().parse_args(["check", *shlex.split(line)])
     assert options.baseline and options.max_increase and options.summary and options.junit
+
+
+def test_rows_needed_are_of_the_smaller_sample():
+    rng = np.random.default_rng(0)
+    p = rng.random(3000)
+    y = (rng.random(3000) < p).astype(int)
+    few = {"y_true": y[:20], "y_proba": p[:20]}
+    found = cal.check(y, p, baseline=few, max_increase={"ece": 0.01}, paired=False).rows[0]
+    assert "20 rows of the baseline are too few to tell" in found.sentence
+    assert f"{found.rows_needed:,} rows of the baseline would" in found.sentence
+    whole = {"y_true": y, "y_proba": p}
+    found = cal.check(
+        y[:20], p[:20], baseline=whole, max_increase={"ece": 0.01}, paired=False
+    ).rows[0]
+    assert "20 rows are too few to tell" in found.sentence

@@ -171,7 +171,7 @@ class LimitCheck:
     @property
     def units(self) -> str:
         """How many rows, or clusters, there are, and how many that makes, in words."""
-        n, units, alike = self.n, "rows", "weight"
+        n, units, alike = self._fewer, f"rows{self._whose}", "weight"
         if self.n_clusters is not None:
             n, units, alike = self.n_clusters, "clusters", "size"
         text, effective = f"{n:,} {units}", f"{self.effective_n:,.0f}"
@@ -231,8 +231,19 @@ class LimitCheck:
 
     @property
     def rows_needed(self) -> int | None:
-        """About how many rows would decide, in most samples of that size."""
-        return self._needed(self.n)
+        """About how many rows would decide, in most samples of that size; of the baseline, where it
+        has fewer.
+        """
+        return self._needed(self._fewer)
+
+    @property
+    def _fewer(self) -> int:
+        """The rows of the smaller sample, where the baseline is another."""
+        return self.n if self.n_baseline is None else min(self.n, self.n_baseline)
+
+    @property
+    def _whose(self) -> str:
+        return " of the baseline" if self._fewer < self.n else ""
 
     @property
     def clusters_needed(self) -> int | None:
@@ -293,7 +304,8 @@ class LimitCheck:
         rows, clusters = self.rows_needed, self.clusters_needed
         if rows is None:
             return ""
-        return f"{rows:,} rows" + (f" in {clusters:,} clusters like these" if clusters else "")
+        more = f" in {clusters:,} clusters like these" if clusters else ""
+        return f"{rows:,} rows{self._whose}{more}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
