@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -41,12 +42,12 @@ class Kinks(NamedTuple):
     """Predictions, (n,) or (n, k), and the share of the weight that each has where the sign of the
     gap about it may be noise, 0 elsewhere: which way a small change of a prediction moves a measure
     that has a kink at a gap of 0 depends on that sign. `limits` are those of the measure alone, at
-    a level.
+    a level, and its estimate.
     """
 
     predictions: Array
     unsure: Array
-    limits: Callable[[float], tuple[float, float]]
+    limits: Callable[[float], tuple[float, float, float]]
 
     def room(self, other: Kinks) -> float:
         """How far two measures may move apart on one side of their kinks and together on the
@@ -134,7 +135,8 @@ def difference_limits(
     if first.kinks is not None and second.kinks is not None:
         room = (1.0 - unlike) * first.kinks.room(second.kinks)
         # Whichever way kinks lie, two values are no further apart than their own limits are.
-        (least, most), (lowest, highest) = first.kinks.limits(level), second.kinks.limits(level)
+        least, most, _ = first.kinks.limits(level)
+        lowest, highest, _ = second.kinks.limits(level)
         low = max(low - room, min(low, least - highest))
         high = min(high + room, max(high, most - lowest))
     return low, high, value - float(np.median(a - b))
@@ -169,12 +171,20 @@ def independent_limits(
         return value + low, value + high, value
     assert first.errors is not None and second.errors is not None
     n = min(first.errors.shape[1], second.errors.shape[1])
-    return difference_limits(
+    low, high, estimate = difference_limits(
         value,
         replace(first, errors=first.errors[:, :n], kinks=None, by_law=_first(first, n)),
         replace(second, errors=second.errors[:, :n], kinks=None, by_law=_first(second, n)),
         level,
     )
+    if first.kinks is None or second.kinks is None:
+        return low, high, estimate
+    # No shorter than the limits of the two alone make it, whose variances add up on either side
+    # (Zou and Donner, 2008, doi:10.1002/sim.3095).
+    least, most, one = first.kinks.limits(level)
+    lowest, highest, other = second.kinks.limits(level)
+    down, up = math.hypot(one - least, highest - other), math.hypot(most - one, other - lowest)
+    return min(low, one - other - down), max(high, one - other + up), estimate
 
 
 def _first(scatter: Scatter, n: int) -> dict[str, Array]:

@@ -332,10 +332,10 @@ class Uncertainty(NoiseFloors):
         if measure.power != 1:
             return None
 
-        def limits(level: float) -> tuple[float, float]:
+        def limits(level: float) -> tuple[float, float, float]:
             at_level = self if level == self.level else replace(self, level=level)
             alone = at_level.interval(measure, value)
-            return alone.low, alone.high
+            return alone.low, alone.high, value if alone.estimate is None else alone.estimate
 
         binned = self.binned(measure)
         if binned is not None or measure.cell_formula:

@@ -231,9 +231,7 @@ class LimitCheck:
 
     @property
     def rows_needed(self) -> int | None:
-        """About how many rows would decide, in most samples of that size; of the baseline, where it
-        has fewer.
-        """
+        """About how many rows, of the baseline if it has fewer, would decide in most samples."""
         return self._needed(self._fewer)
 
     @property
