@@ -193,6 +193,22 @@ class TestRules:
         assert found.rows_needed == 8000
         assert "about 8,000 rows would tell" in found.sentence
 
+    def test_few_rows_for_which_no_number_would_do(self):
+        found = check([0, 1] * 5, [0.5] * 10, at_most={"ece": 1e-6}).rows[0]
+        assert found.rows_needed is None
+        assert found.sentence.endswith("but 10 rows are too few to tell")
+
+    def test_clusters_of_two_samples_are_not_counted_as_one(self):
+        rng = np.random.default_rng(0)
+        p = rng.random(3000)
+        y = (rng.random(3000) < p).astype(int)
+        old = {"y_true": y[:500], "y_proba": p[:500], "groups": np.arange(500) % 10}
+        found = check(
+            y, p, groups=np.arange(3000) // 3, baseline=old, paired=False,
+            max_increase={"ece": 0.01},
+        ).rows[0]  # fmt: skip
+        assert "but 10 clusters are too few to tell" in found.sentence
+
     def test_multiclass_and_python(self):
         found = check(LABELS, ROWS, at_most={"ece": 0.05}, at_least={"log_loss": 0.5})
         assert found.code == 1

@@ -233,7 +233,7 @@ def test_the_command_reads_labels_with_gaps(tmp_path, kind):
 
 
 def test_the_mean_of_calibrated_labels_is_not_shown_to_be_above_0():
-    """Of twenty labels one has a limit above 0 by chance as a rule; the mean must not have it."""
+    """Of twenty labels one has a limit above 0 in four of ten samples; the mean must not."""
     above = 0
     for seed in range(8):
         rng = np.random.default_rng((4, seed))

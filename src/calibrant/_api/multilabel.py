@@ -170,7 +170,7 @@ def multilabel_of(
 
 def _shown_low(row: Slice, level: float) -> float:
     """The lower limit of a label; 0 where its error may be chance among so many labels: of twenty
-    that are calibrated one would else have a limit above 0 as a rule, and with it the mean.
+    that are calibrated one has a limit above 0 in four of ten samples, and so would the mean.
     """
     may_be_chance = row.p_corrected >= (1.0 - level) / 2.0
     return min(row.low, 0.0) if may_be_chance and not math.isnan(row.low) else row.low

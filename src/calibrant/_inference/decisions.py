@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._inference.means import Influences, influences, mean_limits, poisson_limits
+from calibrant._inference.means import (
+    FEW_EVENTS,
+    Influences,
+    influences,
+    mean_limits,
+    poisson_limits,
+)
 
 Array = NDArray[np.float64]
-
-# Of fewer rows that decide and have one of the outcomes, their number is Poisson's.
-FEW_ROWS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +31,11 @@ class Outcomes:
     @property
     def weights(self) -> Array:
         return np.ones(self.z.size) if self.w is None else self.w
+
+    @cached_property
+    def happened(self) -> NDArray[np.bool_] | None:
+        """Whether the event happened; None where labels are soft."""
+        return self.z == 1.0 if np.isin(self.z, (0.0, 1.0)).all() else None
 
     def mean(self, values: Array) -> float:
         """A weighted mean over rows."""
@@ -87,10 +96,10 @@ def _few_deciding(
     each such number are Poisson's, and those of their sum follow from them (Zou and Donner, 2008,
     doi:10.1002/sim.3095).
     """
-    z, w = outcomes.z, outcomes.weights
-    if not np.isin(z, (0.0, 1.0)).all():
+    happened, w = outcomes.happened, outcomes.weights
+    if happened is None:
         return 0.0, 0.0
-    happened, odds = z == 1.0, threshold / (1.0 - threshold)
+    odds = threshold / (1.0 - threshold)
     few, below, above = False, 0.0, 0.0
     for one, other, sign in ((first, second, 1.0), (second, first, -1.0)):
         if one.always is False or other.always is True:
@@ -98,7 +107,7 @@ def _few_deciding(
         deciding = one.positive & ~other.positive
         for own, brings in ((deciding & happened, sign), (deciding & ~happened, -sign * odds)):
             n = int(np.count_nonzero(own))
-            few |= n < FEW_ROWS
+            few |= n < FEW_EVENTS
             step = brings * float(w[own].mean() if n else w.mean()) / float(w.sum())
             down, up = sorted((count - n) * step for count in poisson_limits(n, level))
             below, above = below + down * down, above + up * up

@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 # Entries at a time: a handful of arrays of so many stay in a cache.
 _BLOCK = 1 << 16
+# Of fewer events than these, or misses, the limits of their number are Poisson's.
+FEW_EVENTS = 5
 # Predictions so close to 1 are certain: what they say of misses is rounding.
 _CERTAIN = 1e-9
 

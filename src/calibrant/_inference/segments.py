@@ -22,6 +22,7 @@ from calibrant._inference.significance import drawn_tail
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
+Columns = Sequence[SegmentColumn]
 
 # Additions for which outcomes are drawn row by row; beyond, whole blocks of rows are drawn.
 AFFORDABLE = 1.5e9
@@ -63,7 +64,7 @@ class Found:
         return drawn_tail(ratio**2, self.largest**2)
 
 
-def cells_of(columns: Sequence[SegmentColumn], chosen: tuple[int, ...]) -> tuple[Codes, int]:
+def cells_of(columns: Columns, chosen: tuple[int, ...]) -> tuple[Codes, int]:
     """Each row's cell of a crossing, and how many cells there could be."""
     cells, size = columns[chosen[0]].codes, len(columns[chosen[0]].labels)
     for i in chosen[1:]:
@@ -72,7 +73,7 @@ def cells_of(columns: Sequence[SegmentColumn], chosen: tuple[int, ...]) -> tuple
     return cells, size
 
 
-def labels_of(columns: Sequence[SegmentColumn], chosen: tuple[int, ...], cell: int) -> list[int]:
+def labels_of(columns: Columns, chosen: tuple[int, ...], cell: int) -> list[int]:
     """The code of each chosen column, from a cell's number."""
     codes = []
     for i in reversed(chosen):
@@ -83,7 +84,7 @@ def labels_of(columns: Sequence[SegmentColumn], chosen: tuple[int, ...], cell: i
 
 def search(
     problem: Problem,
-    columns: Sequence[SegmentColumn],
+    columns: Columns,
     depth: int,
     *,
     min_rows: int,
@@ -118,7 +119,7 @@ class CellSums:
 
 
 def search_cells(
-    sums: CellSums, columns: Sequence[SegmentColumn], depth: int, *, min_rows: int, n_draws: int,
+    sums: CellSums, columns: Columns, depth: int, *, min_rows: int, n_draws: int,
     seed: int,
 ) -> Found | None:  # fmt: skip
     """Judge every segment from cells of all columns crossed, whose residuals are independent.
@@ -133,7 +134,7 @@ def search_cells(
 
 
 def _judged(
-    rows: tuple[Array, Array, Array, Array], noise: _Noise, columns: Sequence[SegmentColumn],
+    rows: tuple[Array, Array, Array, Array], noise: _Noise, columns: Columns,
     depth: int, *, min_rows: int, n_draws: int, seed: int,
 ) -> Found | None:  # fmt: skip
     kept: list[Crossing] = []
@@ -187,11 +188,7 @@ class _Noise(ABC):
         return self._drawn(rng)
 
     def largest(
-        self,
-        columns: Sequence[SegmentColumn],
-        kept: Sequence[Crossing],
-        n_draws: int,
-        rng: np.random.Generator,
+        self, columns: Columns, kept: Sequence[Crossing], n_draws: int, rng: np.random.Generator
     ) -> Array:
         """The largest absolute ratio of each of `n_draws` samples."""
         out = np.zeros(n_draws)
@@ -307,11 +304,7 @@ class _SeenNoise(_RowNoise):
         return self._seen
 
     def largest(
-        self,
-        columns: Sequence[SegmentColumn],
-        kept: Sequence[Crossing],
-        n_draws: int,
-        rng: np.random.Generator,
+        self, columns: Columns, kept: Sequence[Crossing], n_draws: int, rng: np.random.Generator
     ) -> Array:
         out = super().largest(columns, kept, n_draws, rng)
         if not self.problem.hard or len(kept) * self.n * n_draws > AFFORDABLE / 4:

@@ -16,6 +16,7 @@ from calibrant._inference.cells import Problem, table_of
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
 from calibrant._inference.families import limits_of_classes, limits_of_family
 from calibrant._inference.means import (
+    FEW_EVENTS,
     Influences,
     few_event_limits,
     few_miss_limits,
@@ -38,8 +39,6 @@ from calibrant.results._uncertainty import Interval, estimand_of
 
 Array = NDArray[np.float64]
 
-# Outcomes of the rarer kind below which limits rest on the predictions more than on the outcomes.
-FEW_EVENTS = 5
 # Standard errors of a bin's gap from which on its sign is that of the true one: there are many
 # bins, and one that is taken to be sure and is not leaves no room for a kink.
 SIGN_IS_SURE = 3.0

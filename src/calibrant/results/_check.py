@@ -171,13 +171,15 @@ class LimitCheck:
     @property
     def units(self) -> str:
         """How many rows, or clusters, there are, and how many that makes, in words."""
-        n, units, alike = self._fewer, f"rows{self._whose}", "weight"
-        if self.n_clusters is not None:
-            n, units, alike = self.n_clusters, "clusters", "size"
-        text, effective = f"{n:,} {units}", f"{self.effective_n:,.0f}"
-        if effective not in (f"{n:,}", "inf"):
-            text += f" (as good as {effective} of equal {alike})"
-        return text
+        effective = f"{self.effective_n:,.0f}"
+        if self.n_clusters is None:
+            n, units, alike = f"{self._fewer:,}", f"rows{self._whose}", "weight"
+        else:
+            # How many of them the baseline has, where it is another sample, is not known here.
+            n = effective if self.n_baseline is not None else f"{self.n_clusters:,}"
+            units, alike = "clusters", "size"
+        less = "" if effective in (n, "inf") else f" (as good as {effective} of equal {alike})"
+        return f"{n} {units}{less}"
 
     @property
     def verdict(self) -> Verdict:
@@ -283,7 +285,8 @@ class LimitCheck:
             return text
         needed = self.needed_text
         if self.too_few:
-            return f"{text}; but {self.units} are too few to tell, {needed} would do"
+            more = f", {needed} would do" if needed else ""
+            return f"{text}; but {self.units} are too few to tell{more}"
         return text + (f"; about {needed} would tell" if needed else "; too close to tell")
 
     def _value_text(self, ends: tuple[float, ...]) -> list[str]:
