@@ -28,19 +28,19 @@ class Outcomes:
     w: Array | None
     groups: NDArray[np.intp] | None
 
-    @property
-    def weights(self) -> Array:
-        return np.ones(self.z.size) if self.w is None else self.w
-
     @cached_property
     def happened(self) -> NDArray[np.bool_] | None:
         """Whether the event happened; None where labels are soft."""
         return self.z == 1.0 if np.isin(self.z, (0.0, 1.0)).all() else None
 
+    @cached_property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self.z.size if self.w is None else self.w.sum())
+
     def mean(self, values: Array) -> float:
         """A weighted mean over rows."""
-        w = self.weights
-        return float(w @ values) / float(w.sum())
+        return float(values.sum() if self.w is None else self.w @ values) / self.total
 
     def moved(self, values: Array) -> Influences:
         """What rows or clusters move a mean by."""
@@ -96,7 +96,7 @@ def _few_deciding(
     each such number are Poisson's, and those of their sum follow from them (Zou and Donner, 2008,
     doi:10.1002/sim.3095).
     """
-    happened, w = outcomes.happened, outcomes.weights
+    happened, w = outcomes.happened, outcomes.w
     if happened is None:
         return 0.0, 0.0
     odds = threshold / (1.0 - threshold)
@@ -108,7 +108,8 @@ def _few_deciding(
         for own, brings in ((deciding & happened, sign), (deciding & ~happened, -sign * odds)):
             n = int(np.count_nonzero(own))
             few |= n < FEW_EVENTS
-            step = brings * float(w[own].mean() if n else w.mean()) / float(w.sum())
+            each = 1.0 if w is None else float(w[own].mean() if n else w.mean())
+            step = brings * each / outcomes.total
             down, up = sorted((count - n) * step for count in poisson_limits(n, level))
             below, above = below + down * down, above + up * up
     return (-math.sqrt(below), math.sqrt(above)) if few else (0.0, 0.0)
