@@ -141,3 +141,88 @@ def test_misses_of_classes_and_of_weights():
     assert doubled.high == pytest.approx(found.high)
     certain = cal.interval(top, np.eye(3)[top], measure="brier")
     assert certain.high == pytest.approx(3.69 * 2 / n, rel=1e-3)
+
+
+def two_of_them(k, n, right, seed):
+    """Tops of .9 and of .7 on the same rows, of which so many are right."""
+    rng = np.random.default_rng((11, seed))
+    y = rng.integers(0, k, n)
+    top = np.where(rng.random(n) < right, y, (y + 1) % k)
+    models = {}
+    for name, sure in (("a", 0.9), ("b", 0.7)):
+        p = np.full((n, k), (1 - sure) / (k - 1))
+        p[np.arange(n), top] = sure
+        models[name] = p if k > 2 else p[:, 1]
+    return y, models
+
+
+def apart(measure, k, right):
+    """How far the losses of the two truly are apart."""
+
+    def loss(sure, hit):
+        other = (1 - sure) / (k - 1)
+        at_label = sure if hit else other
+        size = sure**2 + (k - 1) * other**2
+        return {
+            "brier": (size - 2 * at_label + 1) / (2 if k == 2 else 1),
+            "log_loss": -np.log(at_label),
+            "spherical_loss": 1 - at_label / np.sqrt(size),
+            "confidence_loss": 1 - hit + (sure - hit) ** 2,
+        }[measure]
+
+    a, b = (right * loss(sure, 1) + (1 - right) * loss(sure, 0) for sure in (0.9, 0.7))
+    return a - b
+
+
+@pytest.mark.parametrize("measure", ["brier", "log_loss", "spherical_loss", "confidence_loss"])
+@pytest.mark.parametrize(("k", "right"), [(2, 0.99), (5, 0.99), (10, 0.02)])
+def test_differences_of_losses_where_misses_or_hits_are_rare(measure, k, right):
+    """Where all rows are right two losses differ by one number: limits were that number, and the
+    truth was beside it in four of ten samples.
+    """
+    truth, outside = apart(measure, k, right), 0
+    for seed in range(12):
+        y, models = two_of_them(k, 90, right, seed)
+        found = cal.compare(y, models, measures=[measure], n_resamples=50)
+        limits = found.difference("a", "b", measure)
+        outside += not limits.low <= truth <= limits.high
+    assert outside <= 2
+
+
+def test_differences_of_two_samples_where_misses_are_rare():
+    truth, outside = apart("brier", 2, 0.99), 0
+    for seed in range(12):
+        y, models = two_of_them(2, 90, 0.99, seed)
+        other, before = two_of_them(2, 90, 0.99, 100 + seed)
+        found = cal.check(
+            y, models["a"], baseline={"y_true": other, "y_proba": before["b"]}, paired=False,
+            max_increase={"brier": 0.001}, n_resamples=50,
+        )  # fmt: skip
+        limits = found.rows[0].interval
+        outside += not limits.low <= truth <= limits.high
+    assert outside <= 2
+
+
+def test_the_classes_that_both_hold_likeliest_need_not_agree():
+    """All right by the one and all wrong by the other: a miss by both together moves them apart."""
+    y = np.array([0, 1] * 45)
+    models = {"a": np.where(y, 0.9, 0.1), "b": np.where(y, 0.4, 0.6)}
+    limits = cal.compare(y, models, measures=["brier"]).difference("a", "b", "brier")
+    seen = 0.01 - 0.36
+    turned = 0.81 - 0.16
+    assert limits.low == pytest.approx(seen)
+    assert limits.high == pytest.approx(seen + 3.69 * (turned - seen) / 90, rel=1e-3)
+
+
+def test_parts_of_a_loss_where_misses_are_rare():
+    """Limits of the loss were a point where all rows are right, and its parts hardly wider."""
+    y, models = two_of_them(2, 120, 1.0, 0)
+    found = cal.decompose(y, models["a"])
+    low, high = found.intervals["loss"]
+    assert low == pytest.approx(-np.log(0.9)) == found.loss
+    assert high == pytest.approx(-np.log(0.9) + 3.69 * np.log(9) / 120, rel=1e-3)
+    gained, left = found.intervals["calibration"], found.intervals["refinement"]
+    # Sure as it has become, a miss costs it more than it did.
+    assert gained[0] < 0 < found.calibration < gained[1] and left[1] > 2 * high
+    assert found.intervals["underconfidence"] == gained
+    assert found.intervals["overconfidence"] == (0.0, 0.0)

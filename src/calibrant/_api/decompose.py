@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from calibrant._data.explain import explained
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
+from calibrant._inference.few_events import Losses
 from calibrant._inference.means import influences, mean_limits, row_values
 from calibrant._summaries.samples import Summary
 from calibrant.results._loss_decomposition import LossDecomposition
@@ -170,7 +172,8 @@ def _taken_apart(
     samples: Samples, groups: NDArray[np.intp] | None, loss: str, field: str, level: float,
     best: str, tried: dict[str, tuple[float, Array, Array]],
 ) -> LossDecomposition:  # fmt: skip
-    before = row_values(samples, distribution=False)[field]
+    losses = row_values(samples, distribution=False)
+    before = losses[field]
     refinement, mapped, after = tried[best]
     own = to_predictions(samples.predictions, given=samples.from_logits).probabilities()
     lowered = _top(mapped) < _top(own)
@@ -185,9 +188,12 @@ def _taken_apart(
     values = {name: weighted_mean(part, samples) for name, part in parts.items()}
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
     intervals = {}
+    as_given = Losses.of(samples, field, losses["classification"])
+    rooms = {} if as_given is None else _rooms(as_given, mapped, lowered, level)
     for name, part in parts.items():
         low, high, _ = mean_limits(influences(part, weights, groups), level)
-        intervals[name] = (values[name] + low, values[name] + high)
+        fewest, most = rooms.get(name, (0.0, 0.0))
+        intervals[name] = (values[name] + min(low, fewest), values[name] + max(high, most))
     whole = row_losses(samples, fitted_onto(best, samples, samples), field)
     in_sample = values["loss"] - weighted_mean(whole, samples)
     return LossDecomposition(
@@ -196,6 +202,23 @@ def _taken_apart(
         {name: found[0] for name, found in tried.items()}, samples.n, level,
         ("intervals are of the rows, with the maps as they were fitted",),
     )  # fmt: skip
+
+
+def _rooms(
+    as_given: Losses, mapped: Array, lowered: NDArray[np.bool_], level: float
+) -> dict[str, tuple[float, float]]:
+    """How far the limits of each part lie from it at least, where hardly a row is wrong."""
+    samples = replace(as_given.samples, predictions=mapped, from_logits=False)
+    wrong = row_values(samples, distribution=False)["classification"]
+    after = Losses.of(samples, as_given.loss, wrong)
+    assert after is not None, "the labels are the same"
+    return {
+        "loss": as_given.room(level),
+        "refinement": after.room(level),
+        "calibration": as_given.room_apart(after, level),
+        "overconfidence": as_given.room_apart(after, level, lowered),
+        "underconfidence": as_given.room_apart(after, level, ~lowered),
+    }
 
 
 def _top(predictions: Array) -> Array:

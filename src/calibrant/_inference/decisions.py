@@ -9,13 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._inference.means import (
-    FEW_EVENTS,
-    Influences,
-    influences,
-    mean_limits,
-    poisson_limits,
-)
+from calibrant._inference.few_events import FEW_EVENTS, poisson_limits
+from calibrant._inference.means import Influences, influences, mean_limits
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,6 @@ Array = NDArray[np.float64]
 
 # Entries at a time: a handful of arrays of so many stay in a cache.
 _BLOCK = 1 << 16
-# Of fewer events than these, or misses, the limits of their number are Poisson's.
-FEW_EVENTS = 5
-# Predictions so close to 1 are certain: what they say of misses is rounding.
-_CERTAIN = 1e-9
 
 
 def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
@@ -34,7 +30,7 @@ def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
     distributions.
     """
     parts: dict[str, list[Array]] = {}
-    for p, q in _rows(samples):
+    for p, q in distribution_blocks(samples):
         values_of = (
             distances(p, q, floor=LOG_FLOOR) if distribution else _losses(p, q, samples.multiclass)
         )
@@ -43,7 +39,7 @@ def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
     return {name: np.concatenate(values) for name, values in parts.items()}
 
 
-def _rows(samples: Samples) -> Iterator[tuple[Array, Array]]:
+def distribution_blocks(samples: Samples) -> Iterator[tuple[Array, Array]]:
     """Predictions and targets as rows of probabilities, block by block."""
     k = samples.n_classes
     step = max(1, _BLOCK // k)
@@ -66,7 +62,7 @@ def _rows(samples: Samples) -> Iterator[tuple[Array, Array]]:
 
 def distribution_rows(samples: Samples) -> tuple[Array, Array]:
     """Predictions and targets as rows of probabilities, (n, k); of binary problems (n, 2)."""
-    parts = list(_rows(samples))
+    parts = list(distribution_blocks(samples))
     return np.concatenate([p for p, _ in parts]), np.concatenate([q for _, q in parts])
 
 
@@ -117,97 +113,25 @@ def influences(values: Array, weights: Array | None, groups: NDArray[np.intp] | 
 
 def mean_limits(parts: Influences, level: float) -> tuple[float, float, float]:
     """How far the lower and the upper limit lie from the mean, and its standard error."""
+    moved = parts.moved
+    squares = moved * moved
+    return moment_limits(float(squares.sum()), float(squares @ moved), parts.units, level)
+
+
+def moment_limits(
+    variance: float, third: float, units: float, level: float
+) -> tuple[float, float, float]:
+    """Those of a mean with this variance and third moment, of so many equal rows."""
     from scipy.special import stdtrit
 
-    moved = parts.moved
-    wider = parts.units / max(parts.units - 1.0, 0.5)
-    squares = moved * moved
-    spread = math.sqrt(float(squares.sum()) * wider)
+    wider = units / max(units - 1.0, 0.5)
+    spread = math.sqrt(variance * wider)
     if spread == 0.0:
         return 0.0, 0.0, 0.0
-    lean = float(squares @ moved) / (6.0 * spread**3)  # a power of 3 takes ten times as long
+    lean = third / (6.0 * spread**3)
     # Student's point: of few rows or clusters the spread itself is not well known.
-    point = -float(stdtrit(max(1.0, parts.units - 1.0), (1.0 - level) / 2.0))
+    point = -float(stdtrit(max(1.0, units - 1.0), (1.0 - level) / 2.0))
     return spread * _abc(-point, lean), spread * _abc(point, lean), spread
-
-
-def few_event_limits(samples: Samples, loss: str, level: float) -> tuple[float, float]:
-    """How far limits lie from the mean loss of a binary problem in which one outcome is rare.
-
-    What a handful of events scatters by, or none, the rows do not tell: the limits of their number
-    are Poisson's, and an event costs what those seen did and what the predictions say together.
-    """
-    z = np.asarray(samples.block(0, samples.n).targets, dtype=np.float64)
-    rare = 1.0 if z.sum() <= samples.n / 2 else 0.0
-    values = [
-        row_values(replace(samples, targets=np.full(samples.n, target)), distribution=False)[loss]
-        for target in (0.0, 1.0)
-    ]
-    cost = values[int(rare)] - values[1 - int(rare)]
-    u = np.clip(samples.block(0, samples.n).predictions.astype(np.float64), 0.0, 1.0)
-    chance = u if rare else 1.0 - u
-    happened = z == rare
-    events = int(happened.sum())
-    expected = float((chance * cost).sum() / max(float(chance.sum()), 1e-300))
-    each = (float(cost[happened].sum()) + expected) / (events + 1)
-    ends = [(n - events) * each / samples.n for n in poisson_limits(events, level)]
-    return min(ends), max(ends)
-
-
-def few_miss_limits(
-    samples: Samples, missed: NDArray[np.bool_], loss: str, level: float
-) -> tuple[float, float]:
-    """How far limits lie from the mean loss of hard labels where hardly any top label is wrong, or
-    hardly any is right.
-
-    Rows that are all right have the losses of rows that are right, and these may even be equal:
-    what a miss would cost their scatter does not tell. The limits of the number of misses are
-    Poisson's; one costs what those seen did and what the predictions say together.
-    """
-    cost, chance = _cost_of_a_miss(samples, loss)
-    w = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
-    rare, sign = missed, 1.0
-    if 2 * int(missed.sum()) > samples.n:
-        rare, chance, sign = ~missed, 1.0 - chance, -1.0
-    events, total = int(rare.sum()), float(chance.sum())
-    weighed = w * cost
-    expected = float(chance @ weighed) / total if total > 0.0 else float(weighed.mean())
-    each = (float(weighed[rare].sum()) + expected) / (events + 1)
-    ends = [sign * (n - events) * each / float(w.sum()) for n in poisson_limits(events, level)]
-    return min(ends), max(ends)
-
-
-def _cost_of_a_miss(samples: Samples, loss: str) -> tuple[Array, Array]:
-    """How much larger the loss of each row is where its top label is wrong, as the predictions
-    have it, and how likely they say that is.
-    """
-    costs, chances = [], []
-    for p, _ in _rows(samples):
-        rows, k = np.arange(len(p)), p.shape[1]
-        top = p.argmax(axis=1)  # which of two equal ones makes no difference
-        c = p[rows, top]
-        right, wrong = np.zeros(p.shape), np.zeros(p.shape)
-        right[rows, top], wrong[rows, (top + 1) % k] = 1.0, 1.0
-        best = _losses(p, right, samples.multiclass)[loss]
-        scale = 0.5 if loss == "brier" and not samples.multiclass else 1.0
-        mean = scale * null_moments(p)[loss][0]
-        # Of rows that are certain there is no mean over misses: any of them will do.
-        other = _losses(p, wrong, samples.multiclass)[loss] - best
-        unsure = 1.0 - c
-        costs.append(
-            np.where(unsure > _CERTAIN, (mean - best) / np.maximum(unsure, _CERTAIN), other)
-        )
-        chances.append(unsure)
-    return np.concatenate(costs), np.concatenate(chances)
-
-
-def poisson_limits(events: int, level: float) -> tuple[float, float]:
-    """Limits of the expected number of events, of which so many happened."""
-    from scipy.special import gammaincinv
-
-    tail = (1.0 - level) / 2.0
-    fewest = float(gammaincinv(events, tail)) if events else 0.0
-    return fewest, float(gammaincinv(events + 1, 1.0 - tail))
 
 
 def _abc(point: float, lean: float) -> float:

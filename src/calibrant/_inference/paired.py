@@ -21,6 +21,7 @@ from calibrant._inference.blocks import summed
 from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
 from calibrant._inference.cells import Drawn, drawn_tables, levels_of
 from calibrant._inference.classes import ClassBins
+from calibrant._inference.few_events import Losses
 from calibrant._inference.means import Influences, mean_limits
 from calibrant._inference.problems import Problems
 from calibrant._inference.tails import quantile, quantiles
@@ -74,6 +75,8 @@ class Scatter:
     excess: float = 0.0
     # Errors under each law of what may be behind votes, where these cannot tell which it is.
     by_law: dict[str, Array] = field(default_factory=dict)
+    # Of a mean loss of hard labels.
+    losses: Losses | None = None
 
     def at(self, t: float) -> Array:
         """The errors in the member t."""
@@ -109,6 +112,9 @@ def difference_limits(
     if first.influences is not None and second.influences is not None:
         moved = first.influences.moved - second.influences.moved
         low, high, _ = mean_limits(Influences(moved, first.influences.units), level)
+        if first.losses is not None and second.losses is not None:
+            fewest, most = first.losses.room_apart(second.losses, level)
+            low, high = min(low, fewest), max(high, most)
         value -= first.excess - second.excess
         return value + low, value + high, value
     if first.by_law and second.by_law:
@@ -167,6 +173,10 @@ def independent_limits(
     """
     if first.influences is not None and second.influences is not None:
         low, high, _ = mean_limits(_together(first.influences, second.influences), level)
+        if any(each.losses is not None and each.losses.few for each in (first, second)):
+            least, most = _mean_room(first, level)
+            lowest, highest = _mean_room(second, level)
+            low, high = min(low, -math.hypot(least, highest)), max(high, math.hypot(most, lowest))
         value -= first.excess - second.excess
         return value + low, value + high, value
     assert first.errors is not None and second.errors is not None
@@ -185,6 +195,16 @@ def independent_limits(
     lowest, highest, other = second.kinks.limits(level)
     down, up = math.hypot(one - least, highest - other), math.hypot(most - one, other - lowest)
     return min(low, one - other - down), max(high, one - other + up), estimate
+
+
+def _mean_room(scatter: Scatter, level: float) -> tuple[float, float]:
+    """How far the limits of a mean lie from it, also where hardly an event was seen."""
+    assert scatter.influences is not None
+    low, high, _ = mean_limits(scatter.influences, level)
+    if scatter.losses is None:
+        return low, high
+    fewest, most = scatter.losses.room(level)
+    return min(low, fewest), max(high, most)
 
 
 def _first(scatter: Scatter, n: int) -> dict[str, Array]:

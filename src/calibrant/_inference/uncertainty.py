@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,8 @@ from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.cells import Problem, table_of
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
 from calibrant._inference.families import limits_of_classes, limits_of_family
-from calibrant._inference.means import (
-    FEW_EVENTS,
-    Influences,
-    few_event_limits,
-    few_miss_limits,
-    influences,
-    mean_limits,
-)
+from calibrant._inference.few_events import FEW_EVENTS, Losses
+from calibrant._inference.means import Influences, influences, mean_limits
 from calibrant._inference.noise_floors import NoiseFloors
 from calibrant._inference.paired import (
     PAIRED_MEMBERS,
@@ -111,17 +104,12 @@ class Uncertainty(NoiseFloors):
         room = (measure.high - measure.low) * unseen**measure.power
         return (low, low + room) if low == measure.low else (high - room, high)
 
-    @property
-    def _few_events(self) -> bool:
-        """Whether a binary problem has hardly seen one of its outcomes."""
-        few = None if self.samples.multiclass else self.fewest_outcomes
-        return few is not None and few < FEW_EVENTS
-
-    @cached_property
-    def _missed(self) -> NDArray[np.bool_]:
-        """Which of the rows have another label than their top one."""
-        out: NDArray[np.bool_] = self.made.row_values(distribution=False)["classification"] > 0.5
-        return out
+    def losses(self, measure: Measure) -> Losses | None:
+        """The losses of hard labels that a measure is a mean of."""
+        if self.soft or measure.notion != "loss":
+            return None
+        wrong = self.made.row_values(distribution=False)["classification"]
+        return Losses.of(self.samples, measure.loss, wrong)
 
     def _few_misses(self, measure: Measure) -> int | None:
         """How many top labels are wrong, where hardly any is, or all but a few are, and the measure
@@ -129,7 +117,8 @@ class Uncertainty(NoiseFloors):
         """
         if self.soft or measure.notion != "loss":
             return None
-        misses = int(self._missed.sum())
+        wrong = self.made.row_values(distribution=False)["classification"]
+        misses = int(np.count_nonzero(wrong > 0.5))
         return misses if min(misses, self.samples.n - misses) < FEW_EVENTS else None
 
     def _note(self, measure: Measure) -> str:
@@ -159,11 +148,9 @@ class Uncertainty(NoiseFloors):
             low, high, error = mean_limits(self._influences(measure), self.level)
             if self._takes_out_votes(measure):
                 value = self.voted.estimate(measure, value)
-            if self._few_events and measure.notion == "loss" and self.samples.weights is None:
-                fewest, most = few_event_limits(self.samples, measure.loss, self.level)
-                low, high = min(low, fewest), max(high, most)
-            if self._few_misses(measure) is not None:
-                fewest, most = few_miss_limits(self.samples, self._missed, measure.loss, self.level)
+            losses = self.losses(measure)
+            if losses is not None:
+                fewest, most = losses.room(self.level)
                 low, high = min(low, fewest), max(high, most)
             kind = "clusters" if self.groups is not None else "rows"
             return value + low, value + high, f"BCa limits of a mean of {kind}", error, value
@@ -315,7 +302,8 @@ class Uncertainty(NoiseFloors):
             excess = 0.0
             if self._takes_out_votes(measure):
                 excess = value - self.voted.estimate(measure, value)
-            return Scatter(parts, None, excess=excess)
+            losses = self.losses(measure) if mean else None
+            return Scatter(parts, None, excess=excess, losses=losses)
         members = self._common_members(measure)
         if members is None:
             drawn = self._resampled(measure)

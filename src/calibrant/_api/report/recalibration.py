@@ -210,9 +210,9 @@ class _HeldOut:
         self.measures = tuple(listed("recalibration", samples.shape))
         self.values = self._values(samples)
         self.losses = row_values(samples, distribution=False)
-        own = self._uncertainty(samples)
+        self.own = self._uncertainty(samples)
         self.limits = {
-            measure.name: _limits(own, measure, self.values[measure.name])
+            measure.name: _limits(self.own, measure, self.values[measure.name])
             for measure in self.measures
             if measure.interval_method != "mean"
         }
@@ -232,21 +232,26 @@ class _HeldOut:
         values, losses = self._values(after), row_values(after, distribution=False)
         own = self._uncertainty(after)
         return tuple(
-            self._of_loss(measure, values[measure.name], losses)
+            self._of_loss(measure, values[measure.name], losses, own)
             if measure.interval_method == "mean"
             else self._of_error(measure, values[measure.name], own)
             for measure in self.measures
         )
 
     def _of_loss(
-        self, measure: Measure, now: float, losses: dict[str, NDArray[np.float64]]
-    ) -> Change:
+        self, measure: Measure, now: float, losses: dict[str, NDArray[np.float64]],
+        own: Uncertainty,
+    ) -> Change:  # fmt: skip
         """A mean of rows: limits of its change, row by row, as `compare` has them."""
         was = self.values[measure.name]
         apart = losses[measure.loss] - self.losses[measure.loss]
         weights = self.samples.weights
-        own = None if weights is None else weights.astype(np.float64)
-        low, high, _ = mean_limits(influences(apart, own, self.groups), self.level)
+        w = None if weights is None else weights.astype(np.float64)
+        low, high, _ = mean_limits(influences(apart, w, self.groups), self.level)
+        after, before = own.losses(measure), self.own.losses(measure)
+        if after is not None and before is not None:
+            fewest, most = after.room_apart(before, self.level)
+            low, high = min(low, fewest), max(high, most)
         return Change(measure.name, was, now, now - was + low, now - was + high)
 
     def _of_error(self, measure: Measure, now: float, own: Uncertainty) -> Change:

@@ -1,0 +1,169 @@
+"""Mean losses of rows in which one outcome, or a miss, was hardly seen.
+
+What a handful of events scatters by, or none, the rows do not tell: rows that are all right may
+even have one loss. The limits of the number of events are Poisson's; an event costs what those seen
+did and what the predictions say together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._data.links import LOG_FLOOR
+from calibrant._data.samples import Samples
+from calibrant._inference.means import distribution_blocks
+
+Array = NDArray[np.float64]
+
+# Of fewer events than these, or misses, the limits of their number are Poisson's.
+FEW_EVENTS = 5
+# Predictions so close to 1 are certain: what they say of misses is rounding.
+_CERTAIN = 1e-9
+
+
+class Losses(NamedTuple):
+    """A loss of rows with hard labels; `few` where misses, hits or one of two outcomes are."""
+
+    samples: Samples
+    loss: str
+    few: bool
+
+    @classmethod
+    def of(cls, samples: Samples, loss: str, wrong: Array) -> Losses | None:
+        """Those of samples whose classification losses are `wrong`; none of soft labels."""
+        misses = int(np.count_nonzero(wrong == 1.0))
+        hits = int(np.count_nonzero(wrong == 0.0))
+        if misses + hits < samples.n:
+            return None
+        counts = [misses, hits]
+        if not samples.multiclass:
+            events = int(np.count_nonzero(samples.targets))
+            counts += [events, samples.n - events]
+        return cls(samples, loss, min(counts) < FEW_EVENTS)
+
+    def room(self, level: float) -> tuple[float, float]:
+        """How far limits lie from the mean at least; 0 where nothing is rare."""
+        return few_event_limits((self.samples,), self.loss, level) if self.few else (0.0, 0.0)
+
+    def room_apart(
+        self, other: Losses, level: float, within: NDArray[np.bool_] | None = None
+    ) -> tuple[float, float]:
+        """How far limits lie from the difference of two means of the same rows at least; of some
+        rows `within` these, where others do not differ.
+        """
+        if not (self.few or other.few):
+            return 0.0, 0.0
+        return few_event_limits((self.samples, other.samples), self.loss, level, within)
+
+
+class _Kind(NamedTuple):
+    """Events of one kind: what one in each row costs, how likely the predictions say it is, and
+    where it happened.
+    """
+
+    cost: Array
+    chance: Array
+    happened: NDArray[np.bool_]
+
+
+def few_event_limits(
+    predictors: Sequence[Samples], loss: str, level: float,
+    within: NDArray[np.bool_] | None = None,
+) -> tuple[float, float]:  # fmt: skip
+    """How far limits lie from the mean loss of one predictor, or from that of the first less that
+    of the second, where hardly any row is a miss, or hardly any is none, or one of two outcomes is
+    rare; 0 where none of this is so.
+    """
+    first = predictors[0]
+    w = np.ones(first.n) if first.weights is None else first.weights.astype(np.float64)
+    shares = w / w.sum()
+    low = high = 0.0
+    for kind in _kinds(predictors, loss):
+        down, up = _poisson_room(kind, shares, level, within)
+        low, high = min(low, down), max(high, up)
+    return low, high
+
+
+def _poisson_room(
+    kind: _Kind, shares: Array, level: float, within: NDArray[np.bool_] | None
+) -> tuple[float, float]:
+    """How far limits lie from the mean by the number of events alone."""
+    if within is not None:
+        kind = _Kind(kind.cost[within], kind.chance[within], kind.happened[within])
+        shares = shares[within]
+    rare, chance, sign = kind.happened, kind.chance, 1.0
+    if 2 * int(rare.sum()) > rare.size:
+        rare, chance, sign = ~rare, 1.0 - chance, -1.0
+    events, total = int(rare.sum()), float(chance.sum())
+    if events >= FEW_EVENTS or not rare.size:
+        return 0.0, 0.0
+    moved = shares * kind.cost
+    expected = float(chance @ moved) / total if total > 0.0 else float(moved.mean())
+    each = sign * (float(moved[rare].sum()) + expected) / (events + 1)
+    ends = [(n - events) * each for n in poisson_limits(events, level)]
+    return min(ends), max(ends)
+
+
+def _kinds(predictors: Sequence[Samples], loss: str) -> Iterator[_Kind]:
+    """Misses of the label that the predictors together hold likeliest; of two outcomes the events
+    too.
+    """
+    multiclass = predictors[0].multiclass
+    misses, events = [], []
+    for blocks in zip(*(distribution_blocks(samples) for samples in predictors), strict=True):
+        p = sum(p for p, _ in blocks) / len(blocks)
+        label = blocks[0][1].argmax(axis=1)
+        values = _by_outcome(blocks[0][0], loss, multiclass)
+        for other, _ in blocks[1:]:
+            values = values - _by_outcome(other, loss, multiclass)
+        misses.append(_missing(values, p, label))
+        if not multiclass:
+            events.append(_Kind(values[:, 1] - values[:, 0], p[:, 1], label == 1))
+    for parts in filter(None, (misses, events)):
+        yield _Kind(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def _missing(values: Array, p: Array, label: NDArray[np.intp]) -> _Kind:
+    """The misses of rows with these values, one for each outcome."""
+    rows, k = np.arange(len(p)), p.shape[1]
+    top = p.argmax(axis=1)
+    others = p.copy()
+    others[rows, top] = 0.0
+    chance = others.sum(axis=1)
+    # Of rows that are certain there is no mean over misses: any of them will do.
+    mean = np.einsum("ij,ij->i", others, values) / np.maximum(chance, _CERTAIN)
+    missed = np.where(chance > _CERTAIN, mean, values[rows, (top + 1) % k])
+    return _Kind(missed - values[rows, top], chance, label != top)
+
+
+def _by_outcome(p: Array, loss: str, multiclass: bool) -> Array:
+    """The loss of each row under each outcome, (n, k)."""
+    rows, top = np.arange(len(p)), p.argmax(axis=1)
+    hit = np.zeros(p.shape)
+    hit[rows, top] = 1.0
+    squares = np.einsum("ij,ij->i", p, p)[:, None]
+    out: Array
+    if loss == "brier":
+        out = (squares - 2.0 * p + 1.0) * (1.0 if multiclass else 0.5)
+    elif loss == "log":
+        out = -np.log(np.maximum(p, LOG_FLOOR))
+    elif loss == "spherical":
+        out = 1.0 - p / np.sqrt(np.where(squares > 0.0, squares, 1.0))
+    else:
+        out = 1.0 - hit
+        if loss == "confidence":
+            out += (p[rows, top][:, None] - hit) ** 2
+    return out
+
+
+def poisson_limits(events: float, level: float) -> tuple[float, float]:
+    """Limits of the expected number of events, of which so many happened."""
+    from scipy.special import gammaincinv
+
+    tail = (1.0 - level) / 2.0
+    fewest = float(gammaincinv(events, tail)) if events else 0.0
+    return fewest, float(gammaincinv(events + 1, 1.0 - tail))
