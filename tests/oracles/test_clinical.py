@@ -10,7 +10,8 @@ import pytest
 
 import calibrant as cal
 import twins
-from calibrant._inference.cells import Cells, Drawn
+from calibrant._inference.cells import Cells, Drawn, Problem
+from calibrant._inference.clinical import scaled_brier
 from calibrant._measures.local_regression import (
     Vertices,
     e50s,
@@ -148,6 +149,37 @@ def test_limits_hold_the_truth() -> None:
         for name, value in truth.items():
             inside[name] += found[name].low <= value <= found[name].high
     assert min(inside.values()) >= 12, inside
+
+
+@pytest.mark.parametrize("sharper", [0.7, 1.0, 1.5])
+def test_the_scaled_brier_score_of_few_events(sharper: float) -> None:
+    """Six events in 200 rows: what these lost did not tell what others would, and the truth was
+    outside in 9 to 32 of 100 samples.
+    """
+    rng = np.random.default_rng(5)
+    h = rng.normal(-4.0, 1.0, 200_000)
+    q, u = 1 / (1 + np.exp(-h)), 1 / (1 + np.exp(-sharper * h))
+    mean = q.mean()
+    truth = 1 - (q * (1 - u) ** 2 + (1 - q) * u**2).mean() / (mean * (1 - mean))
+    outside = 0
+    for _ in range(60):
+        rows = rng.integers(0, h.size, 200)
+        y = (rng.random(200) < q[rows]).astype(float)
+        problem = Problem(u[rows], y, None, np.zeros(200, np.intp), 1, hard=True)
+        found = scaled_brier(problem, None, 0.95)
+        outside += y.any() and not found.low <= truth <= found.high
+    assert outside <= 7  # at 5 % more have a chance of 2 in 1,000, at 30 % fewer one of 5 in 10,000
+
+
+def test_the_scaled_brier_score_of_next_to_no_event() -> None:
+    y = np.zeros(100, int)
+    y[0] = 1
+    one = cal.clinical_summary(y, np.linspace(0.02, 0.04, 100), n_resamples=50)["scaled_brier"]
+    assert -10 < one.low < -1 and one.high < 0.1  # there may be one in 4,000, or six in 100
+    y[:3] = 1
+    constant = cal.clinical_summary(y, np.full(100, 0.03), n_resamples=50)["scaled_brier"]
+    assert constant == pytest.approx(0.0) and constant.high == pytest.approx(0.0, abs=1e-9)
+    assert constant.low < -0.03  # the rate itself is not known
 
 
 def test_one_outcome_is_not_estimable() -> None:
