@@ -116,6 +116,27 @@ def test_shares_given_as_percentages_are_named(tmp_path: Path) -> None:
         cal.read_file(file, percent=True)
 
 
+def test_all_rows_decide_whether_they_are_percentages(tmp_path: Path) -> None:
+    """The first block of a sorted file may be below 1 % from end to end."""
+    p = np.sort(np.random.default_rng(0).random(120_000) * 3)
+    y = (np.arange(p.size) % 50 == 0).astype(int)
+    file = tmp_path / "sorted.parquet"
+    pl.DataFrame({"y": y, "p": p}).write_parquet(file, row_group_size=20_000)
+    assert cal.evaluate_file(file, percent=True)["ece"] == pytest.approx(cal.ece(y, p / 100))
+    pl.DataFrame({"y": y, "p": p / 3}).write_parquet(file, row_group_size=20_000)
+    for read in (cal.evaluate_file, cal.read_file):
+        with pytest.raises(cal.InputError, match="holds no y_proba above 1"):
+            read(file, percent=True)
+
+
+def test_a_share_among_percentages_is_named(tmp_path: Path) -> None:
+    file = written(tmp_path, "csv", p=["97%", "97", "0.97"], y=[1, 1, 0])
+    with pytest.raises(cal.InputError, match=r"line 4: p is '0.97' without a % sign"):
+        cal.read_file(file, percent=True)
+    file = written(tmp_path, "csv", p=["97%", "97", "0"], y=[1, 1, 0])
+    assert cal.read_file(file, percent=True).y_proba.tolist() == [0.97, 0.97, 0.0]
+
+
 def test_missing_answers_are_dropped_and_counted(tmp_path: Path) -> None:
     answers: list[Any] = ["A", None, "", "B"]
     file = written(tmp_path, "jsonl", p=["90%"] * 3 + [None], a=answers, g=["A"] * 4)

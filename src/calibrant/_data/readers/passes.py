@@ -17,6 +17,7 @@ from calibrant._core.engine_choice import n_threads
 from calibrant._core.progress import RowProgress
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.source import FileRows, Piece
+from calibrant._data.readers.written import PercentSeen
 
 T = TypeVar("T")
 
@@ -27,13 +28,15 @@ def over_pieces(
     """What `work` makes of the rows of each piece, in order."""
     pieces = rows.pieces()
     head = list(islice(pieces, 2))
-    stop = Event()
+    stop, percent = Event(), PercentSeen()
 
     def batches(piece: Piece) -> Generator[Batch, None, None]:
         with closing(rows.batches(piece)) as read:
             for batch in read:
                 if stop.is_set():  # another piece has failed: nobody waits for this one
                     return
+                if rows.written.percent:
+                    percent.add(batch.y_proba)
                 yield batch
                 progress.add(batch.chunk.n_rows, batch.chunk.n_bytes)
 
@@ -47,6 +50,7 @@ def over_pieces(
 
     try:
         yield from _in_order(whole, chain(head, pieces), n_threads())
+        percent.check(rows.called)
     finally:
         stop.set()
 

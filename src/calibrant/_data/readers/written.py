@@ -104,6 +104,7 @@ def number_column(
 def _from_names(
     file: File, chunk: Chunk, name: str, given: Names, read: Callable[[Any], float | str]
 ) -> Column:
+    signed = any(isinstance(value, str) and "%" in value for value in given.known)
     values = np.zeros(len(given.known))
     gone = np.zeros(len(given.known), dtype=np.bool_)
     faults: dict[int, str] = {}
@@ -112,6 +113,8 @@ def _from_names(
             gone[code] = True
             continue
         number = read(value)
+        if signed and not isinstance(number, str) and 0 < number <= 0.01 and "%" not in str(value):
+            number = f"{value!r} without a % sign, beside others with one: is it a percentage?"
         if isinstance(number, str):
             faults[code] = number
         else:
@@ -148,16 +151,36 @@ def _lookup(words: Mapping[str, float]) -> Callable[[Any], float | str]:
 
 def probabilities(file: File, chunk: Chunk, given: Column, how: Written) -> Column:
     """All columns of predictions, side by side, as probabilities."""
-    values: NDArray[Any] = given.values
     if how.logprobs:
         return Column(_from_logs(file, chunk, given), given.gaps)
-    if how.percent and values.size >= VALUES_THAT_TELL and (values <= 0.01).all() and values.any():
-        raise InputError(
-            f"{location_of(file, chunk.first_row, chunk.line)}: no y_proba is above 1, here and in "
-            f"the {chunk.n_rows} rows read with it, while percent is True: if these are "
-            "probabilities, leave out percent"
-        )
     return given
+
+
+class PercentSeen:
+    """Whether percentages may be probabilities after all: of all rows none is above 1, though a
+    part of them may well be.
+    """
+
+    def __init__(self) -> None:
+        # Threads add at once: what is true stays true, and a list loses nothing.
+        self._sizes: list[int] = []
+        self._some = self._above = False
+
+    def add(self, values: NDArray[Any]) -> None:
+        """Some of the rows, divided by 100."""
+        self._sizes.append(values.size)
+        if values.any():
+            self._some = True
+        if (values > 0.01).any():
+            self._above = True
+
+    def check(self, called: str) -> None:
+        """An error if no row speaks for percentages."""
+        if sum(self._sizes) >= VALUES_THAT_TELL and self._some and not self._above:
+            raise InputError(
+                f"{called} no y_proba above 1, while percent is True: if these are probabilities, "
+                "leave out percent"
+            )
 
 
 def _from_logs(file: File, chunk: Chunk, given: Column) -> NDArray[np.float64]:
