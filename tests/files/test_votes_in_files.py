@@ -212,3 +212,33 @@ def test_sure_predictions_may_be_held_against_votes(tmp_path):
     assert found["ece"] == pytest.approx(expected, rel=1e-12)
     with pytest.raises(cal.InputError, match=r"swapped.*name the column of their numbers as votes"):
         cal.evaluate_file(path, y_true="share", y_proba="sure", measures=["ece"])
+
+
+def test_distances_of_files_whose_first_blocks_are_hard(tmp_path, monkeypatch):
+    """Whether labels are soft is not known before the last block."""
+    monkeypatch.setattr("calibrant._data.readers.source.CHUNK", 90)
+    unanimous = np.sort(COUNTS, axis=1)[:, 1] == 0
+    order = np.argsort(~unanimous, kind="stable")
+    assert 30 < unanimous.sum() < N
+    file = written(
+        tmp_path / "sorted.csv", {name: column[order] for name, column in COLUMNS.items()}
+    )
+    proba = [f"proba_{name}" for name in NAMES]
+    names = ["dist_ce", "ent_ce", "rank_cs", "jsd", "kl"]
+    expected = cal.evaluate(COUNTS / VOTES[:, None], P, measures=names).values
+    for options in ({}, {"measures": names}, {"measures": names, "exact": False}):
+        found = cal.evaluate_file(file, y_true=SHARE_COLUMNS, y_proba=proba, **options)
+        assert {name: found[name] for name in names} == pytest.approx(expected)
+    once = cal.evaluate_file(file, y_true=SHARE_COLUMNS, y_proba=proba, exact=False)
+    assert "jsd" not in once and any("many rows in succession" in note for note in once.notes)
+
+
+def test_distances_of_hard_labels_are_those_of_arrays(tmp_path):
+    top = COUNTS.argmax(axis=1)
+    columns = {"y": top, **{name: COLUMNS[name] for name in COLUMNS if name.startswith("proba")}}
+    file = written(tmp_path / "hard.csv", columns)
+    proba = [f"proba_{name}" for name in NAMES]
+    found = cal.evaluate_file(file, y_true="y", y_proba=proba, measures=["jsd", "rank_cs"])
+    expected = cal.evaluate(top, P, measures=["jsd", "rank_cs"]).values
+    assert found.values == pytest.approx(expected)
+    assert "jsd" not in cal.evaluate_file(file, y_true="y", y_proba=proba)

@@ -259,6 +259,16 @@ def test_distances_are_left_out_when_only_some_updates_had_them():
         cal.Accumulator().update([0, 1], [0.2, 0.7]).evaluate(measures=["dist_ce"])
 
 
+def test_distances_that_are_named_are_summed_of_hard_labels_too():
+    names = ["dist_ce", "rank_cs", "brier"]
+    stream = cal.Accumulator(measures=names).update(SOFT_ROWS, ROWS).update(LABELS, ROWS)
+    hard = np.eye(ROWS.shape[1])[LABELS]
+    whole = cal.evaluate(np.concatenate([SOFT_ROWS, hard]), np.concatenate([ROWS, ROWS]))
+    assert stream.evaluate().values == pytest.approx({name: whole[name] for name in names})
+    other = cal.Accumulator(measures=["jsd"]).update([0, 1], [0.2, 0.7])
+    assert other.evaluate()["jsd"] == pytest.approx(cal.jsd([0, 1], [0.2, 0.7]))
+
+
 def test_logits_and_named_classes():
     names = [f"class {r}" for r in range(K)]
     stream = cal.Accumulator(from_logits=True, classes=names)

@@ -12,6 +12,8 @@ from calibrant._measures.statistics import STATISTICS
 # Each class's own quantile bins, and vectors of all classes, make long queries: up to so many
 # classes an evaluation of everything asks a frame of another engine for them.
 FRAME_CLASSES = 20
+# The statistic of distances between distributions, which are summed of soft labels.
+DISTANCES = "distribution"
 
 
 def known_measures(names: Iterable[str]) -> tuple[str, ...]:
@@ -43,7 +45,9 @@ def holdings(names: tuple[str, ...] | None, multiclass: bool) -> frozenset[str]:
     if names is None:
         needed = {STATISTICS[m.statistic].sums for m in catalogue() if not m.on_request}
     else:
-        needed = {STATISTICS[s].sums for s in _statistics(names, multiclass)}
+        statistics = _statistics(names, multiclass)
+        # Asked for by name, distances are summed of hard labels too, which takes longest.
+        needed = {STATISTICS[s].sums for s in statistics} | (statistics & {DISTANCES})
     sums = {"cells", *needed} - {""}
     return frozenset(sums - ({"top_cells"} if multiclass else {"classwise"}))
 
@@ -52,7 +56,7 @@ def is_available(measure: Measure, names: tuple[str, ...] | None, multiclass: bo
     """Whether a stream that sums for the measures of these names has the sums of this one too."""
     if STATISTICS[measure.statistic].is_ordered and not needs_fine_cells(names):
         return False
-    return holdings((measure.name,), multiclass) <= holdings(names, multiclass)
+    return holdings((measure.name,), multiclass) - {DISTANCES} <= holdings(names, multiclass)
 
 
 def in_stream(measure: Measure, *, own_bins: bool, approximate: bool) -> bool:

@@ -118,6 +118,6 @@ class StreamSummary(NoStatistics):
         complete = float(state["distribution_weight"][0]) == float(state["losses"][1])
         return LossSums(state["losses"], max(2, self.n_columns), complete)
 
-    @property
+    @cached_property
     def distribution(self) -> LossSums:
         return self.losses

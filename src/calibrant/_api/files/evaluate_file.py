@@ -287,13 +287,14 @@ def _kept(
     """The measures that can be had, and notes on the others."""
     kept = tuple(measure for measure in chosen if summary.has(measure))
     if not everything:
-        for measure in chosen:
-            if measure not in kept:
-                raise InputError(
-                    f"the measure {measure.name!r} is of soft labels, and these are hard"
-                )
         return kept, equal_mass_note(kept, truthful)
     notes = []
+    distances = [m.name for m in chosen if m not in kept and m.statistic == "distribution"]
+    if distances and summary.findings.soft:
+        notes.append(
+            f"{', '.join(distances)}: left out, for many rows in succession have hard labels: name "
+            "them, or drop exact=False"
+        )
     absent = [m.name for m in chosen if m not in kept and m.statistic != "distribution"]
     if absent:
         notes.append(

@@ -20,6 +20,7 @@ from calibrant._core.bin_tables import BinTable, VectorTable
 from calibrant._core.binning import Cuts, Quantile, Rule, edges_at
 from calibrant._core.errors import NotDefined
 from calibrant._core.grid import UnitGrid
+from calibrant._core.loss_sums import LossSums
 from calibrant._data.samples import Notion
 from calibrant._engines.arrays.counting import stack
 from calibrant._engines.refine import Refinement, refine
@@ -44,7 +45,14 @@ class FileSummary(StreamSummary):
     measures: Iterable[Measure] = ()
 
     def has(self, measure: Measure) -> bool:
-        return measure.statistic != "distribution" or self.losses.has_distribution
+        if measure.statistic != "distribution":
+            return True
+        return self.findings.soft or self.losses.has_distribution
+
+    @cached_property
+    def distribution(self) -> LossSums:
+        # A part of the rows may have had hard labels alone, which is not known before its end.
+        return self.losses if self.losses.has_distribution else self.refiner.distances()
 
     def is_from_cells(self, measure: Measure) -> bool:
         return False

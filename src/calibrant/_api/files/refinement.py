@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import FIELDS, VectorTable
 from calibrant._core.binning import Rule
 from calibrant._core.grid import UnitGrid
+from calibrant._core.loss_sums import LossSums
 from calibrant._core.progress import RowProgress
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.counting import class_columns
+from calibrant._engines.arrays.losses import loss_sums
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
 from calibrant._engines.arrays.passes import scalar_blocks
 from calibrant._engines.arrays.selection import kernels
@@ -133,6 +135,19 @@ class Refiner:
 
         tables = [table for table in self._passed(work) if table is not None]
         return sum(tables[1:], tables[0])
+
+    def distances(self) -> LossSums:
+        """The sums of losses and distances, of hard labels too."""
+
+        def work(batches: Iterator[Batch]) -> LossSums | None:
+            total = None
+            for samples in self._samples(batches):
+                sums = loss_sums(samples, distribution=True)[0]
+                total = sums if total is None else total + sums
+            return total
+
+        parts = [part for part in self._passed(work) if part is not None]
+        return sum(parts[1:], parts[0])
 
     def unit_grid(self, notion: Notion, cells: int) -> UnitGrid:
         """Residuals on a finer grid than a stream has."""

@@ -94,7 +94,8 @@ class SummedStream:
         if measure.statistic == "distribution":
             raise InputError(
                 f"the measure {measure.name!r} is of soft labels, and "
-                f"{'some' if self.soft else 'all'} of the updates had hard ones only"
+                f"{'some' if self.soft else 'all'} of the updates had hard ones only: name it in "
+                "the measures of the Accumulator, which then sums it of these too"
             )
         raise InputError(
             f"the measure {measure.name!r} needs the samples themselves, which an Accumulator does "

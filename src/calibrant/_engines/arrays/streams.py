@@ -66,7 +66,7 @@ def _scalars(
     if "top_cells" in holds:
         out["top_cells"], _ = scalar_sums(samples, "confidence", cuts)
     if "losses" in holds:
-        losses, more = loss_sums(samples, distribution=findings.soft)
+        losses, more = loss_sums(samples, distribution=findings.soft or "distribution" in holds)
         out |= loss_arrays(losses)
         findings = findings + Findings(n_log_clipped=more.n_log_clipped)
     return out, findings
@@ -90,7 +90,7 @@ def _rows(
         out["by_class"], _ = top_class_sums(samples, fixed_cuts(cells.rule, samples.precision))
     if total.losses is not None:
         losses = LossSums(total.losses, samples.n_classes)
-        if total.findings.soft:
+        if total.findings.soft or "distribution" in holds:
             losses, _ = loss_sums(samples, distribution=True)
         out |= loss_arrays(losses)
     return out, total.findings

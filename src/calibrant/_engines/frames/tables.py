@@ -184,7 +184,8 @@ def stream_sums(
         out["by_class"], _ = top_class_sums(samples, fixed_cuts(cells.rule, samples.precision))
     if "losses" in holds:
         losses = losses_of(groups, samples.n_classes)
-        if distances and groups.findings.soft and samples.n_classes <= MOST_RANKED:
+        wanted = groups.findings.soft or "distribution" in holds
+        if distances and wanted and samples.n_classes <= MOST_RANKED:
             losses, _ = loss_sums(samples, distribution=True)
         out |= loss_arrays(losses)
     if "logits" in holds:

@@ -46,7 +46,7 @@ def _scalars(
     if "top_cells" in holds:
         out["top_cells"], _ = scalar_sums(samples, "confidence", cuts)
     if "losses" in holds:
-        losses, more = loss_sums(samples, distribution=findings.soft)
+        losses, more = loss_sums(samples, distribution=findings.soft or "distribution" in holds)
         out |= loss_arrays(losses)
         findings = findings + Findings(n_log_clipped=more.n_log_clipped)
     return out, findings
@@ -63,7 +63,7 @@ def _rows(samples: TensorSamples, cells: Cells, holds: frozenset[str]) -> tuple[
         out["by_class"], _ = top_class_sums(samples, fixed_cuts(cells.rule, samples.precision))
     if total.losses is not None:
         losses = LossSums(total.losses, samples.n_classes)
-        if total.findings.soft:
+        if total.findings.soft or "distribution" in holds:
             losses, _ = loss_sums(samples, distribution=True)
         out |= loss_arrays(losses)
     return out, total.findings
