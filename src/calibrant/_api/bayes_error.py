@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -14,18 +12,30 @@ from calibrant._core.validation import check_count, check_level, check_seed, pub
 from calibrant._data.arrays import to_array
 from calibrant._data.checks import checked_weights
 from calibrant._data.vote_rows import VoteRows, read_vote_rows
-from calibrant._inference.bayes_error import Debiased, IsotonicShares, debiased, plug_in
+from calibrant._inference.bayes_error import (
+    Debiased,
+    IsotonicShares,
+    debiased,
+    plug_in,
+    possible_limits,
+)
 from calibrant._inference.bootstrap import basic_limits
+from calibrant._inference.few_events import FEW_EVENTS, poisson_limits
 from calibrant._inference.means import influences, mean_limits
 from calibrant.results._bayes_error import BayesError
 
 Array = NDArray[np.float64]
 
-# How far the correction may be off because the population is no Dirichlet: its standard error.
-SHAPE = 0.1
 _PLAIN = "one less the largest share, BCa limits"
-_DEBIASED = "bias of few votes taken out by a Dirichlet population, BCa limits"
+_DEBIASED = (
+    "bias of few votes taken out by a Dirichlet population; BCa limits of what any population with "
+    "such votes may have"
+)
 _ISOTONIC = "shares corrected by isotonic regression of the labels, bootstrap of rows"
+_ONE_VOTE = (
+    "y_true has one vote a row: how far people agree on a row needs at least 2 votes on some rows. "
+    "Give more votes, or probabilities as shares without votes="
+)
 _UNKNOWN = (
     "shares without votes=: taken for the true distributions; if they are of few votes, this is "
     "too low"
@@ -58,9 +68,9 @@ def bayes_error(
     Shares of few votes are surer than what they were drawn from, and the mean above is then too
     low: of two votes a row by a third and more. With `debias` the difference is taken out that so
     many votes make in a Dirichlet population with the same mean and the same chance that two votes
-    on a row agree; no votes need be drawn for it. Of populations that are no Dirichlet (logits
-    normal; a few rows in doubt among certain ones) at most 3% of the value were left in simulations
-    with two votes, and less with more.
+    on a row agree; no votes need be drawn for it. Of other populations a part may be left: where
+    some rows are level between two classes and the others certain, a third of the value with two
+    votes and a quarter with five. The interval allows for all populations.
 
     With `labels`, shares need not be the true distributions: an isotonic regression of the labels
     on the shares, class by class, corrects them first.
@@ -99,9 +109,12 @@ def bayes_error(
 
     Notes
     -----
-    The interval has the limits that a BCa bootstrap of the rows would have, from what each row
-    moves the value by (DiCiccio and Efron, 1992), and a tenth of the correction as the standard
-    error of what few votes cannot tell, the shape of the population.
+    Two votes of a row disagree with the chance ``1 - sum(q^2)``, which is known without bias and is
+    at least the row's error. So are a least and a greatest error of all populations with the same
+    votes: rows that are all alike, and rows that are level between classes beside certain ones. The
+    interval reaches from the one to the other, and beyond by the limits that a BCa bootstrap of the
+    rows would have (DiCiccio and Efron, 1992). More rows do not make it narrower than that; more
+    votes do.
 
     References
     ----------
@@ -128,14 +141,17 @@ def bayes_error(
     if labels is not None:
         hard = _hard_labels(labels, rows)
         return _corrected(rows.shares, hard, weights, level, n_resamples, check_seed(seed))
+    if rows.votes is None and (rows.shares.max(axis=1) == 1.0).all():
+        raise InputError(_ONE_VOTE)
     if not debias or rows.votes is None:
         found, note = plug_in(rows.shares, weights), _UNKNOWN if rows.votes is None else ""
         return _with_limits(found, rows, weights, level, _PLAIN, note)
     _check_several(rows.votes, weights)
     found = debiased(rows.counts, weights)
+    bounds = possible_limits(rows.counts, weights, level)
     single = int(np.count_nonzero(rows.votes == 1))
     note = f"{single} rows have one vote, which says nothing of doubt" if single else ""
-    return _with_limits(found, rows, weights, level, _DEBIASED, note)
+    return _with_limits(found, rows, weights, level, _DEBIASED, note, bounds)
 
 
 def _check_weights(weights: Array) -> None:
@@ -148,20 +164,23 @@ def _check_weights(weights: Array) -> None:
 
 def _check_several(votes: NDArray[np.int64], weights: Array) -> None:
     if not (weights[votes > 1] > 0).any():
-        raise InputError(
-            "y_true has one vote a row: how far people agree on a row needs at least 2 votes on "
-            "some rows. Give more votes, or probabilities as shares without votes="
-        )
+        raise InputError(_ONE_VOTE)
 
 
 def _with_limits(
-    found: Debiased, rows: VoteRows, weights: Array, level: float, method: str, note: str
-) -> BayesError:
+    found: Debiased, rows: VoteRows, weights: Array, level: float, method: str, note: str,
+    bounds: tuple[float, float] | None = None,
+) -> BayesError:  # fmt: skip
+    """The value with its limits; `bounds` are those of what votes leave possible, however many the
+    rows.
+    """
     low, high, _ = mean_limits(influences(found.row_values, weights, None), level)
-    # More rows do not tell what shape the population has, which few votes leave open.
-    shape = SHAPE * (found.value - found.plug_in) * _normal_point(level)
     most = 1.0 - 1.0 / rows.shares.shape[1]
-    ends = found.value + np.array([-math.hypot(low, shape), math.hypot(high, shape)])
+    ends = found.value + np.array([low, high])
+    if bounds is not None:
+        ends = np.array([min(ends[0], bounds[0]), max(ends[1], bounds[1])])
+        # Where nobody, or hardly anybody, disagreed, the rows do not tell how they scatter.
+        ends[1] = max(ends[1], _unseen_doubt(rows.counts, level))
     ends = np.clip(ends, 0.0, most)
     return BayesError(
         found.value, float(ends[0]), float(ends[1]), level, found.plug_in, method, note,
@@ -169,8 +188,14 @@ def _with_limits(
     )  # fmt: skip
 
 
-def _normal_point(level: float) -> float:
-    return NormalDist().inv_cdf((1.0 + level) / 2.0)
+def _unseen_doubt(counts: NDArray[np.int64], level: float) -> float:
+    """The error of as many rows in doubt as few, or no, votes against the others allow."""
+    votes = counts.sum(axis=1)
+    several = votes > 1
+    against = int((votes - counts.max(axis=1))[several].sum())
+    if against >= FEW_EVENTS:
+        return 0.0
+    return poisson_limits(against, level)[1] / max(int(np.count_nonzero(several)), 1)
 
 
 def _hard_labels(labels: Any, rows: VoteRows) -> NDArray[np.int64]:

@@ -15,6 +15,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._inference.means import influences, mean_limits
+
 Array = NDArray[np.float64]
 
 # Concentrations beyond which a population is all but one point, or all but certain.
@@ -162,6 +164,51 @@ def debiased(counts: NDArray[np.int64], weights: Array) -> Debiased:
     value = min(start.value + correction, 1.0 - 1.0 / counts.shape[1])
     rows = start.row_values + correction + per_agreed * (moved - ratio * about)
     return Debiased(value, start.value, rows)
+
+
+def possible_limits(counts: NDArray[np.int64], weights: Array, level: float) -> tuple[float, float]:
+    """Limits of the least and of the greatest Bayes error of any population with such votes,
+    Dirichlet's or not.
+
+    Of a row whose votes disagree with the chance d, 1 - sum of q^2, the error is at most d: all of
+    the doubt may be in rows where classes are level. It is least where one class leads and the
+    others are level, and as that grows faster and faster with d, rows that are all alike have the
+    least in the mean. Largest shares of votes are above the largest probabilities by no more than
+    in rows of level classes, as a part of d.
+    """
+    votes, k = counts.sum(axis=1), counts.shape[1]
+    agree = agreement(counts)
+    several = ~np.isnan(agree)
+    doubt, hidden = 1.0 - agree[several], _hidden(votes, k)
+    shown = 1.0 - counts.max(axis=1) / votes
+    all_shown = np.full(len(votes), float(np.average(doubt, weights=weights[several])))
+    all_shown[several] = doubt
+
+    def limits(rows: Array, w: Array) -> tuple[float, float]:
+        low, high, _ = mean_limits(influences(rows, w, None), level)
+        mean = float(np.average(rows, weights=w))
+        return mean + low, mean + high
+
+    most = (k - 1.0) / k
+    least, greatest = limits(doubt, weights[several])
+    alike = most * (1.0 - float(np.sqrt(max(0.0, 1.0 - max(least, 0.0) / most))))
+    low = max(limits(shown, weights)[0], alike)
+    high = min(limits(shown + hidden * all_shown, weights)[1], greatest)
+    return low, max(low, high)
+
+
+def _hidden(votes: NDArray[np.int64], k: int) -> Array:
+    """What votes hide at most of the error of rows, as a part of the chance that two disagree."""
+    sizes, index = np.unique(np.minimum(votes, _MOST_VOTES), return_inverse=True)
+    out = []
+    for m in sizes.tolist():
+        level = [Population(np.full(j, 1.0 / j), _LARGEST) for j in range(2, min(k, 10) + 1)]
+        shown = [(1.0 - largest_vote_share(one, m)) / (1.0 - 1.0 / one.mean.size) for one in level]
+        out.append(1.0 - min(shown))
+    # Beyond the largest number it falls as the root of m does.
+    more = np.sqrt(np.minimum(votes, _MOST_VOTES) / votes)
+    parts: Array = np.array(out)[index] * more
+    return parts
 
 
 class IsotonicShares:
