@@ -226,3 +226,50 @@ def test_parts_of_a_loss_where_misses_are_rare():
     assert gained[0] < 0 < found.calibration < gained[1] and left[1] > 2 * high
     assert found.intervals["underconfidence"] == gained
     assert found.intervals["overconfidence"] == (0.0, 0.0)
+
+
+EVERY_CLASS = ["classwise_ece", "ace", "tace", "lin_ce", "classwise_ce"]
+FAR = ["dist_ce", "kl", "jsd", "manhattan", "wasserstein"]
+
+
+@pytest.mark.parametrize("measure", [*EVERY_CLASS, *FAR])
+def test_errors_over_classes_and_distances_where_misses_are_rare(measure):
+    """Thirty rows that are all right: limits were a point, and missed in half of the samples."""
+    q, p = np.array([0.985, 0.01, 0.005]), np.tile([0.8, 0.1, 0.1], (30, 1))
+    if measure in FAR:
+        each = [cal.evaluate([c] * 30, p, measures=[measure])[measure] for c in range(3)]
+        truth = q @ each
+    else:
+        truth = cal.evaluate(np.tile(q, (30, 1)), p, measures=[measure])[measure]
+    outside = 0
+    for seed in range(12):
+        y = np.random.default_rng((12, seed)).choice(3, 30, p=q)
+        found = cal.interval(y, p, measure=measure, **FAST)
+        outside += not found.low <= truth <= found.high
+    assert outside <= 2
+
+
+@pytest.mark.parametrize("measure", ["dist_ce", "ent_ce", "kl", "jsd", "classwise_ce"])
+@pytest.mark.parametrize("resample", ["both", "votes"])
+def test_votes_that_are_unanimous_do_not_rule_out_others(measure, resample):
+    q, p = np.array([0.985, 0.01, 0.005]), np.tile([0.8, 0.1, 0.1], (30, 1))
+    truth = cal.evaluate(np.tile(q, (30, 1)), p, measures=[measure])[measure]
+    outside = 0
+    for seed in range(12):
+        counts = np.random.default_rng((13, seed)).multinomial(2, q, 30)
+        found = cal.interval(counts, p, measure=measure, resample=resample, **FAST)
+        outside += not found.low <= truth <= found.high
+    assert outside <= 2
+
+
+def test_limits_of_few_misses_are_those_of_their_number():
+    """Two of forty rows wrong: 0.24 to 7.2 are expected."""
+    y = np.array([1, 2] + [0] * 38)
+    p = np.tile([0.9, 0.05, 0.05], (40, 1))
+    found = cal.interval(y, p, measure="dist_ce")
+    cost = 0.95 - 0.1
+    assert found.high >= found.value + (7.2247 - 2) * cost / 40 - 1e-4
+    assert found.low <= found.value - (2 - 0.2422) * cost / 40 + 1e-4
+    # The entropy of a label is 0, whichever it is.
+    same = cal.interval(y, p, measure="ent_ce")
+    assert same.high - same.low < 1e-12

@@ -14,7 +14,7 @@ from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.cells import Problem, table_of
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
 from calibrant._inference.families import limits_of_classes, limits_of_family
-from calibrant._inference.few_events import FEW_EVENTS, Losses
+from calibrant._inference.few_events import FEW_EVENTS, Losses, unseen_targets
 from calibrant._inference.means import Influences, influences, mean_limits
 from calibrant._inference.noise_floors import NoiseFloors
 from calibrant._inference.paired import (
@@ -28,6 +28,7 @@ from calibrant._inference.paired import (
 from calibrant._inference.tails import upper_tail
 from calibrant._inference.vote_limits import note_on_votes
 from calibrant._measures.catalogue import Measure
+from calibrant._measures.statistics import STATISTICS
 from calibrant.results._uncertainty import Interval, estimand_of
 
 Array = NDArray[np.float64]
@@ -57,6 +58,12 @@ class Uncertainty(NoiseFloors):
 
     def _interval(self, measure: Measure, value: float) -> Interval:
         low, high, method, error, centre = self._limits(measure, value)
+        moves = self._unseen(measure, value)
+        at = value if centre is None else centre
+        low, high = (
+            min(low, *(at + move for move in moves)),
+            max(high, *(at + move for move in moves)),
+        )
         low = min(max(low, measure.low), measure.high)
         high = min(max(high, low), measure.high)
         low, high = self._beyond_certainty(measure, low, high)
@@ -104,9 +111,39 @@ class Uncertainty(NoiseFloors):
         room = (measure.high - measure.low) * unseen**measure.power
         return (low, low + room) if low == measure.low else (high - room, high)
 
+    def _unseen(self, measure: Measure, value: float) -> tuple[float, ...]:
+        """How far an error over all classes, or a distance, would move with as many misses, or as
+        few, as those that were seen allow, where they are rare: rows that are all right do not tell
+        how either scatters.
+        """
+        of_votes = measure.statistic == "distribution" and self.votes is not None
+        if not (STATISTICS[measure.statistic].over_classes or of_votes):
+            return (0.0,)
+        if self.soft and self.vote_rows is None:
+            return (0.0,)
+        key = ("unseen", self.level)
+        if key not in self._wholes:
+            self._wholes[key] = self._unseen_targets()
+        moves = [0.0]
+        for targets in self._wholes[key]:
+            own = targets if self.samples.multiclass else np.ascontiguousarray(targets[:, 1])
+            moved = measure.compute(self.summary(replace(self.samples, targets=own, votes=None)))
+            moves.append(moved - value)
+        return tuple(moves)
+
+    def _unseen_targets(self) -> list[Array]:
+        votes = np.broadcast_to(1 if self.votes is None else self.votes, self.samples.n)
+        z, u = self.plain_problem.z, self.plain_problem.u
+        right = z if self.samples.multiclass else np.where(u > 0.5, z, 1.0 - z)
+        hits, total = float(votes @ right), int(votes.sum())
+        if min(hits, total - hits) >= FEW_EVENTS:
+            return []
+        return unseen_targets(self.samples, votes, self.level)
+
     def losses(self, measure: Measure) -> Losses | None:
-        """The losses of hard labels that a measure is a mean of."""
-        if self.soft or measure.notion != "loss":
+        """The losses of hard labels, or distances from them, that a measure is a mean of."""
+        of_labels = measure.statistic == "distribution" and self.votes is None
+        if self.soft or not (measure.notion == "loss" or of_labels):
             return None
         wrong = self.made.row_values(distribution=False)["classification"]
         return Losses.of(self.samples, measure.loss, wrong)
