@@ -23,7 +23,7 @@ from calibrant._inference.family import SHAPES, Family, Limits, Member, VoteScat
 from calibrant._inference.resampling import Resampler
 from calibrant._inference.tails import Law, Laws
 from calibrant._inference.vote_limits import VoteLimits
-from calibrant._inference.voted_rows import VotedRows
+from calibrant._inference.voted_rows import ONE_VOTE, VotedRows
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
 
@@ -52,6 +52,12 @@ class Families(Resampler):
         """What is drawn anew: "rows", "votes" or "both"."""
         rows = self.vote_rows
         if rows is None:
+            single = self.votes is not None and not np.any(np.asarray(self.votes) > 1)
+            if single and self.resample in ("votes", "both"):
+                raise InputError(
+                    f"resample={self.resample!r} needs to know how votes scatter, but {ONE_VOTE}: "
+                    "resample='rows' is about the labels given"
+                )
             return "rows"
         if rows.why_not and self.resample in ("votes", "both"):
             raise InputError(

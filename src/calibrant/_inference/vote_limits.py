@@ -28,7 +28,7 @@ VOTES_UNKNOWN = (
 )
 _FEW = (
     "so few votes do not tell how the distributions behind them are spread: the estimate is that "
-    "of one law, and limits are bounds that hold whether all rows are a little off or some entirely"
+    "of one law, and limits reach over those that the votes allow of the laws that are tried"
 )
 
 

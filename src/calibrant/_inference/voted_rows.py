@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 ROUNDED = 0.06
 # Votes a row up to which little but mean and spread of what is behind them shows.
 FEW_VOTES = 5
+ONE_VOTE = "every row has one vote, which tells nothing of how votes scatter"
 
 
 def is_mean(measure: Measure) -> bool:
@@ -77,7 +78,7 @@ class VotedRows:
     def why_not(self) -> str:
         """Why the noise of these votes cannot be known; "" where it can."""
         if not (self.m > 1).any():
-            return "every row has one vote, which tells nothing of how votes scatter"
+            return ONE_VOTE
         if whole_counts(self.z, self.m) is None:
             return "the labels are no shares of so many votes"
         return ""
@@ -140,20 +141,42 @@ class VotedRows:
         values = values_of(self.p, own)[measure.loss]
         if measure.vote_excess is None:
             return values
-        variances = self.variances if z is None else self._variances(z)
-        out: Array = values - measure.vote_excess(self.p, variances)
+        if z is None:
+            return values - self.excess_rows(measure)
+        out: Array = values - measure.vote_excess(self.p, self._variances(z))
         return out
 
     def excess_rows(self, measure: Measure) -> Array:
-        """What the noise of votes adds to the square of each row, in expectation."""
+        """What the noise of votes adds to the square of each row, in expectation; in the mean, rows
+        of one vote are told by the others.
+        """
         assert measure.vote_excess is not None
-        return measure.vote_excess(self.p, self.variances)
+        return measure.vote_excess(self.p, self.variances) + self._told_to_singles(measure)
+
+    def _told_to_singles(self, measure: Measure) -> Array:
+        """What each row of several votes moves those of one by, which are taken to scatter as the
+        others do: their mean is 0, and their scatter that of what the others tell.
+        """
+        if not self.singles:
+            return np.zeros(self.samples.n)
+        assert measure.vote_excess is not None
+        law = self._law
+        one = (self.w * (self.m == 1))[:, None] * np.eye(law.n_groups)[law.group]
+        at_no_spread = one.T @ measure.vote_excess(self.p, law.mean * (1.0 - law.mean))
+        square, room = law.columns(self.z)
+        total = room.sum(axis=0)
+        share = np.divide(-at_no_spread, total, out=np.zeros_like(total), where=total > 0)
+        moved = (square - law.spread[:, None] * room) @ share
+        out: Array = np.divide(moved, self.w, out=np.zeros_like(moved), where=self.w > 0)
+        out -= float(np.average(out, weights=self.w))
+        return out
 
     def excess(self, measure: Measure) -> float:
         """What it adds to the measure: to a mean of squares, or to squared sums over bins."""
+        assert measure.vote_excess is not None
         w = self.w**2 if measure.is_binned else self.w
         total = self.w.sum() ** 2 if measure.is_binned else self.w.sum()
-        return float(w @ self.excess_rows(measure)) / float(total)
+        return float(w @ measure.vote_excess(self.p, self.variances)) / float(total)
 
     # --- other votes of the same rows ------------------------------------------------------------
 
