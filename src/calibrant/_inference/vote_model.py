@@ -5,12 +5,13 @@ are larger than those from q. A polynomial of q of degree m has an unbiased esti
 else has: squares are corrected exactly (`_measures.votes`). Of other distances a model tells how
 much m votes add. Given its prediction, a row's distribution has a mean, the prediction
 recalibrated, and a spread about it, which the second moment of the votes shows without bias. Of
-what is beyond the second moment few votes tell little, so that there are three laws of the same
-mean and spread: Dirichlet's; rows that all lie as far from their mean, towards a class; and some
-rows that are certain while the others do not scatter. The last two are as far apart as such laws
-can be. Laws that the votes speak against are dropped: limits are those of all that remain, and an
-estimate is that of Dirichlet's law, or of the likeliest where it is dropped. Where a law is wrong,
-half of the votes show it: what it misses between half and all votes is extrapolated.
+what is beyond the second moment few votes tell little, so that there are four laws of the same
+spread: Dirichlet's; rows that all lie as far from their mean, towards a class; some rows that are
+certain while the others do not scatter, which is as far from the second as such laws can be; and
+some rows that have another row's prediction while all else is right. Laws that the votes speak
+against are dropped: limits are those of all that remain, and an estimate is that of Dirichlet's
+law, or of the likeliest where it is dropped. Where a law is wrong, half of the votes show it: what
+it misses between half and all votes is extrapolated.
 """
 
 from __future__ import annotations
@@ -23,11 +24,22 @@ from numpy.typing import NDArray
 
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.vote_means import RecalibratedMean, recalibrated_mean
-from calibrant._inference.vote_moves import SPREADS, RowValues, VoteMoves, at_spread
+from calibrant._inference.vote_moves import (
+    CERTAIN,
+    DIRICHLET,
+    LAWS,
+    OTHERS,
+    SPREADS,
+    TOWARDS,
+    RowValues,
+    VoteMoves,
+    at_spread,
+)
 from calibrant._inference.votes import (
     drawn_counts,
     gamma_rows,
     log_chances,
+    log_chances_others,
     log_chances_towards,
     some_votes,
     without,
@@ -37,7 +49,6 @@ from calibrant._measures.votes import vote_variances
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-DIRICHLET, TOWARDS, CERTAIN = LAWS = ("dirichlet", "towards", "certain")
 # Halves of the votes that are drawn.
 HALVES = 3
 # What the log-likelihood must gain before some rows are taken to be certain, what it must lose
@@ -46,6 +57,8 @@ EVIDENCE, AGAINST, LIKELIHOOD_ROWS = 4.0, 6.0, 20_000
 # Rows that differ in how sure they are may scatter differently: so many groups of them, of at least
 # so many rows each, where their spreads differ by more than chance.
 GROUPS, GROUP_ROWS = 3, 100
+# Predictions that stand for all of them, where rows may have another row's.
+OTHER_ROWS = 200
 DIFFERENT = 9.21  # the 99% point of chi-square with two degrees of freedom
 
 
@@ -185,6 +198,10 @@ class VoteModel:
             found = np.isfinite(fits[best]) and not fits[best] - fits[0] <= EVIDENCE
             best = best if found else 0
             out[law] = (float(shares[best]), fits[best])
+        share = float(self.moves.shares(np.array([total]))[0])
+        rows = np.random.default_rng((self.seed, 28)).choice(len(self.p), OTHER_ROWS)
+        chances = log_chances_others(counts, self.p[some], share, self.p[rows])
+        out[OTHERS] = (0.0, float(w @ chances) * float(w.sum() / (w @ w)))
         return out
 
     @cached_property
@@ -208,7 +225,7 @@ class VoteModel:
 
     def table(self, name: str, law: str = DIRICHLET) -> Array:
         """What a row's value is to be moved by, at each spread: (spreads, n)."""
-        return self.moves.table(name, along=law == TOWARDS)
+        return self.moves.table(name, law)
 
     # --- estimates -------------------------------------------------------------------------------
 

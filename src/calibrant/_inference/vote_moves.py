@@ -31,6 +31,9 @@ _ROOTS = np.sqrt(SPREADS)
 _TOWARDS_AT = (2, 4, 6, 9, 12)
 # Below this spread a gradient is that of no spread and of this one in between.
 _SCORED_FROM = 3
+# Laws of what is behind votes; and the largest share of rows that one of them has off.
+DIRICHLET, TOWARDS, CERTAIN, OTHERS = LAWS = ("dirichlet", "towards", "certain", "others")
+MOST_OTHERS = 0.95
 # Pairs of means that are drawn to see what their uncertainty adds.
 MEAN_DRAWS = 6
 
@@ -76,11 +79,11 @@ class VoteMoves:
     def mean(self) -> Array:
         return self.fitted.mean
 
-    def table(self, name: str, *, along: bool) -> Array:
-        """What a row's value is to be moved by, at each spread: (spreads, n); `along` where rows
-        lie towards a class.
-        """
-        return (self._towards if along else self._dirichlet[0])[name]
+    def table(self, name: str, law: str) -> Array:
+        """What a row's value is to be moved by, at each spread of a law: (spreads, n)."""
+        if law == TOWARDS:
+            return self._towards[name]
+        return (self._others if law == OTHERS else self._dirichlet[0])[name]
 
     def gradient(self, name: str) -> Array:
         """How sums of moves by group change with the parameters of the mean: (groups, spreads,
@@ -195,6 +198,45 @@ class VoteMoves:
             (np.sqrt(SPREADS + off) - _ROOTS) / np.sqrt(off) if off > 0 else np.zeros(_ROOTS.size)
         )
         return {name: left[:, None] * own for name, own in sums.items()}
+
+    def shares(self, spreads: Array, rows: Array | None = None) -> Array:
+        """Of every spread, the share of rows that have another row's prediction, as many as make
+        it; `rows` are the weights of some.
+        """
+        w = self.by_group.sum(axis=1)
+        own = w if rows is None else rows
+        centre = np.average(self.p, axis=0, weights=w)
+        around = float(np.average(((self.p - centre) ** 2).sum(axis=1), weights=w))
+        right, other, room = (
+            float(np.average(each, weights=own))
+            for each in (
+                ((self.p - self.mean) ** 2).sum(axis=1),
+                ((self.mean - centre) ** 2).sum(axis=1) + around,
+                1.0 - (self.mean**2).sum(axis=1),
+            )
+        )
+        if other - right <= 1e-12:
+            return np.zeros(spreads.shape)
+        return np.clip((spreads * room - right) / (other - right), 0.0, MOST_OTHERS)
+
+    @cached_property
+    def _others(self) -> dict[str, Array]:
+        """Tables where some rows have another row's prediction and all else is right."""
+        rng = np.random.default_rng((self.seed, 27))
+        n, n_draws = len(self.p), self._n_draws
+        right = np.broadcast_to(self.p, (n_draws, *self.p.shape))
+        moves = [
+            [each for each, _, _ in self._moves(drawn, rng)]
+            for drawn in (right, self.p[rng.integers(0, n, (n_draws, n))])
+        ]
+        groups = self.by_group.T
+        share = np.stack([self.shares(SPREADS, rows) for rows in groups], axis=1)  # by group
+        of_rows = share[:, self.by_group.argmax(axis=1)]
+        out = {}
+        for name in moves[0][0]:
+            at_p, at_others = (np.mean([each[name] for each in own], axis=0) for own in moves)
+            out[name] = (1.0 - of_rows) * at_p + of_rows * at_others
+        return out
 
     @cached_property
     def _towards(self) -> dict[str, Array]:

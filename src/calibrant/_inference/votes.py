@@ -123,6 +123,20 @@ def log_chances_towards(counts: Counts, mean: Array, spread: float) -> Array:
     return np.asarray((counts * logs).sum(axis=1) + logsumexp(own, axis=1), dtype=np.float64)
 
 
+def log_chances_others(counts: Counts, p: Array, share: float, some: Array) -> Array:
+    """The same where rows have the distribution p that is predicted, but for a share of them that
+    have one of `some` others.
+    """
+    from scipy.special import logsumexp
+
+    right = (counts * np.log(np.maximum(p, 1e-12))).sum(axis=1)
+    if share <= 0.0:
+        return np.asarray(right, dtype=np.float64)
+    other = logsumexp(counts @ np.log(np.maximum(some, 1e-12)).T, axis=1) - np.log(len(some))
+    both = np.logaddexp(np.log1p(-share) + right, np.log(share) + other)
+    return np.asarray(both, dtype=np.float64)
+
+
 def without(spread: Any, certain: Any) -> Any:
     """The spread of the other rows, where a share of all is certain."""
     return np.clip((spread - certain) / np.maximum(1.0 - certain, 1e-9), 0.0, 1.0)
