@@ -304,3 +304,19 @@ def test_bins_too_many_to_be_drawn_twice_have_the_scatter_of_the_model(monkeypat
     monkeypatch.setattr(classes, "BLOCK_ENTRIES", 0)
     copies = cal.noise_floor(y, p, measure="ace", groups=groups, n_resamples=200)
     assert copies.mean == pytest.approx(rows.mean, rel=0.15)
+
+
+@pytest.mark.parametrize(("rows", "chance"), [(100, 1e-5), (100, 1e-4), (2, 1e-6)])
+def test_one_event_that_was_hardly_possible_has_its_own_chance(rows, chance):
+    """Of a thousand draws none, or a few, have such an event: the tail fitted to them was ten times
+    too short, or said one in a million millions.
+    """
+    y, p = np.zeros(rows, int), np.full(rows, chance)
+    y[0] = 1
+    expected = -np.expm1(rows * np.log1p(-chance))
+    assert cal.noise_floor(y, p).p_value == pytest.approx(expected, rel=1e-6)
+    day = np.full(rows, np.datetime64("2026-01-01"))
+    window = cal.Monitor().update(y, p, time=day).evaluate()
+    assert window.columns()["p_value"] == pytest.approx([expected], rel=1e-6)
+    labels = cal.multilabel(np.c_[y, y], np.c_[p, p], measures=["ece"])
+    assert labels.columns()["p_value"] == pytest.approx([expected] * 2, rel=1e-6)

@@ -12,6 +12,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._core.errors import InputError
+from calibrant._inference.streams import noise_floor
 from monitored import (
     BEGIN,
     DAY,
@@ -260,3 +261,35 @@ def test_windows_as_table_frame_json_and_text():
 def test_starts_are_shown_as_short_as_they_can_be(every, shown):
     monitor = cal.Monitor(every=every).update([0, 1], [0.2, 0.7], time="2026-01-05T10:20:03")
     assert monitor.evaluate().display_columns()["start"] == [shown]
+
+
+def test_windows_have_draws_of_their_own():
+    """A thousand draws err by a seventh of the 5 % that lie beyond: the same ones for all windows,
+    and in all of them p-values below 5 % were as much too many.
+    """
+    rng = np.random.default_rng(0)
+    p = rng.random(40 * 200)
+    y = (rng.random(p.size) < p).astype(int)
+    days = np.repeat(np.arange(40), 200).astype("timedelta64[D]")
+    time = np.datetime64("2026-01-01") + days
+    values = cal.Monitor(every="1d", measures=["ece"]).update(y, p, time=time).evaluate().columns()
+    # Windows of like rows: floors differ by what they were drawn by, not by their rows alone.
+    half = cal.Monitor(every="1d", measures=["ece"]).update(y[:200], p[:200], time=time[:200])
+    assert half.evaluate().columns()["noise_95"][0] == values["noise_95"][0]
+    once = cal.Monitor(every="1d", measures=["ece"]).update(1 - y[:200], p[:200], time=time[:200])
+    assert once.evaluate().columns()["noise_95"][0] != values["noise_95"][0]
+
+
+def test_outcomes_of_a_window_scatter_as_predictions_say():
+    u = np.repeat([0.6, 1.0], [13, 25])
+    table = cal.Accumulator(bins=1).update(np.ones(38, int), u).summary().bins
+    moved = []
+
+    def sums(drawn):
+        moved.append(drawn.sum_wz[:, 0])
+        return drawn.sum_wz[:, 0]
+
+    noise_floor(table, sums, 0.0)
+    variance = (u * (1 - u)).sum()
+    assert moved[0].mean() == pytest.approx(u.sum(), abs=0.15 * np.sqrt(variance))
+    assert moved[0].var() == pytest.approx(variance, rel=0.15)

@@ -13,7 +13,7 @@ from calibrant._inference.cells import Cells, Drawn, Problem, as_seen
 from calibrant._inference.families import Families
 from calibrant._inference.means import null_losses
 from calibrant._inference.null import drawn_samples, null_drawn, null_mean, null_of_rare_events
-from calibrant._inference.tails import lower_tail, upper_chance, upper_tail
+from calibrant._inference.tails import chance_as_far, lower_tail, upper_chance, upper_tail
 from calibrant._measures.catalogue import Measure
 from calibrant.results._uncertainty import NoiseFloor
 
@@ -87,7 +87,7 @@ class NoiseFloors(Families):
         seen = float(rounded(np.array(self.on_null_scale(measure, value))))
         scale = value / seen if seen > 0 and self._of_cells(measure) is not None else 1.0
         better = measure.higher_is_better
-        p, p_low = upper_tail(drawn, seen), lower_tail(drawn, seen)
+        p, p_low = max(upper_tail(drawn, seen), self._as_far(measure)), lower_tail(drawn, seen)
         return NoiseFloor(
             measure.name,
             value,
@@ -101,6 +101,17 @@ class NoiseFloors(Families):
             self.seed,
             p if better else p_low,
         )
+
+    def _as_far(self, measure: Measure) -> float:
+        """The chance that all bins are as far off as they are, which the error's is not below; 0
+        where that is not known.
+        """
+        binned = self.binned(measure) if measure.is_error else None
+        if binned is None or self.soft or self.groups is not None or binned[1].w is not None:
+            return 0.0
+        problem = binned[1]
+        seen, expected = problem.by_bin(problem.z), problem.by_bin(problem.u)
+        return chance_as_far(seen, expected, problem.by_bin().astype(np.int64))
 
     def on_null_scale(self, measure: Measure, value: float) -> float:
         """The value as the null is drawn: on cells, where measures are not of bins."""

@@ -6,6 +6,7 @@ Both need every row to count once: of weights the bins do not hold enough.
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._inference.budget import STREAM_DRAWS
-from calibrant._inference.tails import upper_tail
+from calibrant._inference.tails import chance_as_far, upper_tail
 
 Array = NDArray[np.float64]
 
@@ -52,19 +53,42 @@ def noise_floor(
     """What a binned measure shows when outcomes follow the predictions.
 
     A bin's outcomes then sum to a Poisson binomial with mean ``sum u`` and variance
-    ``sum u (1 - u)``; they are drawn as the binomial of that mean and, but for rounding, variance.
+    ``sum u (1 - u)``; they are drawn as binomials of that mean and, together, of that variance.
     """
-    mean, squares = table.sum_wu[0], table.sum_wu2[0]
-    trials = np.divide(mean * mean, squares, out=np.zeros_like(mean), where=squares > 0)
-    n = np.maximum(np.rint(trials), np.ceil(mean)).astype(np.int64)
-    chance = np.divide(mean, n, out=np.zeros_like(mean), where=n > 0)
-    rng = np.random.default_rng((seed, 5))
+    w, mean, squares = table.sum_w[0], table.sum_wu[0], table.sum_wu2[0]
+    # The rarer of the two outcomes: its variance hardly depends on how trials are rounded.
+    turned = 2.0 * mean > w
+    rare = np.where(turned, w - mean, mean)
+    rare_squares = np.where(turned, w - 2.0 * mean + squares, squares)
+    # Draws of its own for every table, or what they err by would be the same in all windows.
+    whole = np.stack([w, table.sum_wz[0]]).round().astype(np.int64)
+    rng = np.random.default_rng((seed, 5, zlib.crc32(whole.tobytes())))
+    n = _trials(np.maximum(rare, 0.0), rare_squares, w, rng)
+    chance = np.divide(rare, n, out=np.zeros(n.shape), where=n > 0)
+    drawn_rare = rng.binomial(n, np.clip(chance, 0.0, 1.0))
+    outcomes = np.where(turned, w - drawn_rare, drawn_rare)
     sums = np.repeat(table.sums, STREAM_DRAWS, axis=0)
-    outcomes = rng.binomial(n, np.clip(chance, 0.0, 1.0), (STREAM_DRAWS, n.size))
     for field in ("sum_wz", "sum_wz2", "sum_w2z"):
         sums[:, :, FIELDS.index(field)] = outcomes
     drawn = statistic(BinTable(sums, np.repeat(table.dropped, STREAM_DRAWS, axis=0)))
-    return StreamFloor(float(np.quantile(drawn, 0.95)), upper_tail(drawn, value))
+    seen = np.where(turned, w - table.sum_wz[0], table.sum_wz[0])
+    p_value = max(upper_tail(drawn, value), chance_as_far(seen, rare, n.max(axis=0)))
+    return StreamFloor(float(np.quantile(drawn, 0.95)), p_value)
+
+
+def _trials(
+    mean: Array, squares: Array, rows: Array, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Trials of binomials of this mean whose variances are those of the sums, on average over
+    draws: (draws, bins).
+    """
+    exact = np.divide(mean * mean, squares, out=np.zeros_like(mean), where=squares > 0)
+    exact = np.clip(exact, mean, np.maximum(rows, mean))
+    below = np.maximum(np.floor(exact), 1.0)
+    # As often one more as makes the mean of 1 / n that of the exact number.
+    more = (1.0 / below - 1.0 / np.maximum(exact, below)) * below * (below + 1.0)
+    n = below + (rng.random((STREAM_DRAWS, mean.size)) < more)
+    return np.where(rows > 0, np.maximum(n, np.ceil(mean)), 0.0).astype(np.int64)
 
 
 def running_e_values(tables: Sequence[BinTable | None]) -> list[float]:

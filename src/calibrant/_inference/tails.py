@@ -103,6 +103,21 @@ def upper_tail(drawn: Array, value: float) -> float:
     return min(max(fitted, SMALLEST), (1.0 + ENOUGH) / (1.0 + n))
 
 
+def chance_as_far(seen: Array, mean: Array, trials: NDArray[np.int64]) -> float:
+    """The chance that every bin is as far off as it was seen, or further and to the same side: so
+    far at least is the measure then, and of events too rare to be drawn this is all that is known.
+    """
+    from scipy.special import bdtr, bdtrc
+
+    some = trials > 0
+    seen, mean, n = np.rint(seen[some]), mean[some], trials[some]
+    chance = np.clip(mean / n, 0.0, 1.0)
+    seen = np.minimum(seen, n)
+    above = np.where(seen > 0, bdtrc(np.maximum(seen - 1, 0), n, chance), 1.0)
+    each = np.where(seen >= mean, above, bdtr(seen, n, chance))
+    return float(np.prod(each))
+
+
 def lower_tail(drawn: Array, value: float) -> float:
     """The chance of a value at most as large."""
     beyond = int(np.count_nonzero(drawn <= value * (1.0 + 1e-12)))
