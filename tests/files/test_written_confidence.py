@@ -90,6 +90,32 @@ def test_errors_name_the_line(
         cal.evaluate_file(file, **options)
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("option", ["y_proba", "sample_weight", "votes", "y_true"])
+@pytest.mark.parametrize("text", ["85%", "likely"])
+def test_options_are_named_where_they_apply(
+    tmp_path: Path, kind: str, option: str, text: str
+) -> None:
+    columns: dict[str, list[Any]] = {"label": [0.0, 1.0], "p": [0.2, 0.7], "n": [1.0, 2.0]}
+    name = {"y_proba": "p", "y_true": "label"}.get(option, "n")
+    columns[name] = [columns[name][0], text] if kind == "jsonl" else [text, text]
+    file = written(tmp_path, kind, **columns)
+    # Soft labels are columns side by side: a single one may hold names.
+    given: Any = [name] if option == "y_true" else name
+    with pytest.raises(cal.InputError, match=f"{name} is '{text}', which is not a number") as told:
+        cal.evaluate_file(file, **{option: given})
+    meant = "percent=True" if text == "85%" else "words="
+    assert (meant in str(told.value)) == (option == "y_proba")
+
+
+def test_a_name_among_labels_that_are_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("label,p\n1,0.5\n" + "0,0.4\n" * 300_000 + "yes,0.4\n")
+    with pytest.raises(cal.InputError, match=r"label is 'yes', .*: give all rows numbers") as told:
+        cal.evaluate_file(file)
+    assert "words" not in str(told.value)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [({"percent": True, "from_logits": True}, "from_logits and percent say two things"),

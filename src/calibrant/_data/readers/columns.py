@@ -81,7 +81,7 @@ class ColumnMapping:
     # Whether labels are two columns, an answer and the right one, to be compared.
     compared: bool = False
     # What predictions are read as: text where they are written as percentages or words.
-    proba_role: Role = "number"
+    proba_role: Role = "proba"
     # The column of numbers of votes.
     votes: str | None = None
 
@@ -165,7 +165,7 @@ def choose_columns(
         predictions.of_record,
         named,
         answers is not None,
-        "text" if as_text and not any(reader.width(n) > 1 for n in predictions.names) else "number",
+        "text" if as_text and not any(reader.width(n) > 1 for n in predictions.names) else "proba",
         _one_column(reader, "votes", votes),
     )
 

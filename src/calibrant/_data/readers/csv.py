@@ -78,7 +78,7 @@ class CsvReader:
         if scanner() is None:
             return False
         return all(
-            field.role == "number" or (field.role == "label" and self._is_plain(field.name))
+            field.is_number or (field.role == "label" and self._is_plain(field.name))
             for field in fields
         )
 
@@ -183,12 +183,12 @@ class CsvReader:
             if fault is not None:
                 raise fault
 
-    def _known(self, fields: Sequence[Field], kind: Any) -> list[str]:
+    def _known(self, fields: Sequence[Field], kind: Any) -> list[Field]:
         """The columns that must be of a kind, as far as is known: numbers, or truth values."""
         return [
-            field.name
+            field
             for field in fields
-            if (field.role == "number" and kind == self._pa.float64())
+            if (field.is_number and kind == self._pa.float64())
             or (field.role == "label" and self._kinds.get(field.name) == kind)
         ]
 
@@ -196,11 +196,12 @@ class CsvReader:
         """How to read each column: as text wherever something wants it so."""
         out = {}
         for name in dict.fromkeys(field.name for field in fields):
-            roles = {field.role for field in fields if field.name == name}
-            if roles & {"text", "name"}:
+            uses = [field for field in fields if field.name == name]
+            if any(field.role in ("text", "name") for field in uses):
                 out[name] = self._pa.string()
             else:
-                out[name] = self._pa.float64() if "number" in roles else self._kind(name)
+                is_number = any(field.is_number for field in uses)
+                out[name] = self._pa.float64() if is_number else self._kind(name)
         return out
 
     def _kind(self, name: str) -> Any:
@@ -219,8 +220,8 @@ class CsvReader:
     def _column(self, batch: Any, field: Field, location: Location) -> Column | Names:
         array = batch.column(batch.schema.get_field_index(field.name))
         kind = array.type
-        if field.role in ("label", "number"):
-            kind = self._pa.float64() if field.role == "number" else self._kind(field.name)
+        if field.is_number or field.role == "label":
+            kind = self._pa.float64() if field.is_number else self._kind(field.name)
         if kind != array.type:  # it was read as text for something else
             gaps = self._compute.is_in(array, value_set=self._pa.array(sorted(GAPS)))
             with readable(self.file, "CSV"):
