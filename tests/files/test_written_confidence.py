@@ -163,6 +163,24 @@ def test_a_share_among_percentages_is_named(tmp_path: Path) -> None:
     assert cal.read_file(file, percent=True).y_proba.tolist() == [0.97, 0.97, 0.0]
 
 
+@pytest.mark.parametrize(
+    ("answer", "gold", "right"),
+    [("12345678901234567891", "12345678901234567890", 0),
+     (12345678901234567891, "12345678901234567890", 0),
+     (12345678901234567891, "+12345678901234567891", 1),
+     ("0.30000000000000000001", "0.3", 0),
+     ("1.50", 1.5, 1), ("1e3", 1000, 1), ("1_000", 1000, 0), ("1e999", "2e999", 0),
+     ("1e99999999999999999999", "2", 0),
+     (True, "true", 1), (True, "True", 1), (False, " false", 1), ("false", False, 1),
+     (True, "false", 0), (True, 1, 0)],
+)  # fmt: skip
+def test_answers_are_compared_to_the_last_digit(
+    tmp_path: Path, answer: Any, gold: Any, right: int
+) -> None:
+    file = written(tmp_path, "jsonl", p=[0.5], a=[answer], g=[gold])
+    assert cal.read_file(file, answer="a", gold="g").y_true.tolist() == [right]
+
+
 def test_missing_answers_are_dropped_and_counted(tmp_path: Path) -> None:
     answers: list[Any] = ["A", None, "", "B"]
     file = written(tmp_path, "jsonl", p=["90%"] * 3 + [None], a=answers, g=["A"] * 4)
