@@ -134,7 +134,18 @@ def values(array: Any, field: Field, location: Location) -> Column | Names:
         return _lists(array, field, location)
     if types.is_fixed_size_list(kind):
         return _lists(array, field, location)
+    if types.is_decimal(kind) and kind.scale == 0 and not field.is_number:
+        return _whole(array, field, location)
     return _numbers(array, field, location)
+
+
+def _whole(array: Any, field: Field, location: Location) -> Column | Names:
+    """Whole decimals as labels keep every digit, which doubles do not."""
+    pa = import_module("pyarrow")
+    try:
+        return _numbers(array.cast(pa.int64()), field, location)
+    except pa.ArrowInvalid:  # beyond 2^63
+        return names(array)
 
 
 def _text_fault(texts: Names, field: Field, location: Location) -> InputError:
