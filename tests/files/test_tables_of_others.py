@@ -117,3 +117,77 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(cal.MissingExtra, match=r"calibrant\[formats\]"):
         cal.evaluate_file(path)
+
+
+def sheet(folder, rows):
+    openpyxl = need("openpyxl")
+    book = openpyxl.Workbook()
+    for number, row in enumerate(rows, 1):
+        for place, value in enumerate(row, 1):
+            book.active.cell(number, place).value = value
+    path = folder / "f.xlsx"
+    book.save(path)
+    return path
+
+
+def test_text_of_a_sheet_is_text(tmp_path) -> None:
+    """As in a CSV: ids keep their zeros, and NA is a class where it is one."""
+    rows = [["label", "p", "id"], ["NA", 0.2, "1"], ["None", 0.7, "01"], ["NA", 0.1, "null"],
+            ["None", 0.9, "nan"], ["None", 0.6, None]]  # fmt: skip
+    path = sheet(tmp_path, rows)
+    other = tmp_path / "f.csv"
+    other.write_text("\n".join(",".join("" if c is None else str(c) for c in r) for r in rows))
+    for file in (path, other):
+        read = cal.read_file(file, classes=["NA", "None"], columns="id")
+        assert read.y_true.tolist() == [0, 1, 0, 1, 1]
+        assert read.columns["id"].tolist() == ["1", "01", "null", "nan", None]
+        with pytest.raises(cal.InputError, match=r"y_true is missing, here and in 1 more"):
+            cal.read_file(file, classes=["no", "None"])
+    found = cal.evaluate_file(path, classes=["NA", "None"], by="id", measures=["brier"])
+    assert {each.name for each in found.slices} == {"1", "01", "null", "nan", "(missing)"}
+
+
+def test_numbers_written_as_text_in_a_sheet(tmp_path) -> None:
+    rows = [["label", "p", "w"], ["1", " 0.7", 2], ["0", "0.2", "1"], [True, 0.5, "3"],
+            ["0", "NA", 1], ["NA", 0.5, 1]]  # fmt: skip
+    read = cal.read_file(sheet(tmp_path, rows), sample_weight="w", missing="drop")
+    assert read.y_true.tolist() == [1, 0, 1] and read.y_proba.tolist() == [0.7, 0.2, 0.5]
+    assert read.sample_weight is not None and read.sample_weight.tolist() == [2, 1, 3]
+    assert read.n_missing == 2
+
+
+def test_two_columns_of_one_name_in_a_sheet(tmp_path) -> None:
+    path = sheet(tmp_path, [["label", "p", "p"], [1, 0.7, 0.1], [0, 0.2, 0.9]])
+    with pytest.raises(cal.InputError, match=r"two columns 'p'|could be .*'p' or .*'p'"):
+        cal.evaluate_file(path)
+    with pytest.raises(cal.InputError, match="has two columns 'p'"):
+        cal.evaluate_file(path, y_proba="p")
+
+
+@pytest.mark.parametrize("before", [0, 2])
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [([1, "85%"], "p is '85%', which is not a number. Percentages.*percent=True"),
+     ([1, "likely"], "p is 'likely', .*words="), ([1, None], "y_proba is missing"),
+     ([1, 1.7], "1.7"), ([None, 0.5], "y_true is missing"), ([None, None], "is missing")],
+)  # fmt: skip
+def test_rows_of_a_sheet_have_the_numbers_beside_them(tmp_path, before, row, words) -> None:
+    rows = [[None]] * before + [["label", "p"], [1, 0.5], [0, 0.4], row, [1, 0.9]]
+    with pytest.raises(cal.InputError, match=rf"f\.xlsx, row {before + 4}: .*{words}"):
+        cal.evaluate_file(sheet(tmp_path, rows))
+
+
+def test_an_empty_sheet(tmp_path) -> None:
+    for rows in ([], [["label", "p"]]):
+        with pytest.raises(cal.InputError, match="no rows: there is nothing to measure"):
+            cal.evaluate_file(sheet(tmp_path, rows))
+
+
+def test_a_factor_of_numbers(tmp_path) -> None:
+    table = pd.DataFrame({
+        "label": pd.Categorical(["0", "1", "1"], categories=["1", "unknown", "0"]),
+        "p": [0.2, 0.7, 0.9],
+    })  # fmt: skip
+    path = tmp_path / "f.rds"
+    need("pyreadr").write_rds(str(path), table)
+    assert cal.read_file(path).y_true.tolist() == [0, 1, 1]

@@ -103,13 +103,15 @@ class Location:
 
     file: File
     first: int
+    # As a chunk has it.
+    line: Callable[[int], int | str] | None = None
 
     def __str__(self) -> str:
         return self.row(0)
 
     def row(self, number: int) -> str:
         """Where one of these rows is."""
-        return location_of(self.file, self.first + number, None)
+        return location_of(self.file, self.first + number, self.line)
 
 
 def location_of(file: File, row: int, line: Callable[[int], int | str] | None) -> str:
