@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._cli import main
 from needs import need
 
 pd = need("pandas")
@@ -117,6 +120,92 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(cal.MissingExtra, match=r"calibrant\[formats\]"):
         cal.evaluate_file(path)
+
+
+ANSWERS = pd.DataFrame({
+    "label": pd.Categorical(["no", "yes", "yes", "yes", "no", "no"], categories=["yes", "no"]),
+    "p": [0.2, 0.7, 0.6, 0.9, 0.1, 0.4],
+    "site": pd.Categorical(["north", "south"] * 3),
+    "id": pd.Categorical(list("fedcba"), categories=list("badcfe")),
+})  # fmt: skip
+
+
+def stata(folder, table, **options):
+    path = folder / "f.dta"
+    table.to_stata(path, write_index=False, **options)
+    return path
+
+
+def test_value_labels_of_stata_are_names(tmp_path) -> None:
+    path = stata(tmp_path, ANSWERS)
+    found = cal.evaluate_file(path, classes=["no", "yes"], by="site", measures=["brier"])
+    expected = cal.brier_score((ANSWERS.label == "yes").astype(int), ANSWERS.p)
+    assert found["brier"] == pytest.approx(expected)
+    assert {each.name for each in found.slices} == {"north", "south"}
+    assert any("value labels are read for 'label', 'site', 'id'" in line for line in found.inferred)
+    read = cal.read_file(path, classes=["no", "yes"], columns="id")
+    assert read.columns["id"].tolist() == list("fedcba")
+    with pytest.raises(cal.InputError, match=r"row 0: y_true is 'no', a name: say which"):
+        cal.evaluate_file(path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "dta"])
+def test_rows_are_matched_by_value_labels(tmp_path, capsys, kind) -> None:
+    path, other = stata(tmp_path, ANSWERS), tmp_path / f"g.{kind}"
+    turned = ANSWERS.iloc[::-1].assign(id=pd.Categorical(list("abcdef")))
+    if kind == "csv":
+        turned.to_csv(other, index=False)
+    else:
+        turned.to_stata(other, write_index=False)
+    rows = ["compare", str(path), str(other), "--classes", "no,yes", "--id", "id"]
+    assert main([*rows, "--measures", "brier", "--json"]) == 0
+    (difference,) = json.loads(capsys.readouterr().out)["differences"]["brier"]
+    assert difference["low"] == difference["high"] == 0
+
+
+@pytest.mark.filterwarnings("ignore:(?s).*Stata value labels")
+@pytest.mark.parametrize("labels", [[0, 1], [False, True], ["0", "1"]])
+def test_value_labels_that_are_numbers(tmp_path, labels) -> None:
+    y = [1, 0, 1, 1, 0, 0]
+    table = pd.DataFrame({
+        "label": pd.Categorical([labels[each] for each in y], categories=labels[::-1]),
+        "p": pd.Categorical([0.7, 0.2, 0.7, 0.9, 0.2, 0.9]),
+        "w": pd.Categorical([2, 1, 1, 2, 1, 4], categories=[4, 2, 1]),
+    })  # fmt: skip
+    path = stata(tmp_path, table)
+    read = cal.read_file(path, sample_weight="w", y_proba="p")
+    assert read.y_true.tolist() == y and read.y_proba.tolist() == table.p.tolist()
+    assert read.sample_weight is not None and read.sample_weight.tolist() == table.w.tolist()
+    assert cal.read_file(path, classes=["0", "1"]).y_true.tolist() == y
+
+
+def test_columns_with_labels_for_some_values(tmp_path) -> None:
+    """Labels often stand for a few special numbers; no row is lost by them."""
+    table = pd.DataFrame({
+        "label": [0, 1, 1, 0], "p": [0.0, 0.75, 0.5, 0.125], "w": [1, 2, 3, 4],
+        "site": [1, 2, 9, 9], "grade": [1.0, np.nan, 2.0, 2.5], "bare": [1, 2, 3, 4],
+    })  # fmt: skip
+    names = {
+        "label": {1: "event"}, "p": {0: "none"}, "w": {4: "four or more"},
+        "site": {1: "north", 2: "north", 5: "south"}, "grade": {1: "a"}, "bare": {9: "x"},
+    }  # fmt: skip
+    path = stata(tmp_path, table, value_labels=names)
+    options = {"sample_weight": "w", "classes": [0, "event"]}
+    read = cal.read_file(path, columns=["site", "grade", "bare"], **options)
+    assert read.y_true.tolist() == [0, 1, 1, 0] and read.y_proba.tolist() == table.p.tolist()
+    assert read.sample_weight is not None and read.sample_weight.tolist() == [1, 2, 3, 4]
+    assert read.columns["site"].tolist() == ["north", "north", "9", "9"]
+    assert read.columns["grade"].tolist() == ["a", None, "2", "2.5"]
+    assert read.columns["bare"].tolist() == [1, 2, 3, 4]
+
+
+def test_words_of_value_labels(tmp_path) -> None:
+    table = pd.DataFrame({"label": [0, 1], "p": pd.Categorical(["unlikely", "likely"])})
+    path = stata(tmp_path, table)
+    words = {"likely": 0.7, "unlikely": 0.2}
+    assert cal.read_file(path, words=words).y_proba.tolist() == [0.2, 0.7]
+    with pytest.raises(cal.InputError, match=r"row 0: p is 'unlikely', .*words="):
+        cal.read_file(path)
 
 
 def sheet(folder, rows):

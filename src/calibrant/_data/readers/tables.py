@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -17,6 +17,7 @@ from calibrant._data.readers.arrow_values import (
     names,
     names_of,
     type_in,
+    values,
 )
 from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names
 from calibrant._data.readers.find import File
@@ -41,6 +42,8 @@ class Table:
     messages: tuple[str, ...] = ()
     # The number of the first row, where a program shows numbers beside rows.
     first_row: int | None = None
+    # Of columns that are partly text, the numbers that rows have instead.
+    numbers: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _of_frame(frame: Any, messages: tuple[str, ...] = ()) -> Table:
@@ -69,8 +72,31 @@ def _excel(pd: Any, file: File) -> Table:
 
 
 def _stata(pd: Any, file: File) -> Table:
-    # Numbers as they are stored: a label may be missing for some of them.
-    return _of_frame(pd.read_stata(file.path, convert_categoricals=False))
+    """Numbers that have value labels are read as these, as pandas would write them elsewhere."""
+    with pd.read_stata(file.path, iterator=True, convert_categoricals=False) as reader:
+        table = _of_frame(reader.read())
+        known, sets = reader.value_labels(), reader._lbllist
+    numbers, labelled = {}, []
+    for place, (name, label_set) in enumerate(zip(table.names, sets, strict=True)):
+        codes = table.columns[place]
+        texts = known.get(label_set, {}) if label_set else {}
+        bare = codes[codes.notna() & ~codes.isin(list(texts))]
+        if codes.notna().sum() == bare.size:  # at most values that are missing have labels
+            continue
+        by_code = texts | {code: _code(code) for code in bare.unique()}
+        table.columns[place] = codes.map(by_code).astype(object)
+        labelled.append(name)
+        if bare.size and kind_of(by_code.values()) != "number":
+            numbers[name] = codes
+    if not labelled:
+        return table
+    told = f"{file.path.name}: value labels are read for {', '.join(map(repr, labelled))}"
+    return replace(table, messages=(told,), numbers=numbers)
+
+
+def _code(code: Any) -> str:
+    """A number without a label, as text."""
+    return str(int(code)) if float(code).is_integer() else str(code)
 
 
 def _sas(pd: Any, file: File) -> Table:
@@ -110,6 +136,7 @@ class TableReader(SchemaReader):
         found = self._read(kind)
         columns = [self._as_arrow(column) for column in found.columns]
         self._table = self._pa.Table.from_arrays(columns, names=found.names).combine_chunks()
+        self._numbers = {name: self._as_arrow(each) for name, each in found.numbers.items()}
         self._kinds: dict[str, Kind] = {}
         self._schema = self._table.schema
         self.names = names_of(self._schema)
@@ -165,6 +192,9 @@ class TableReader(SchemaReader):
 
     def _column(self, batch: Any, field: Field, location: Location) -> Column | Names:
         """A column as its role needs it; a program's text may be numbers, as in a CSV."""
+        if field.is_number and field.name in self._numbers:
+            numbers = self._numbers[field.name].slice(location.first, batch.num_rows)
+            return values(numbers, field, location)
         if not is_text(type_in(self._schema, field.name)):
             return column_in(batch, field, location)
         kind: Kind = "number" if field.is_number else "name"
