@@ -55,6 +55,17 @@ def test_a_sas_transport_file(tmp_path) -> None:
     path.write_bytes(transport([[0, 1, 1, 0], [0.25, 0.75, 0.5, 0.125]], ["LABEL", "P"]))
     found = cal.evaluate_file(path, y_true="LABEL", y_proba="P")
     assert found["brier"] == pytest.approx(np.mean([0.25**2, 0.25**2, 0.5**2, 0.125**2]))
+    assert "labels are hard (0 or 1)" in found.inferred
+
+
+def test_zeros_of_a_sas_transport_file_are_zero(tmp_path) -> None:
+    path = tmp_path / "f.xpt"
+    columns = [[0, 1, 1, 0], [0.0, 1.0, 0.5, 0.0], [0, 2, 1, 3], [0, 0, 7, 7]]
+    path.write_bytes(transport(columns, ["LABEL", "P", "W", "SITE"]))
+    read = cal.read_file(path, sample_weight="W", columns="SITE")
+    assert read.y_true.tolist() == columns[0] and read.y_proba.tolist() == columns[1]
+    assert read.sample_weight is not None and read.sample_weight.tolist() == columns[2]
+    assert read.columns["SITE"].tolist() == columns[3]
 
 
 def transport(columns: list[list[float]], names: list[str]) -> bytes:

@@ -100,8 +100,15 @@ def _code(code: Any) -> str:
 
 
 def _sas(pd: Any, file: File) -> Table:
-    kind = "xport" if file.path.suffix.lower() == ".xpt" else "sas7bdat"
-    return _of_frame(pd.read_sas(file.path, format=kind, encoding="utf-8"))
+    if file.path.suffix.lower() != ".xpt":
+        return _of_frame(pd.read_sas(file.path, format="sas7bdat", encoding="utf-8"))
+    frame = pd.read_sas(file.path, format="xport", encoding="utf-8")
+    table = _of_frame(frame)
+    for place, column in enumerate(table.columns):
+        if column.dtype.kind == "f":
+            # IBM's zero, which pandas reads as the least number that the format has.
+            table.columns[place] = column.mask(column.abs() <= 16.0**-65, 0.0)
+    return table
 
 
 def _r(pd: Any, file: File) -> Table:
