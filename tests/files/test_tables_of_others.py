@@ -174,6 +174,28 @@ def test_rows_are_matched_by_value_labels(tmp_path, capsys, kind) -> None:
     assert difference["low"] == difference["high"] == 0
 
 
+@pytest.mark.parametrize("kind", ["parquet", "xlsx", "dta", "jsonl"])
+@pytest.mark.parametrize("of", [int, float, str])
+def test_ids_are_one_as_numbers_and_as_text(tmp_path, capsys, kind, of) -> None:
+    path, other = tmp_path / f"f.{kind}", tmp_path / "g.csv"
+    table = ANSWERS[["p"]].assign(label=[0, 1, 1, 1, 0, 0], id=[9, 8, 7, 6, 5, 4])
+    table.iloc[::-1].to_csv(other, index=False)
+    table["id"] = table["id"].astype(of)
+    if kind == "xlsx":
+        need("openpyxl")
+        table.to_excel(path, index=False)
+    elif kind == "dta":
+        table.to_stata(path, write_index=False)
+    elif kind == "jsonl":
+        table.to_json(path, orient="records", lines=True)
+    else:
+        table.to_parquet(path)
+    rows = ["compare", str(path), str(other), "--id", "id", "--measures", "brier", "--json"]
+    assert main(rows) == 0
+    (difference,) = json.loads(capsys.readouterr().out)["differences"]["brier"]
+    assert difference["low"] == difference["high"] == 0
+
+
 @pytest.mark.filterwarnings("ignore:(?s).*Stata value labels")
 @pytest.mark.parametrize("labels", [[0, 1], [False, True], ["0", "1"]])
 def test_value_labels_that_are_numbers(tmp_path, labels) -> None:
