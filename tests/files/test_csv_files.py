@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from file_makers import OUTCOMES, REPORTS, write
 import calibrant as cal
 from calibrant._core.errors import InputError
 from calibrant._data.readers import csv
+from calibrant._engines.arrays.selection import engine
 from needs import need
 
 need("pyarrow")
@@ -266,3 +268,23 @@ def test_predictions_that_rows_are_grouped_by(file):
     file.write_text("label,p\n0,0.2\n1,often\n1,0.7\n")
     with pytest.raises(InputError, match="line 3: p is 'often', which is not a number"):
         cal.evaluate_file(file, by="p")
+
+
+def test_blanks_around_numbers_that_rows_are_grouped_by(file):
+    file.write_text("label,p\n0,0.2\n1, 0.7 \n")
+    assert cal.evaluate_file(file, by="p", measures=["brier"])["brier"] == pytest.approx(0.065)
+
+
+@pytest.mark.parametrize("chosen", [nullcontext, lambda: engine("numpy")])
+@pytest.mark.parametrize(
+    ("labels", "options"),
+    [(("no", "yes"), {"classes": ["no", "yes"]}), (("false", "True"), {}), ((" 0", "1 "), {}),
+     (("0.0", "1.0"), {})],
+)  # fmt: skip
+def test_labels_that_begin_late(file, chosen, labels, options):
+    """What a column holds is not known before the first block with anything in it."""
+    file.write_text("label,p\n" + ",0.4\n" * 250_000 + f"{labels[1]},0.4\n{labels[0]},0.3\n")
+    with chosen():
+        found = cal.evaluate_file(file, missing="drop", measures=["brier"], **options)
+    assert found["brier"] == pytest.approx((0.36 + 0.09) / 2)
+    assert found.recipe["n_missing"] == 250_000

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -242,3 +243,30 @@ def test_recalibrated_rows_keep_their_labels(tmp_path, run):
     sure = np.arange(N) % 5 != 0
     columns = found[[f"y_proba_{r}" for r in range(3)]].to_numpy()
     np.testing.assert_array_equal(columns[sure].argmax(axis=1), LABELS[sure])
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("kind", ["whole", "text", "point"])
+def test_numbers_that_doubles_cannot_tell_apart(tmp_path, format, kind):
+    outcomes = np.arange(N) % 2
+    labels = 2**53 + outcomes
+    if kind != "whole":
+        labels = np.array([f"{label}.0" if kind == "point" else str(label) for label in labels])
+    path = write(
+        tmp_path / f"rows.{format}", {"label": labels, "p": np.where(outcomes, 0.85, 0.15)}
+    )
+    for classes in ([2**53, 2**53 + 1], [str(2**53), str(2**53 + 1)]):
+        found = cal.evaluate_file(path, classes=classes, measures=["ece"])
+        assert found["ece"] == pytest.approx(0.15), classes
+
+
+@pytest.mark.parametrize("first", [0, 2**53, 2**70])
+def test_whole_decimals_keep_every_digit(tmp_path, first):
+    outcomes = np.arange(N) % 2
+    labels = pa.array([Decimal(first + int(y)) for y in outcomes], pa.decimal128(38, 0))
+    path = tmp_path / "rows.parquet"
+    parquet.write_table(pa.table({"label": labels, "p": np.where(outcomes, 0.85, 0.15)}), path)
+    found = cal.evaluate_file(path, classes=[first, first + 1], measures=["ece"])
+    assert found["ece"] == pytest.approx(0.15)
+    if not first:
+        assert cal.evaluate_file(path, classes=["no", "yes"])["ece"] == pytest.approx(0.15)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._cli import main
 from needs import need
 
 pd = need("pandas")
@@ -52,6 +55,17 @@ def test_a_sas_transport_file(tmp_path) -> None:
     path.write_bytes(transport([[0, 1, 1, 0], [0.25, 0.75, 0.5, 0.125]], ["LABEL", "P"]))
     found = cal.evaluate_file(path, y_true="LABEL", y_proba="P")
     assert found["brier"] == pytest.approx(np.mean([0.25**2, 0.25**2, 0.5**2, 0.125**2]))
+    assert "labels are hard (0 or 1)" in found.inferred
+
+
+def test_zeros_of_a_sas_transport_file_are_zero(tmp_path) -> None:
+    path = tmp_path / "f.xpt"
+    columns = [[0, 1, 1, 0], [0.0, 1.0, 0.5, 0.0], [0, 2, 1, 3], [0, 0, 7, 7]]
+    path.write_bytes(transport(columns, ["LABEL", "P", "W", "SITE"]))
+    read = cal.read_file(path, sample_weight="W", columns="SITE")
+    assert read.y_true.tolist() == columns[0] and read.y_proba.tolist() == columns[1]
+    assert read.sample_weight is not None and read.sample_weight.tolist() == columns[2]
+    assert read.columns["SITE"].tolist() == columns[3]
 
 
 def transport(columns: list[list[float]], names: list[str]) -> bytes:
@@ -117,3 +131,185 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(cal.MissingExtra, match=r"calibrant\[formats\]"):
         cal.evaluate_file(path)
+
+
+ANSWERS = pd.DataFrame({
+    "label": pd.Categorical(["no", "yes", "yes", "yes", "no", "no"], categories=["yes", "no"]),
+    "p": [0.2, 0.7, 0.6, 0.9, 0.1, 0.4],
+    "site": pd.Categorical(["north", "south"] * 3),
+    "id": pd.Categorical(list("fedcba"), categories=list("badcfe")),
+})  # fmt: skip
+
+
+def stata(folder, table, **options):
+    path = folder / "f.dta"
+    table.to_stata(path, write_index=False, **options)
+    return path
+
+
+def test_value_labels_of_stata_are_names(tmp_path) -> None:
+    path = stata(tmp_path, ANSWERS)
+    found = cal.evaluate_file(path, classes=["no", "yes"], by="site", measures=["brier"])
+    expected = cal.brier_score((ANSWERS.label == "yes").astype(int), ANSWERS.p)
+    assert found["brier"] == pytest.approx(expected)
+    assert {each.name for each in found.slices} == {"north", "south"}
+    assert any("value labels are read for 'label', 'site', 'id'" in line for line in found.inferred)
+    read = cal.read_file(path, classes=["no", "yes"], columns="id")
+    assert read.columns["id"].tolist() == list("fedcba")
+    with pytest.raises(cal.InputError, match=r"row 0: y_true is 'no', a name: say which"):
+        cal.evaluate_file(path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "dta"])
+def test_rows_are_matched_by_value_labels(tmp_path, capsys, kind) -> None:
+    path, other = stata(tmp_path, ANSWERS), tmp_path / f"g.{kind}"
+    turned = ANSWERS.iloc[::-1].assign(id=pd.Categorical(list("abcdef")))
+    if kind == "csv":
+        turned.to_csv(other, index=False)
+    else:
+        turned.to_stata(other, write_index=False)
+    rows = ["compare", str(path), str(other), "--classes", "no,yes", "--id", "id"]
+    assert main([*rows, "--measures", "brier", "--json"]) == 0
+    (difference,) = json.loads(capsys.readouterr().out)["differences"]["brier"]
+    assert difference["low"] == difference["high"] == 0
+
+
+@pytest.mark.parametrize("kind", ["parquet", "xlsx", "dta", "jsonl"])
+@pytest.mark.parametrize("of", [int, float, str])
+def test_ids_are_one_as_numbers_and_as_text(tmp_path, capsys, kind, of) -> None:
+    path, other = tmp_path / f"f.{kind}", tmp_path / "g.csv"
+    table = ANSWERS[["p"]].assign(label=[0, 1, 1, 1, 0, 0], id=[9, 8, 7, 6, 5, 4])
+    table.iloc[::-1].to_csv(other, index=False)
+    table["id"] = table["id"].astype(of)
+    if kind == "xlsx":
+        need("openpyxl")
+        table.to_excel(path, index=False)
+    elif kind == "dta":
+        table.to_stata(path, write_index=False)
+    elif kind == "jsonl":
+        table.to_json(path, orient="records", lines=True)
+    else:
+        table.to_parquet(path)
+    rows = ["compare", str(path), str(other), "--id", "id", "--measures", "brier", "--json"]
+    assert main(rows) == 0
+    (difference,) = json.loads(capsys.readouterr().out)["differences"]["brier"]
+    assert difference["low"] == difference["high"] == 0
+
+
+@pytest.mark.filterwarnings("ignore:(?s).*Stata value labels")
+@pytest.mark.parametrize("labels", [[0, 1], [False, True], ["0", "1"]])
+def test_value_labels_that_are_numbers(tmp_path, labels) -> None:
+    y = [1, 0, 1, 1, 0, 0]
+    table = pd.DataFrame({
+        "label": pd.Categorical([labels[each] for each in y], categories=labels[::-1]),
+        "p": pd.Categorical([0.7, 0.2, 0.7, 0.9, 0.2, 0.9]),
+        "w": pd.Categorical([2, 1, 1, 2, 1, 4], categories=[4, 2, 1]),
+    })  # fmt: skip
+    path = stata(tmp_path, table)
+    read = cal.read_file(path, sample_weight="w", y_proba="p")
+    assert read.y_true.tolist() == y and read.y_proba.tolist() == table.p.tolist()
+    assert read.sample_weight is not None and read.sample_weight.tolist() == table.w.tolist()
+    assert cal.read_file(path, classes=["0", "1"]).y_true.tolist() == y
+
+
+def test_columns_with_labels_for_some_values(tmp_path) -> None:
+    """Labels often stand for a few special numbers; no row is lost by them."""
+    table = pd.DataFrame({
+        "label": [0, 1, 1, 0], "p": [0.0, 0.75, 0.5, 0.125], "w": [1, 2, 3, 4],
+        "site": [1, 2, 9, 9], "grade": [1.0, np.nan, 2.0, 2.5], "bare": [1, 2, 3, 4],
+    })  # fmt: skip
+    names = {
+        "label": {1: "event"}, "p": {0: "none"}, "w": {4: "four or more"},
+        "site": {1: "north", 2: "north", 5: "south"}, "grade": {1: "a"}, "bare": {9: "x"},
+    }  # fmt: skip
+    path = stata(tmp_path, table, value_labels=names)
+    options = {"sample_weight": "w", "classes": [0, "event"]}
+    read = cal.read_file(path, columns=["site", "grade", "bare"], **options)
+    assert read.y_true.tolist() == [0, 1, 1, 0] and read.y_proba.tolist() == table.p.tolist()
+    assert read.sample_weight is not None and read.sample_weight.tolist() == [1, 2, 3, 4]
+    assert read.columns["site"].tolist() == ["north", "north", "9", "9"]
+    assert read.columns["grade"].tolist() == ["a", None, "2", "2.5"]
+    assert read.columns["bare"].tolist() == [1, 2, 3, 4]
+
+
+def test_words_of_value_labels(tmp_path) -> None:
+    table = pd.DataFrame({"label": [0, 1], "p": pd.Categorical(["unlikely", "likely"])})
+    path = stata(tmp_path, table)
+    words = {"likely": 0.7, "unlikely": 0.2}
+    assert cal.read_file(path, words=words).y_proba.tolist() == [0.2, 0.7]
+    with pytest.raises(cal.InputError, match=r"row 0: p is 'unlikely', .*words="):
+        cal.read_file(path)
+
+
+def sheet(folder, rows):
+    openpyxl = need("openpyxl")
+    book = openpyxl.Workbook()
+    for number, row in enumerate(rows, 1):
+        for place, value in enumerate(row, 1):
+            book.active.cell(number, place).value = value
+    path = folder / "f.xlsx"
+    book.save(path)
+    return path
+
+
+def test_text_of_a_sheet_is_text(tmp_path) -> None:
+    """As in a CSV: ids keep their zeros, and NA is a class where it is one."""
+    rows = [["label", "p", "id"], ["NA", 0.2, "1"], ["None", 0.7, "01"], ["NA", 0.1, "null"],
+            ["None", 0.9, "nan"], ["None", 0.6, None]]  # fmt: skip
+    path = sheet(tmp_path, rows)
+    other = tmp_path / "f.csv"
+    other.write_text("\n".join(",".join("" if c is None else str(c) for c in r) for r in rows))
+    for file in (path, other):
+        read = cal.read_file(file, classes=["NA", "None"], columns="id")
+        assert read.y_true.tolist() == [0, 1, 0, 1, 1]
+        assert read.columns["id"].tolist() == ["1", "01", "null", "nan", None]
+        with pytest.raises(cal.InputError, match=r"y_true is missing, here and in 1 more"):
+            cal.read_file(file, classes=["no", "None"])
+    found = cal.evaluate_file(path, classes=["NA", "None"], by="id", measures=["brier"])
+    assert {each.name for each in found.slices} == {"1", "01", "null", "nan", "(missing)"}
+
+
+def test_numbers_written_as_text_in_a_sheet(tmp_path) -> None:
+    rows = [["label", "p", "w"], ["1", " 0.7", 2], ["0", "0.2", "1"], [True, 0.5, "3"],
+            ["0", "NA", 1], ["NA", 0.5, 1]]  # fmt: skip
+    read = cal.read_file(sheet(tmp_path, rows), sample_weight="w", missing="drop")
+    assert read.y_true.tolist() == [1, 0, 1] and read.y_proba.tolist() == [0.7, 0.2, 0.5]
+    assert read.sample_weight is not None and read.sample_weight.tolist() == [2, 1, 3]
+    assert read.n_missing == 2
+
+
+def test_two_columns_of_one_name_in_a_sheet(tmp_path) -> None:
+    path = sheet(tmp_path, [["label", "p", "p"], [1, 0.7, 0.1], [0, 0.2, 0.9]])
+    with pytest.raises(cal.InputError, match=r"two columns 'p'|could be .*'p' or .*'p'"):
+        cal.evaluate_file(path)
+    with pytest.raises(cal.InputError, match="has two columns 'p'"):
+        cal.evaluate_file(path, y_proba="p")
+
+
+@pytest.mark.parametrize("before", [0, 2])
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [([1, "85%"], "p is '85%', which is not a number. Percentages.*percent=True"),
+     ([1, "likely"], "p is 'likely', .*words="), ([1, None], "y_proba is missing"),
+     ([1, 1.7], "1.7"), ([None, 0.5], "y_true is missing"), ([None, None], "is missing")],
+)  # fmt: skip
+def test_rows_of_a_sheet_have_the_numbers_beside_them(tmp_path, before, row, words) -> None:
+    rows = [[None]] * before + [["label", "p"], [1, 0.5], [0, 0.4], row, [1, 0.9]]
+    with pytest.raises(cal.InputError, match=rf"f\.xlsx, row {before + 4}: .*{words}"):
+        cal.evaluate_file(sheet(tmp_path, rows))
+
+
+def test_an_empty_sheet(tmp_path) -> None:
+    for rows in ([], [["label", "p"]]):
+        with pytest.raises(cal.InputError, match="no rows: there is nothing to measure"):
+            cal.evaluate_file(sheet(tmp_path, rows))
+
+
+def test_a_factor_of_numbers(tmp_path) -> None:
+    table = pd.DataFrame({
+        "label": pd.Categorical(["0", "1", "1"], categories=["1", "unknown", "0"]),
+        "p": [0.2, 0.7, 0.9],
+    })  # fmt: skip
+    path = tmp_path / "f.rds"
+    need("pyreadr").write_rds(str(path), table)
+    assert cal.read_file(path).y_true.tolist() == [0, 1, 1]

@@ -90,6 +90,32 @@ def test_errors_name_the_line(
         cal.evaluate_file(file, **options)
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("option", ["y_proba", "sample_weight", "votes", "y_true"])
+@pytest.mark.parametrize("text", ["85%", "likely"])
+def test_options_are_named_where_they_apply(
+    tmp_path: Path, kind: str, option: str, text: str
+) -> None:
+    columns: dict[str, list[Any]] = {"label": [0.0, 1.0], "p": [0.2, 0.7], "n": [1.0, 2.0]}
+    name = {"y_proba": "p", "y_true": "label"}.get(option, "n")
+    columns[name] = [columns[name][0], text] if kind == "jsonl" else [text, text]
+    file = written(tmp_path, kind, **columns)
+    # Soft labels are columns side by side: a single one may hold names.
+    given: Any = [name] if option == "y_true" else name
+    with pytest.raises(cal.InputError, match=f"{name} is '{text}', which is not a number") as told:
+        cal.evaluate_file(file, **{option: given})
+    meant = "percent=True" if text == "85%" else "words="
+    assert (meant in str(told.value)) == (option == "y_proba")
+
+
+def test_a_name_among_labels_that_are_numbers(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("label,p\n1,0.5\n" + "0,0.4\n" * 300_000 + "yes,0.4\n")
+    with pytest.raises(cal.InputError, match=r"label is 'yes', .*: give all rows numbers") as told:
+        cal.evaluate_file(file)
+    assert "words" not in str(told.value)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [({"percent": True, "from_logits": True}, "from_logits and percent say two things"),
@@ -135,6 +161,24 @@ def test_a_share_among_percentages_is_named(tmp_path: Path) -> None:
         cal.read_file(file, percent=True)
     file = written(tmp_path, "csv", p=["97%", "97", "0"], y=[1, 1, 0])
     assert cal.read_file(file, percent=True).y_proba.tolist() == [0.97, 0.97, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "right"),
+    [("12345678901234567891", "12345678901234567890", 0),
+     (12345678901234567891, "12345678901234567890", 0),
+     (12345678901234567891, "+12345678901234567891", 1),
+     ("0.30000000000000000001", "0.3", 0),
+     ("1.50", 1.5, 1), ("1e3", 1000, 1), ("1_000", 1000, 0), ("1e999", "2e999", 0),
+     ("1e99999999999999999999", "2", 0),
+     (True, "true", 1), (True, "True", 1), (False, " false", 1), ("false", False, 1),
+     (True, "false", 0), (True, 1, 0)],
+)  # fmt: skip
+def test_answers_are_compared_to_the_last_digit(
+    tmp_path: Path, answer: Any, gold: Any, right: int
+) -> None:
+    file = written(tmp_path, "jsonl", p=[0.5], a=[answer], g=[gold])
+    assert cal.read_file(file, answer="a", gold="g").y_true.tolist() == [right]
 
 
 def test_missing_answers_are_dropped_and_counted(tmp_path: Path) -> None:

@@ -251,7 +251,7 @@ def _baseline_rows(rows: Rows, options: argparse.Namespace) -> Rows:
 def _ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[Any, Any]:
     """What matches rows: a column, or their place in the files where some were dropped."""
     if options.id is not None:
-        ids, others = (each.other("--id", options.id).astype(str) for each in (rows, old))
+        ids, others = (each.ids("--id", options.id).astype(str) for each in (rows, old))
         return ids, others
     dropped = rows.n_missing or old.n_missing
     if options.unpaired or not dropped or rows.n + rows.n_missing != old.n + old.n_missing:

@@ -56,22 +56,33 @@ class Lookup:
 
 def number_of(name: Any) -> int | float | None:
     """The number that a name is, or that its text writes; None for any other."""
+    if isinstance(name, Decimal):
+        name = str(name)
     if isinstance(name, str):
         try:
             number = float(name) if "_" not in name else math.nan  # 1_000 is Python's alone
         except ValueError:
             return None
-        if math.isfinite(number) and name.strip().lstrip("+-").isdigit():
-            return int(name)
+        if math.isfinite(number) and number.is_integer():
+            return _whole(name.strip())
     elif isinstance(name, numbers.Integral | np.bool_):
         return int(name)
-    elif isinstance(name, numbers.Real | Decimal):
+    elif isinstance(name, numbers.Real):
         number = float(name)
     else:
         return None
     if not math.isfinite(number):
         return None
     return int(number) if number.is_integer() else number
+
+
+def _whole(text: str) -> int | float:
+    """A whole number to its last digit, which a double may not hold: "9007199254740993.0"."""
+    try:
+        exact = Decimal(text)
+    except ArithmeticError:  # an exponent beyond all bounds, of a number next to 0
+        return 0
+    return int(exact) if exact == exact.to_integral_value() else float(text)
 
 
 def are_indices(kind: str, names: Iterable[Any]) -> bool:

@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, MissingExtra
-from calibrant._data.readers.chunks import Column, Field, Location, Names
+from calibrant._data.readers.chunks import (
+    Column,
+    Field,
+    Location,
+    Names,
+    not_a_number,
+    plain_number,
+)
 from calibrant._data.readers.find import File, unreadable
 
 
@@ -122,12 +129,32 @@ def values(array: Any, field: Field, location: Location) -> Column | Names:
     if types.is_dictionary(kind) or is_text(kind):
         if field.role in ("label", "name"):
             return names(array)
-        raise InputError(f"{location}: the column {field.name!r} holds text: it must be numbers")
+        raise _text_fault(names(array), field, location)
     if any(is_list(kind) for is_list in (types.is_list, types.is_large_list)):
         return _lists(array, field, location)
     if types.is_fixed_size_list(kind):
         return _lists(array, field, location)
+    if types.is_decimal(kind) and kind.scale == 0 and not field.is_number:
+        return _whole(array, field, location)
     return _numbers(array, field, location)
+
+
+def _whole(array: Any, field: Field, location: Location) -> Column | Names:
+    """Whole decimals as labels keep every digit, which doubles do not."""
+    pa = import_module("pyarrow")
+    try:
+        return _numbers(array.cast(pa.int64()), field, location)
+    except pa.ArrowInvalid:  # beyond 2^63
+        return names(array)
+
+
+def _text_fault(texts: Names, field: Field, location: Location) -> InputError:
+    """The error for a column of text: of the first that is no number, with what may be meant."""
+    odd = [isinstance(text, str) and plain_number(text) is None for text in texts.known]
+    rows = np.flatnonzero(np.array(odd, dtype=np.bool_)[texts.codes])
+    if not rows.size:
+        return InputError(f"{location}: the column {field.name!r} holds text: it must be numbers")
+    return not_a_number(location.row(int(rows[0])), field, texts.known[texts.codes[rows[0]]])
 
 
 def is_text(kind: Any) -> bool:

@@ -13,8 +13,9 @@ from calibrant._core.errors import InputError
 from calibrant._data.readers.find import File
 
 # A label is a number or a name, and a name where it could be either and the caller says so;
-# predictions and weights are numbers; what rows are grouped by is text.
-Role: TypeAlias = Literal["label", "name", "number", "text"]
+# predictions are numbers, and so are weights, votes and soft labels, which are written in no other
+# way; what rows are grouped by is text.
+Role: TypeAlias = Literal["label", "name", "proba", "number", "text"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,11 @@ class Field:
 
     name: str
     role: Role
+
+    @property
+    def is_number(self) -> bool:
+        """Whether nothing but numbers will do."""
+        return self.role in ("proba", "number")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,13 +103,15 @@ class Location:
 
     file: File
     first: int
+    # As a chunk has it.
+    line: Callable[[int], int | str] | None = None
 
     def __str__(self) -> str:
         return self.row(0)
 
     def row(self, number: int) -> str:
         """Where one of these rows is."""
-        return location_of(self.file, self.first + number, None)
+        return location_of(self.file, self.first + number, self.line)
 
 
 def location_of(file: File, row: int, line: Callable[[int], int | str] | None) -> str:
@@ -124,16 +132,21 @@ def plain_number(text: str) -> float | None:
         return None
 
 
-def not_a_number(location: str, name: str, text: str) -> InputError:
-    """The error for a text where a number is needed."""
-    hint = ""
+def not_a_number(location: str, field: Field, text: str) -> InputError:
+    """The error for a text where a number is needed; only predictions have options to read it."""
+    hint, of_proba = "", field.role == "proba"
     if text.strip().endswith("%"):
-        hint = ". Percentages are not guessed: divide them by 100, or pass percent=True"
+        hint = ". Percentages are not guessed: divide them by 100"
+        hint += ", or pass percent=True" if of_proba else ""
     elif plain_number(text.replace(",", ".", 1)) is not None:
         hint = ". Decimals need a point, not a comma"
     elif any(letter.isalpha() for letter in text):
-        hint = ". If it is a word for a probability, say which: words={'likely': 0.7, ...}"
-    return InputError(f"{location}: {name} is {shortened(text)!r}, which is not a number{hint}")
+        if of_proba:
+            hint = ". If it is a word for a probability, say which: words={'likely': 0.7, ...}"
+        elif field.role == "label":
+            hint = ", as the first labels are: give all rows numbers, or all of them names"
+    shown = shortened(text)
+    return InputError(f"{location}: {field.name} is {shown!r}, which is not a number{hint}")
 
 
 def shortened(text: str) -> str:

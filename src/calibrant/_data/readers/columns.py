@@ -45,6 +45,8 @@ NAMED = {
     "logits": ("logits", "logit"),
 }
 SHOWN = 30
+# Doubles hold every whole number up to here.
+EXACT = 2**53
 # The columns of answers and of right answers.
 Answers = tuple[str, str]
 COMPARED = (
@@ -81,15 +83,20 @@ class ColumnMapping:
     # Whether labels are two columns, an answer and the right one, to be compared.
     compared: bool = False
     # What predictions are read as: text where they are written as percentages or words.
-    proba_role: Role = "number"
+    proba_role: Role = "proba"
     # The column of numbers of votes.
     votes: str | None = None
 
     @property
     def label_role(self) -> Role:
-        """Labels are names where a class's name could be taken for a number."""
-        texts = [name for name in self.classes or () if isinstance(name, str)]
-        odd = any(number_of(text) is not None for text in texts)
+        """Labels are names where a class's name could be taken for a number, or is one that
+        doubles cannot tell from its neighbours.
+        """
+        numbers = {name: number_of(name) for name in self.classes or ()}
+        odd = any(
+            number is not None and (isinstance(name, str) or abs(number) >= EXACT)
+            for name, number in numbers.items()
+        )
         if self.compared:
             return "text"
         return "number" if self.y_true.stacked else "name" if odd else "label"
@@ -165,7 +172,7 @@ def choose_columns(
         predictions.of_record,
         named,
         answers is not None,
-        "text" if as_text and not any(reader.width(n) > 1 for n in predictions.names) else "number",
+        "text" if as_text and not any(reader.width(n) > 1 for n in predictions.names) else "proba",
         _one_column(reader, "votes", votes),
     )
 

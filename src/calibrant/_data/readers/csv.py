@@ -6,6 +6,7 @@ What Arrow cannot read is looked up to name the line.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from itertools import islice
@@ -78,17 +79,27 @@ class CsvReader:
         if scanner() is None:
             return False
         return all(
-            field.role == "number" or (field.role == "label" and self._is_plain(field.name))
+            field.is_number or (field.role == "label" and self._is_plain(field.name))
             for field in fields
         )
 
     def _is_plain(self, name: str) -> bool:
         if name not in self._plain:
-            first = next(blocks_of(self._header, BLOCKS[0]), None)
-            self._plain[name] = (
-                first is not None and scanned(self._header, first.text, [name]) is not None
-            )
+            self._plain[name] = self._starts_plain(name)
         return self._plain[name]
+
+    def _starts_plain(self, name: str) -> bool:
+        """Whether the first block in which a column holds anything holds numbers."""
+        some = False
+        for block in blocks_of(self._header, BLOCKS[0]):
+            some = True
+            found = None if block is None else scanned(self._header, block.text, [name])
+            if found is None:
+                return False
+            gaps = found[1][name].gaps
+            if gaps is None or not gaps.all():
+                return True
+        return some
 
     def chunks(
         self, piece: Piece, fields: Sequence[Field], rows: int
@@ -183,12 +194,12 @@ class CsvReader:
             if fault is not None:
                 raise fault
 
-    def _known(self, fields: Sequence[Field], kind: Any) -> list[str]:
+    def _known(self, fields: Sequence[Field], kind: Any) -> list[Field]:
         """The columns that must be of a kind, as far as is known: numbers, or truth values."""
         return [
-            field.name
+            field
             for field in fields
-            if (field.role == "number" and kind == self._pa.float64())
+            if (field.is_number and kind == self._pa.float64())
             or (field.role == "label" and self._kinds.get(field.name) == kind)
         ]
 
@@ -196,35 +207,55 @@ class CsvReader:
         """How to read each column: as text wherever something wants it so."""
         out = {}
         for name in dict.fromkeys(field.name for field in fields):
-            roles = {field.role for field in fields if field.name == name}
-            if roles & {"text", "name"}:
+            uses = [field for field in fields if field.name == name]
+            if any(field.role in ("text", "name") for field in uses):
                 out[name] = self._pa.string()
             else:
-                out[name] = self._pa.float64() if "number" in roles else self._kind(name)
+                is_number = any(field.is_number for field in uses)
+                out[name] = self._pa.float64() if is_number else self._kind(name)
         return out
 
     def _kind(self, name: str) -> Any:
-        """What a column of labels holds, as its first block has it: numbers, booleans or text."""
+        """What a column of labels holds, as the first block with any of them has it: numbers,
+        booleans or text.
+        """
         if self._plain.get(name):
             self._kinds[name] = self._pa.float64()
         if name not in self._kinds:
             types = self._pa.types
             first = next(self._batches({name: None}), None)
             kind = self._pa.null() if first is None else first[0].schema.field(0).type
+            if types.is_null(kind) and first is not None:
+                kind = self._later_kind(name)
             plain = types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind)
             other = self._pa.bool_() if types.is_boolean(kind) else self._pa.string()
             self._kinds[name] = self._pa.float64() if plain else other
         return self._kinds[name]
 
+    def _later_kind(self, name: str) -> Any:
+        """The same of a column that is empty at first; Arrow would hold it empty to the end."""
+        gaps = self._pa.array(sorted(GAPS))
+        for batch, _ in self._batches({name: self._pa.string()}):
+            texts = batch.column(0)
+            texts = texts.filter(self._compute.invert(self._compute.is_in(texts, value_set=gaps)))
+            texts = self._compute.utf8_trim_whitespace(texts)
+            for kind in (self._pa.float64(), self._pa.bool_()) if len(texts) else ():
+                with suppress(self._pa.ArrowInvalid):
+                    return texts.cast(kind).type
+            if len(texts):
+                return texts.type
+        return self._pa.null()
+
     def _column(self, batch: Any, field: Field, location: Location) -> Column | Names:
         array = batch.column(batch.schema.get_field_index(field.name))
         kind = array.type
-        if field.role in ("label", "number"):
-            kind = self._pa.float64() if field.role == "number" else self._kind(field.name)
+        if field.is_number or field.role == "label":
+            kind = self._pa.float64() if field.is_number else self._kind(field.name)
         if kind != array.type:  # it was read as text for something else
             gaps = self._compute.is_in(array, value_set=self._pa.array(sorted(GAPS)))
             with readable(self.file, "CSV"):
-                array = self._compute.if_else(gaps, None, array).cast(kind)
+                array = self._compute.if_else(gaps, None, array)
+                array = self._compute.utf8_trim_whitespace(array).cast(kind)
         if not is_text(kind):
             return values(array, field, location)
         parsed = names(array)

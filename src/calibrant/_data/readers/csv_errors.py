@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant._core.errors import InputError
-from calibrant._data.readers.chunks import not_a_number, plain_number, shortened
+from calibrant._data.readers.chunks import Field, not_a_number, plain_number, shortened
 from calibrant._data.readers.find import File
 from calibrant._data.readers.packed_text import opened
 
@@ -98,7 +98,7 @@ def line_of(header: Header, row: int) -> int:
 
 
 def first_fault(
-    header: Header, numbers: Sequence[str], truths: Sequence[str], row: int
+    header: Header, numbers: Sequence[Field], truths: Sequence[Field], row: int
 ) -> InputError | None:
     """What is wrong with the first faulty row from this one on, if it can be found.
 
@@ -125,16 +125,16 @@ def first_fault(
                 f"{location} has {len(fields)} columns, where the first line names "
                 f"{len(header.names)}"
             )
-        for name in numbers:
-            field = fields[header.names.index(name)]
+        for wanted in numbers:
+            field = fields[header.names.index(wanted.name)]
             if field not in GAPS and plain_number(field.strip(" \t")) is None:
-                return not_a_number(location, name, field.strip(" \t") or field)
-        for name in truths:
-            field = fields[header.names.index(name)]
+                return not_a_number(location, wanted, field.strip(" \t") or field)
+        for wanted in truths:
+            field = fields[header.names.index(wanted.name)]
             if field not in GAPS and field not in TRUTHS:
                 return InputError(
-                    f"{location}: {name} is {shortened(field)!r}, where the first rows have true "
-                    "or false"
+                    f"{location}: {wanted.name} is {shortened(field)!r}, where the first rows "
+                    "have true or false"
                 )
     return None
 

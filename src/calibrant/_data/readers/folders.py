@@ -82,6 +82,6 @@ class FolderReader:
         if field.role in ("text", "name") or (field.role == "label" and number is None):
             return Names(np.zeros(n, dtype=np.intp), [value])
         if value is not None and number is None:
-            raise not_a_number(str(self.file), field.name, value)
+            raise not_a_number(str(self.file), field, value)
         gaps = np.ones(n, dtype=np.bool_) if value is None else None
         return Column(np.full(n, 0.0 if number is None else number), gaps)

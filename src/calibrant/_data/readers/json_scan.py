@@ -53,7 +53,7 @@ def json_scan(fields: Sequence[Field], width: Callable[[str], int]) -> JsonScan 
     """The scan of these fields; `width` is the length of a field's lists, or 0. None where it
     cannot be had.
     """
-    if scanner() is None or not all(field.role in ("label", "number") for field in fields):
+    if scanner() is None or not all(field.is_number or field.role == "label" for field in fields):
         return None
     widths = {field.name: width(field.name) for field in fields}
     tree = _laid_out(list(widths))
@@ -105,7 +105,7 @@ def _column(
     if numbers.ndim == 2:
         return Column(numbers, absent) if kinds & LIST else None
     if kinds & TRUTH:
-        if field.role == "number":
+        if field.is_number:
             return None
         if not kinds & (WHOLE | FRACTION):
             return Column(numbers != 0, absent)

@@ -48,7 +48,7 @@ def column_of(cells: Cells) -> Column | Names:
             return _rows(cells)
         row = next(i for i, value in enumerate(cells.values) if isinstance(value, list))
         raise cells.error(row, "a list, where others have none")
-    if str in kinds and cells.field.role != "number":
+    if str in kinds and not cells.field.is_number:
         texts = [value for value in cells.values if isinstance(value, str)]
         if cells.field.role == "name" or any(plain_number(text) is None for text in texts):
             return names_of(cells)
@@ -58,11 +58,11 @@ def column_of(cells: Cells) -> Column | Names:
 
 def _numbers(cells: Cells, kinds: set[type]) -> NDArray[Any]:
     """One number per row; 0 where there is a gap."""
-    role = cells.field.role
+    is_number = cells.field.is_number
     values: list[Any] = cells.values
-    if role != "number" and bool in kinds and kinds <= {bool, type(None)}:
+    if not is_number and bool in kinds and kinds <= {bool, type(None)}:
         return np.array([value is True for value in values])
-    if not kinds <= ({int, float} if role == "number" else {int, float, bool}):
+    if not kinds <= ({int, float} if is_number else {int, float, bool}):
         values = [_number(cells, row, value) for row, value in enumerate(values)]
         kinds = set(map(type, values))
     try:
@@ -89,7 +89,7 @@ def _number(cells: Cells, row: int, value: Any) -> float | int | bool:
     if isinstance(value, str):
         number = plain_number(value)
         if number is None:
-            raise not_a_number(cells.location(row), cells.field.name, value)
+            raise not_a_number(cells.location(row), cells.field, value)
         return number
     what = "a list" if isinstance(value, list) else "a record"
     raise cells.error(row, f"{what}, where a number is needed")

@@ -54,7 +54,8 @@ def _index(find: Lookup, name: Any, file: File) -> int:
     if name is None or name != name:
         return MISSING
     index = find.find(name)
-    if index is None and file.format == "csv" and isinstance(name, str) and name.strip() in EMPTY:
+    typed = file.format in ("csv", "excel")
+    if index is None and typed and isinstance(name, str) and name.strip() in EMPTY:
         return MISSING  # read as text, where it would be a gap among numbers
     return UNKNOWN if index is None else index
 

@@ -193,7 +193,7 @@ class NpzReader:
                 f"{where} holds Python objects, which are never loaded (they may run code): save "
                 "it as numbers or as text of a fixed length"
             )
-        kinds = "biufU" if field.role != "number" else "biuf"
+        kinds = "biuf" if field.is_number else "biufU"
         if member.dtype.kind not in kinds and field.role != "text":
             raise InputError(f"{where} holds {member.dtype}: it must be numbers")
         if len(member.shape) not in (1, 2) or (field.role == "text" and len(member.shape) != 1):

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
 from calibrant._core.errors import InputError, MissingExtra
-from calibrant._data.readers.arrow_values import SchemaReader, arrow, column_in, names_of
-from calibrant._data.readers.chunks import Chunk, Column, Field, Location
+from calibrant._data.readers.arrow_values import (
+    SchemaReader,
+    arrow,
+    column_in,
+    is_text,
+    names,
+    names_of,
+    type_in,
+    values,
+)
+from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names
 from calibrant._data.readers.find import File
+from calibrant._data.readers.text_columns import Kind, column_of, kind_of
 
 KINDS = {"excel": "Excel", "stata": "Stata", "sas": "SAS", "r": "R"}
 
@@ -22,30 +33,85 @@ def _pandas(kind: str) -> Any:
         raise MissingExtra("pandas", "formats", f"reading {kind} files") from None
 
 
-def _excel(pd: Any, file: File) -> tuple[Any, str]:
-    """The first sheet."""
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What a file holds, column by column, and what is to be known about that."""
+
+    names: list[str]
+    columns: list[Any]
+    messages: tuple[str, ...] = ()
+    # The number of the first row, where a program shows numbers beside rows.
+    first_row: int | None = None
+    # Of columns that are partly text, the numbers that rows have instead.
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _of_frame(frame: Any, messages: tuple[str, ...] = ()) -> Table:
+    # By place: two columns may have one name.
+    columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
+    return Table([str(name) for name in frame.columns], columns, messages)
+
+
+def _excel(pd: Any, file: File) -> Table:
+    """The first sheet, its cells as they were typed: text that looks like a number is text."""
     try:
         import_module("openpyxl")
     except ImportError:
         raise MissingExtra("openpyxl", "formats", "reading Excel files") from None
     with pd.ExcelFile(file.path, engine="openpyxl") as book:
         sheets = book.sheet_names
-        frame = book.parse(sheets[0])
+        cells = book.parse(sheets[0], header=None, dtype=object, na_filter=False)
+    rows = [[None if cell == "" else cell for cell in row] for row in cells.values.tolist()]
+    some = (at for at, row in enumerate(rows) if any(cell is not None for cell in row))
+    header = next(some, len(rows))
+    names = ["" if cell is None else str(cell) for row in rows[header : header + 1] for cell in row]
     more = f", of {len(sheets)}" if len(sheets) > 1 else ""
-    return frame, f"the sheet {sheets[0]!r}{more}"
+    told = f"{file.path.name}: the sheet {sheets[0]!r}{more}"
+    columns = [[row[place] for row in rows[header + 1 :]] for place in range(len(names))]
+    return Table(names, columns, (told,), header + 2)
 
 
-def _stata(pd: Any, file: File) -> tuple[Any, str]:
-    # Numbers as they are stored: a label may be missing for some of them.
-    return pd.read_stata(file.path, convert_categoricals=False), ""
+def _stata(pd: Any, file: File) -> Table:
+    """Numbers that have value labels are read as these, as pandas would write them elsewhere."""
+    with pd.read_stata(file.path, iterator=True, convert_categoricals=False) as reader:
+        table = _of_frame(reader.read())
+        known, sets = reader.value_labels(), reader._lbllist
+    numbers, labelled = {}, []
+    for place, (name, label_set) in enumerate(zip(table.names, sets, strict=True)):
+        codes = table.columns[place]
+        texts = known.get(label_set, {}) if label_set else {}
+        bare = codes[codes.notna() & ~codes.isin(list(texts))]
+        if codes.notna().sum() == bare.size:  # at most values that are missing have labels
+            continue
+        by_code = texts | {code: _code(code) for code in bare.unique()}
+        table.columns[place] = codes.map(by_code).astype(object)
+        labelled.append(name)
+        if bare.size and kind_of(by_code.values()) != "number":
+            numbers[name] = codes
+    if not labelled:
+        return table
+    told = f"{file.path.name}: value labels are read for {', '.join(map(repr, labelled))}"
+    return replace(table, messages=(told,), numbers=numbers)
 
 
-def _sas(pd: Any, file: File) -> tuple[Any, str]:
-    kind = "xport" if file.path.suffix.lower() == ".xpt" else "sas7bdat"
-    return pd.read_sas(file.path, format=kind, encoding="utf-8"), ""
+def _code(code: Any) -> str:
+    """A number without a label, as text."""
+    return str(int(code)) if float(code).is_integer() else str(code)
 
 
-def _r(pd: Any, file: File) -> tuple[Any, str]:
+def _sas(pd: Any, file: File) -> Table:
+    if file.path.suffix.lower() != ".xpt":
+        return _of_frame(pd.read_sas(file.path, format="sas7bdat", encoding="utf-8"))
+    frame = pd.read_sas(file.path, format="xport", encoding="utf-8")
+    table = _of_frame(frame)
+    for place, column in enumerate(table.columns):
+        if column.dtype.kind == "f":
+            # IBM's zero, which pandas reads as the least number that the format has.
+            table.columns[place] = column.mask(column.abs() <= 16.0**-65, 0.0)
+    return table
+
+
+def _r(pd: Any, file: File) -> Table:
     """The one data frame of an R file."""
     try:
         pyreadr = import_module("pyreadr")
@@ -60,7 +126,8 @@ def _r(pd: Any, file: File) -> tuple[Any, str]:
             "is meant with saveRDS(frame, file)"
         )
     name, frame = next(iter(found.items()))
-    return frame, "" if name is None else f"the data frame {name!r}"
+    told = () if name is None else (f"{file.path.name}: the data frame {name!r}",)
+    return _of_frame(frame, told)
 
 
 _READ = {"excel": _excel, "stata": _stata, "sas": _sas, "r": _r}
@@ -73,15 +140,19 @@ class TableReader(SchemaReader):
         self.file = file
         kind = KINDS[file.format]
         self._pa = arrow(f"reading {kind} files")
-        frame, what = self._read(kind)
-        frame.columns = [str(name) for name in frame.columns]
-        self._table = self._as_arrow(frame).combine_chunks()
+        found = self._read(kind)
+        columns = [self._as_arrow(column) for column in found.columns]
+        self._table = self._pa.Table.from_arrays(columns, names=found.names).combine_chunks()
+        self._numbers = {name: self._as_arrow(each) for name, each in found.numbers.items()}
+        self._kinds: dict[str, Kind] = {}
         self._schema = self._table.schema
         self.names = names_of(self._schema)
         self.n_rows: int | None = self._table.num_rows
-        self.messages = (f"{file.path.name}: {what}",) if what else ()
+        self.messages = found.messages
+        first = found.first_row
+        self._line = None if first is None else lambda row: f"row {row + first}"
 
-    def _read(self, kind: str) -> tuple[Any, str]:
+    def _read(self, kind: str) -> Table:
         pd = _pandas(kind)
         try:
             with warnings.catch_warnings():
@@ -96,17 +167,15 @@ class TableReader(SchemaReader):
                 "check that it was written to the end"
             ) from None
 
-    def _as_arrow(self, frame: Any) -> Any:
-        """The table column by column, so that an odd one is named."""
-        columns = {}
-        for name in frame.columns:
-            try:
-                columns[name] = self._pa.Array.from_pandas(frame[name])
-            except (self._pa.ArrowException, TypeError, ValueError):
-                # Several kinds of values in one column: as text, which says what they were.
-                texts = [None if value != value else str(value) for value in frame[name]]
-                columns[name] = self._pa.array(texts)
-        return self._pa.table(columns)
+    def _as_arrow(self, column: Any) -> Any:
+        try:
+            array = self._pa.array(column, from_pandas=True)
+        except (self._pa.ArrowException, TypeError, ValueError, OverflowError):
+            # Several kinds of values in one column: as text, which says what they were.
+            gone = (value is None or value != value for value in column)
+            texts = [None if no else str(value) for no, value in zip(gone, column, strict=True)]
+            array = self._pa.array(texts, self._pa.string())
+        return array.combine_chunks() if hasattr(array, "combine_chunks") else array
 
     def _list_length(self, name: str) -> int:
         for chunk in self.chunks(None, [field := Field(name, "number")], 1):
@@ -122,7 +191,26 @@ class TableReader(SchemaReader):
     ) -> Generator[Chunk, None, None]:
         first, per_row = 0, self.file.size / max(1, self._table.num_rows)
         for batch in self._table.to_batches(max_chunksize=rows):
-            location = Location(self.file, first)
-            columns = {field: column_in(batch, field, location) for field in fields}
-            yield Chunk(first, batch.num_rows, round(per_row * batch.num_rows), columns)
+            location = Location(self.file, first, self._line)
+            columns = {field: self._column(batch, field, location) for field in fields}
+            n_bytes = round(per_row * batch.num_rows)
+            yield Chunk(first, batch.num_rows, n_bytes, columns, self._line)
             first += batch.num_rows
+
+    def _column(self, batch: Any, field: Field, location: Location) -> Column | Names:
+        """A column as its role needs it; a program's text may be numbers, as in a CSV."""
+        if field.is_number and field.name in self._numbers:
+            numbers = self._numbers[field.name].slice(location.first, batch.num_rows)
+            return values(numbers, field, location)
+        if not is_text(type_in(self._schema, field.name)):
+            return column_in(batch, field, location)
+        kind: Kind = "number" if field.is_number else "name"
+        if field.role == "label":
+            kind = self._kind(field.name)
+        return column_of(names(batch.column(field.name)), kind, field, location)
+
+    def _kind(self, name: str) -> Kind:
+        if name not in self._kinds:
+            found = names(self._table.column(name).combine_chunks().unique())
+            self._kinds[name] = kind_of(found.known[code] for code in found.codes)
+        return self._kinds[name]

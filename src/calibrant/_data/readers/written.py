@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -208,10 +208,21 @@ def _from_logs(file: File, chunk: Chunk, given: Column) -> NDArray[np.float64]:
 def same(answer: Any, gold: Any) -> bool:
     """Whether an answer is the right one: as numbers where both are, else as text."""
     first, second = str(answer).strip(), str(gold).strip()
+    if isinstance(answer, bool) or isinstance(gold, bool):
+        # JSON writes true, Python True; texts of a language model have either.
+        return first.casefold() == second.casefold()
     if first == second:
         return True
-    one, other = plain_number(first), plain_number(second)
-    return one is not None and other is not None and math.isclose(one, other, rel_tol=1e-12)
+    one, other = _exact(first), _exact(second)
+    return one is not None and other is not None and one == other
+
+
+def _exact(text: str) -> Decimal | None:
+    """The number that a text is, to its last digit: a double holds some 16 of them."""
+    try:
+        return None if plain_number(text) is None else Decimal(text)
+    except ArithmeticError:  # an exponent beyond all bounds
+        return None
 
 
 def compared(answer: Names, gold: Names) -> Column:
