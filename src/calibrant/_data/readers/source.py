@@ -12,7 +12,13 @@ from typing import Any
 from calibrant._core.errors import InputError
 from calibrant._data.readers.batches import Batch, batch_of
 from calibrant._data.readers.chunks import Reader
-from calibrant._data.readers.columns import Answers, ColumnMapping, choose_columns, require
+from calibrant._data.readers.columns import (
+    Answers,
+    ColumnMapping,
+    check_no_more_classes,
+    choose_columns,
+    require,
+)
 from calibrant._data.readers.find import HELD, LOGS, File, Print
 from calibrant._data.readers.folders import with_folders
 from calibrant._data.readers.log_columns import columns_of
@@ -186,3 +192,5 @@ def _require_all(reader: Reader, chosen: ColumnMapping) -> None:
     ):
         for name in names:
             require(reader, argument, name)
+    for spec in (chosen.y_true, chosen.y_proba):
+        check_no_more_classes(reader, spec)
