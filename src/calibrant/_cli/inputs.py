@@ -43,7 +43,8 @@ def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: b
     )  # fmt: skip
     group.add_argument(
         "--counts", type=names, metavar="COLUMN,...",
-        help="counts of votes, a column for each class, in place of labels",
+        help="counts of votes, a column for each class, in place of labels; for a binary problem, "
+        "NEGATIVE,POSITIVE",
     )  # fmt: skip
     group.add_argument(
         "--item", metavar="COLUMN",

@@ -52,6 +52,8 @@ COMPARED = (
     "spaces around it"
 )
 
+COUNTED = "votes for class 0 are {!r}, votes for class 1 are {!r}, by their order"
+
 
 @dataclass(frozen=True)
 class ColumnSpec:
@@ -91,6 +93,8 @@ class ColumnMapping:
     of_record: bool = False
     # Whether the columns' own names say which class each is of.
     named: bool = False
+    # Whether these names are the numbers of columns that are numbered from 1.
+    from_one: bool = False
     # Whether labels are two columns, an answer and the right one, to be compared.
     compared: bool = False
     # What predictions are read as: text where they are written as percentages or words.
@@ -155,15 +159,18 @@ def choose_columns(
         messages.append(f"y_proba is {_called(predictions)}, by name")
     else:
         predictions = _named_spec(reader, "y_proba", y_proba)
+    predictions = _from_one(predictions, classes)
     if predictions.classes is None and predictions.stacked and classes is None:
         check_column_order(predictions.names, labels.names)
     weights = _one_column(reader, "sample_weight", sample_weight)
     order = None if classes is None else tuple(classes)
     named = predictions.classes is not None
+    from_one = not predictions.of_record and "1" in (predictions.classes or ())
     if named:
         predictions, order = _in_order(predictions, order, "y_proba")
         if classes is None:
             messages.append(f"classes are {', '.join(map(repr, order))}, by the columns' names")
+    messages += _counted(reader, labels, predictions)
     if labels.classes is not None:
         labels, order = _in_order(labels, order, "y_true")
     elif labels.stacked and order is not None:
@@ -177,10 +184,23 @@ def choose_columns(
         tuple(messages),
         predictions.of_record,
         named,
+        from_one,
         answers is not None,
         "text" if as_text and not any(reader.width(n) > 1 for n in predictions.names) else "number",
         _one_column(reader, "votes", votes),
     )
+
+
+def _counted(reader: Reader, labels: ColumnSpec, predictions: ColumnSpec) -> list[str]:
+    """Which of two counts is which, where nothing but their order says so."""
+    if predictions.stacked or reader.width(predictions.names[0]) > 1:
+        return []
+    first, *others = labels.names
+    if labels.stacked and len(others) == 1 and labels.classes is None:
+        return [COUNTED.format(first, others[0])]
+    if not others and reader.width(first) == 2:
+        return [COUNTED.format(f"{first}[0]", f"{first}[1]")]
+    return []
 
 
 def _compared_spec(reader: Reader, y_true: Any, classes: Any, answers: Answers) -> ColumnSpec:
@@ -324,6 +344,19 @@ def _numbered(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpe
             columns = tuple(by_number[number] for number in numbers)
             out.append(ColumnSpec(columns, True, family=pattern))
     return out
+
+
+def _from_one(spec: ColumnSpec, classes: Sequence[Any] | None) -> ColumnSpec:
+    """Columns that were found numbered from 1 are of the classes 1, 2, ..., as labels have them,
+    unless the caller calls these otherwise.
+    """
+    matches = list(filter(None, map(spec.match, spec.names)))
+    if spec.classes is not None or not matches:
+        return spec
+    named = tuple(str(int(match[1])) for match in matches)
+    if named[0] != "1" or (classes is not None and sorted(map(str, classes)) != sorted(named)):
+        return spec
+    return replace(spec, classes=named)
 
 
 def _named(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
