@@ -307,6 +307,18 @@ class TestBuildServers:
         9, 0, None, True, ("a <note>",),
     )  # fmt: skip
 
+    def test_junit_of_a_check_that_could_not_be_done(self, files, tmp_path):
+        junit = tmp_path / "junit.xml"
+        options = ("--max", "ece=0.9", "--junit", junit)
+        assert run("check", files[0], *options).returncode == 0
+        assert ElementTree.parse(junit).getroot().get("errors") == "0"
+        for wrong in (("none.csv",), (files[0], "--unpaired"), (files[0], "--label", "lable")):
+            assert run("check", files[0], *options).returncode == 0
+            assert run("check", *wrong, *options).returncode == 3
+            root = ElementTree.parse(junit).getroot()
+            assert root.get("errors") == "1" and root.get("failures") == "0"
+        assert "--label names the column 'lable'" in root.find(".//error").get("message")
+
     def test_junit_is_what_its_schema_says(self):
         suites = ElementTree.fromstring(self.ODD.to_junit(name='a "name" <of> it'))
         assert suites.tag == "testsuites"

@@ -92,17 +92,14 @@ def _add_baseline(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    _check_options(options)
     check_writable(options.junit, [*options.files, *filter(None, [options.baseline])], None)
-    state = state_among(options.files)
-    if state is not None:
-        result, messages = _of_state(state, options)
-    else:
-        taken = inputs.take_from_logs(options, by=False, held=not options.point)
-        result, messages = _checked(options)
-        messages = (*map(in_options, messages), *taken)
-    options.code = result.code  # true whether or not anyone reads what follows
     title = f"calibrant check {inputs.format_files(options.files)}"
+    try:
+        result, messages = _found(options)
+    except (Exception, KeyboardInterrupt) as error:
+        _write_error(options.junit, title, error)
+        raise
+    options.code = result.code  # true whether or not anyone reads what follows
     if options.junit is not None:
         with atomic_write(options.junit) as temp:
             temp.write_text(result.to_junit(name=title), encoding="utf-8")
@@ -114,6 +111,30 @@ def run(options: argparse.Namespace) -> int:
     if options.summary is not None:
         _summarise(result, title, as_json=options.json)
     return result.code
+
+
+def _found(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+    """The verdict, and what was inferred, of files or of a state."""
+    _check_options(options)
+    state = state_among(options.files)
+    if state is not None:
+        return _of_state(state, options)
+    taken = inputs.take_from_logs(options, by=False, held=not options.point)
+    result, messages = _checked(options)
+    return result, (*map(in_options, messages), *taken)
+
+
+def _write_error(path: str | None, title: str, error: BaseException) -> None:
+    """XML of a check that could not be done, so that none of an earlier one stays and passes."""
+    from contextlib import suppress
+
+    from calibrant.results._build_servers import junit_error
+
+    if path is None:
+        return
+    said = in_options(str(error)) or "interrupted"
+    with suppress(InputError), atomic_write(path) as temp:
+        temp.write_text(junit_error(title, said), encoding="utf-8")
 
 
 _SPELT = {
