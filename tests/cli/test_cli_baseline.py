@@ -24,6 +24,7 @@ from command import (
 
 import calibrant as cal
 from calibrant.results._check import Check, Limit, LimitCheck
+from needs import need
 
 INCREASE = ("--max-increase", "ece=0.02")
 
@@ -135,6 +136,39 @@ class TestPairing:
         done = run("check", new, "--baseline", old, "--id", "id", "--missing", "drop", *INCREASE)
         assert "10 of the checked rows and 0 of the baseline's are left out" in done.stdout
 
+    @pytest.mark.parametrize("column", ["label", "correct"])
+    def test_labels_that_differ(self, tmp_path, column):
+        other = [*(1 - OUTCOMES[:5]), *OUTCOMES[5:]]
+        new = csv(tmp_path / "new.csv", {column: OUTCOMES, "p": REPORTS, "id": range(N)})
+        old = csv(tmp_path / "old.csv", {column: other, "p": BETTER, "id": range(N)})
+        options = ("check", new, "--baseline", old, "--id", "id", *INCREASE)
+        done = run(*options)
+        if column == "label":
+            assert done.returncode == 3 and "--own-labels" in done.stderr
+            done = run(*options, "--own-labels")
+        assert done.returncode < 3 and "each model has labels of its own" in done.stdout
+
+    def test_whole_numbers_are_one_id_in_every_format(self, tmp_path):
+        pa, parquet = need("pyarrow"), need("pyarrow.parquet")
+        columns = {"label": OUTCOMES, "p": REPORTS}
+        points = csv(tmp_path / "points.csv", columns | {"id": np.arange(N) * 1.0})
+        plain = csv(tmp_path / "plain.csv", columns | {"id": range(N)})
+        floats, whole = tmp_path / "floats.parquet", tmp_path / "whole.parquet"
+        parquet.write_table(pa.table(columns | {"id": np.arange(N) * 1.0}), floats)
+        parquet.write_table(pa.table(columns | {"id": np.arange(N)}), whole)
+        for old in (points, floats, whole):
+            options = ("--id", "id", *INCREASE)
+            assert "paired by id" in self.notes(plain, "--baseline", old, *options)
+            done = run("compare", plain, old, "--id", "id", "--measures", "brier")
+            assert done.returncode == 0, done.stderr
+
+    def test_ids_of_other_rows(self, files):
+        new, old = files
+        other = csv(old, {"label": OUTCOMES, "p": BETTER, "id": [f"x{i}" for i in range(N)]})
+        done = run("check", new, "--baseline", other, "--id", "id", *INCREASE)
+        assert done.returncode == 3 and "no id is in both" in done.stderr
+        assert "--unpaired" in done.stderr
+
 
 @pytest.mark.parametrize(
     ("options", "said"),
@@ -143,6 +177,9 @@ class TestPairing:
         (("--baseline", "OLD", "--max", "ece=0.1"), "--baseline has no effect without"),
         (("--max", "ece=0.1", "--id", "id"), "--id has no effect without --baseline"),
         (("--max", "ece=0.1", "--unpaired"), "--unpaired has no effect without --baseline"),
+        (("--baseline", "OLD", *INCREASE, "--own-labels"), "--own-labels needs --id"),
+        (("--max", "auroc=0.9"), "say --min auroc=..."),
+        (("--min", "ece=0.01"), "say --max ece=..."),
         (("--baseline", "OLD", "--max-decrease", "ece=0.1"), "say --max-increase ece=..."),
         (("--baseline", "OLD", "--max-increase", "auroc=0.1"), "say --max-decrease auroc=..."),
         (("--baseline", "OLD", "--max-increase", "ece=1.5"), "always true and checks nothing"),
@@ -214,11 +251,31 @@ class TestIndependentSamples:
         other = OUTCOMES.copy()
         other[:5] = 1 - other[:5]
         ids = np.arange(N)
-        found = cal.check(
-            OUTCOMES, REPORTS, max_increase={"brier": 0.01}, ids=ids,
-            baseline={"y_true": other, "y_proba": BETTER, "ids": ids},
-        )  # fmt: skip
-        assert "labels differ from the baseline's in 5 rows" in found.notes[1]
+        given = {
+            "max_increase": {"brier": 0.01}, "ids": ids,
+            "baseline": {"y_true": other, "y_proba": BETTER, "ids": ids},
+        }  # fmt: skip
+        with pytest.raises(cal.InputError, match=r"differ .* in 5 of 600 .*own_labels=True"):
+            cal.check(OUTCOMES, REPORTS, **given)
+        found = cal.check(OUTCOMES, REPORTS, own_labels=True, **given)
+        assert "labels differ from the baseline's in 5 of 600 rows" in found.notes[1]
+
+    def test_own_labels_need_rows_that_are_known_to_be_the_same(self):
+        with pytest.raises(cal.InputError, match="own_labels=True needs ids"):
+            cal.check(
+                OUTCOMES, REPORTS, baseline=BETTER, max_increase={"brier": 0}, own_labels=True
+            )
+        with pytest.raises(cal.InputError, match="there is none"):
+            cal.check(OUTCOMES, REPORTS, at_most={"brier": 0.5}, own_labels=True)
+
+    def test_ids_that_have_nothing_in_common(self):
+        given = {
+            "max_increase": {"brier": 0.01}, "ids": np.arange(N),
+            "baseline": {"y_true": OUTCOMES, "y_proba": BETTER, "ids": np.arange(N) + N},
+        }  # fmt: skip
+        with pytest.raises(cal.InputError, match="no id is in both, such as 0 and 600"):
+            cal.check(OUTCOMES, REPORTS, **given)
+        assert "not paired" in cal.check(OUTCOMES, REPORTS, paired=False, **given).notes[0]
 
     def test_weights_that_differ(self):
         with pytest.raises(cal.InputError, match="other weights for the same rows"):
@@ -249,6 +306,18 @@ class TestBuildServers:
         ),
         9, 0, None, True, ("a <note>",),
     )  # fmt: skip
+
+    def test_junit_of_a_check_that_could_not_be_done(self, files, tmp_path):
+        junit = tmp_path / "junit.xml"
+        options = ("--max", "ece=0.9", "--junit", junit)
+        assert run("check", files[0], *options).returncode == 0
+        assert ElementTree.parse(junit).getroot().get("errors") == "0"
+        for wrong in (("none.csv",), (files[0], "--unpaired"), (files[0], "--label", "lable")):
+            assert run("check", files[0], *options).returncode == 0
+            assert run("check", *wrong, *options).returncode == 3
+            root = ElementTree.parse(junit).getroot()
+            assert root.get("errors") == "1" and root.get("failures") == "0"
+        assert "--label names the column 'lable'" in root.find(".//error").get("message")
 
     def test_junit_is_what_its_schema_says(self):
         suites = ElementTree.fromstring(self.ODD.to_junit(name='a "name" <of> it'))

@@ -210,11 +210,19 @@ class TestRules:
         assert "but 10 clusters are too few to tell" in found.sentence
 
     def test_multiclass_and_python(self):
-        found = check(LABELS, ROWS, at_most={"ece": 0.05}, at_least={"log_loss": 0.5})
+        limits = {"at_most": {"ece": 0.05, "log_loss": 9}, "at_least": {"log_loss": 0.5}}
+        found = check(LABELS, ROWS, **limits)
         assert found.code == 1
-        assert [part.limit.kind for part in found.rows] == ["max", "min"]
+        assert [part.limit.kind for part in found.rows] == ["max", "max", "min"]
         assert "verdict" in found._repr_html_() and "fail" in repr(found)
         assert json.loads(found.to_json())["verdict"] == "fail"
+
+    def test_limits_that_worse_models_keep(self):
+        with pytest.raises(InputError, match=r"kept by models that become worse: say at_most="):
+            check(OUTCOMES, REPORTS, at_least={"ece": 0.01})
+        with pytest.raises(InputError, match=r"kept by models that become worse: say at_least="):
+            check(OUTCOMES, REPORTS, at_most={"auroc": 0.9})
+        assert check(OUTCOMES, REPORTS, at_most={"brier": 0.9}, at_least={"brier": 0.01})
 
     def test_bad_arguments(self):
         for limits in ({"ece": math.nan}, {"ece": True}, {"ece": "0.1"}):

@@ -135,6 +135,15 @@ def test_what_is_written_is_found_by_its_names(tmp_path, capsys, request, format
 
 
 @pytest.mark.usefixtures("values_alone")
+def test_columns_to_keep_are_of_the_applied_rows_alone(halves, capsys):
+    csv(halves / "fit.csv", {"label": OUTCOMES[:HALF], "p": REPORTS[:HALF]})
+    arguments = ("--fit", halves / "fit.csv", "--apply", halves / "test.csv", "--keep", "site")
+    scaled(capsys, *arguments, "-o", halves / "out.jsonl")
+    rows = [json.loads(line) for line in (halves / "out.jsonl").read_text().splitlines()]
+    assert [row["site"] for row in rows] == SITES[HALF:].tolist()
+
+
+@pytest.mark.usefixtures("values_alone")
 def test_logits_in_probabilities_out(tmp_path, capsys):
     path = csv(tmp_path / "r.csv", {"label": OUTCOMES, "logits": LOGITS})
     scaled(capsys, "--fit", path, "--from-logits", "-o", tmp_path / "map.json")
@@ -236,7 +245,7 @@ class TestWhatIsWrong:
             (["--fit", "fit.csv", "--scaler", "a.json", "-o", "b.json"], "leave out one of them"),
             (["--fit", "fit.csv", "--keep", "site"], "it needs --apply"),
             (["--fit", "fit.csv", "--apply", "test.csv", "-o", "o.csv", "--keep", "sit"],
-             "--keep names the column 'sit', which fit.csv does not have: did you mean 'site'?"),
+             "--keep names the column 'sit', which test.csv does not have: did you mean 'site'?"),
             (["--apply", "test.csv", "--scaler", "no.json", "-o", "o.csv"],
              "no.json cannot be read: No such file"),
             (["--apply", "test.csv", "--scaler", "fit.csv", "-o", "o.csv"], "not a whole JSON"),

@@ -190,13 +190,47 @@ def test_report_slices_by_task(tmp_path: Path) -> None:
     assert found["slices"]["by"] == "task" and "slices by 'task'" in " ".join(found["inferred"])
 
 
-def plain_eval(file: Path, samples: list[dict[str, Any]], header: bool = True) -> Path:
+def test_runs_of_one_evaluation_are_not_more_rows(tmp_path: Path) -> None:
+    file, *_ = lm_log(tmp_path, "law", [4] * 40)
+    lm_log(tmp_path, "math", [4] * 40)
+    assert cal.read_file(tmp_path).y_proba.shape == (80, 4)  # other documents of the same number
+    text = file.read_text()
+    again = tmp_path / "samples_law_2026-02-03T03-04-05.678901.jsonl"
+    again.write_text(text)
+    for read in (cal.read_file, cal.evaluate_file):
+        with pytest.raises(
+            cal.InputError, match=rf"'law/0' is in .*{file.name} and in .*{again.name}"
+        ):
+            read(tmp_path)
+    done = run("check", tmp_path, "--max", "ece=0.9")
+    assert done.returncode == 3 and "choose the files of one run" in done.stderr
+    file.write_text(text + text)
+    with pytest.raises(cal.InputError, match=r"'law/0' is in .* twice, at line 1 and line 41"):
+        cal.read_file(file)
+
+
+def test_runs_of_inspect_are_not_more_rows(tmp_path: Path) -> None:
+    samples = [sample(i, confidence=0.6) for i in range(40)]
+    plain_eval(tmp_path / "a.eval", samples)
+    plain_eval(tmp_path / "b.eval", samples)
+    with pytest.raises(cal.InputError, match=r"'t/0/1' is in .*a\.eval and in .*b\.eval"):
+        cal.read_file(tmp_path)
+    plain_eval(tmp_path / "b.eval", [sample(i, 2, confidence=0.7) for i in range(40)])
+    assert cal.read_file(tmp_path).y_true.size == 80
+    plain_eval(tmp_path / "b.eval", samples, model="other")
+    done = run("check", tmp_path, "--max", "brier=0.9", "--json")
+    assert "clusters are 'sample'" in " ".join(json.loads(done.stdout)["inferred"])
+
+
+def plain_eval(
+    file: Path, samples: list[dict[str, Any]], header: bool = True, model: str = "m"
+) -> Path:
     with zipfile.ZipFile(file, "w") as log:
         for sample in samples:
             name = f"samples/{sample['id']}_epoch_{sample['epoch']}.json"
             log.writestr(name, json.dumps(sample))
         if header:
-            log.writestr("header.json", json.dumps({"eval": {"task": "t", "model": "m"}}))
+            log.writestr("header.json", json.dumps({"eval": {"task": "t", "model": model}}))
     return file
 
 

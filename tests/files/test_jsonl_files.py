@@ -252,3 +252,25 @@ def test_packed_files(tmp_path, pack):
     path.write_bytes(packed[: len(packed) // 2])
     with pytest.raises(InputError, match=r"ends too early|cannot be read|is not JSON"):
         cal.evaluate_file(path)
+
+
+@pytest.mark.parametrize("suffix", ["json", "jsonl"])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_record_of_columns_is_not_a_row(tmp_path, suffix, indent):
+    lists = {"label": [0, 1, 0], "p": [0.4, 0.5, 0.1]}
+    keyed = {name: dict(zip("012", each, strict=True)) for name, each in lists.items()}
+    path = tmp_path / f"rows.{suffix}"
+    for columns in (lists, keyed, {name: each * 9000 for name, each in lists.items()}):
+        path.write_text(json.dumps(columns, indent=indent))
+        with pytest.raises(cal.InputError, match=r"is one record of columns.*format='jsonl'"):
+            cal.evaluate_file(path)
+    path.write_text(json.dumps(lists) + "\n")
+    assert cal.read_file(path, format="jsonl").y_proba.shape == (1, 3)
+    path.write_text(json.dumps({"id": 7, **lists}))
+    assert cal.read_file(path).y_proba.shape == (1, 3)
+    path.write_text(
+        json.dumps({"label": [0, 1], "probs": [0.4, 0.6]})
+        + "\n\n"
+        + json.dumps({"label": [0, 1], "probs": [0.4, 0.6]})
+    )
+    assert cal.read_file(path).y_proba.shape == (2, 2)

@@ -155,10 +155,12 @@ def test_every_door_takes_labels_by_one_rule(tmp_path, kind):
                 assert any(f"labels are {told}" in line for line in found.inferred), door
 
 
-def test_truth_values_by_their_own_names(tmp_path):
+@pytest.mark.parametrize("kind", ["truth", "whole", "fractions"])
+def test_truth_values_by_their_own_names(tmp_path, kind):
     outcomes = np.arange(N) % 2
     p = np.where(outcomes, 0.85, 0.15)
-    for door, evaluated in doors(tmp_path, outcomes > 0, p).items():
+    labels = {"truth": outcomes > 0, "whole": outcomes, "fractions": outcomes * 1.0}[kind]
+    for door, evaluated in doors(tmp_path, labels, p).items():
         assert evaluated(["true", "false"])["ece"] == pytest.approx(0.85), door
         assert evaluated(["False", "True"])["ece"] == pytest.approx(0.15), door
 
@@ -270,3 +272,21 @@ def test_whole_decimals_keep_every_digit(tmp_path, first):
     assert found["ece"] == pytest.approx(0.15)
     if not first:
         assert cal.evaluate_file(path, classes=["no", "yes"])["ece"] == pytest.approx(0.15)
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+def test_columns_found_numbered_from_1_are_of_classes_from_1(tmp_path, format, run):
+    p = {f"prob_{r}": np.where(np.arange(N) % 2 == r - 1, 0.8, 0.1) for r in (1, 2, 3)}
+    path = write(tmp_path / f"rows.{format}", {"label": np.arange(N) % 2 + 1, **p})
+    found = cal.evaluate_file(path, measures=["classification_error"])
+    assert found["classification_error"] == 0
+    assert "classes are '1', '2', '3', by the columns' names" in found.inferred
+    # Called otherwise, the order of the columns is that of the classes.
+    text = write(tmp_path / f"text.{format}", {"label": np.array(["a", "b"] * N)[:N], **p})
+    assert cal.evaluate_file(text, classes=["a", "b", "c"])["classification_error"] == 0
+    other = write(tmp_path / f"zero.{format}", {"label": np.arange(N) % 2, **p})
+    with pytest.raises(InputError, match=r"numbered from 1, and so are classes.*classes="):
+        cal.evaluate_file(other)
+    assert cal.evaluate_file(other, classes=[0, 1, 2])["classification_error"] == 0
+    again = write(tmp_path / f"again.{format}", {"label": np.arange(N) % 2 + 1, **p})
+    assert run("compare", path, again, "--measures", "brier")[0] == 0

@@ -89,6 +89,19 @@ def test_counts_of_a_binary_problem(wide):
         close(cal.evaluate(rows.y_true, rows.y_proba), expected)
 
 
+def test_which_count_is_of_class_1_is_told(wide, tmp_path, capsys):
+    told = "votes for class 0 are 'negative', votes for class 1 are 'positive', by their order"
+    for read in (cal.evaluate_file, cal.read_file):
+        assert told in read(wide, y_proba="first", counts=["negative", "positive"]).inferred
+    options = ("--proba", "first", "--counts", "negative,positive", "--measures", "brier")
+    for more in ((), ("--stream",)):
+        code, out, _ = said(capsys, "report", wide, *options, *more)
+        assert code == 0 and told in out
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"n": [1, 2], "p": 0.7}\n{"n": [3, 0], "p": 0.2}\n')
+    assert any("class 1 are 'n[1]'" in line for line in cal.read_file(path, counts="n").inferred)
+
+
 def test_rows_that_are_one_vote(long):
     rows = cal.read_file(long, item="item", annotator="annotator", columns=["item"])
     order = [int(name.split()[1]) for name in rows.columns["item"]]

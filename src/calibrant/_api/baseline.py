@@ -92,50 +92,57 @@ def _ids(ids: Any, samples: Samples, data: Any) -> list[Any]:
 
 def pair_of(
     new: Side, baseline: Any, reading: Reading, *, y_true: Any, sample_weight: Any, votes: Any,
-    data: Any, paired: bool | None,
+    data: Any, paired: bool | None, own_labels: bool = False,
 ) -> Pair:  # fmt: skip
-    """The checked rows and those of the baseline, matched where they are the same."""
+    """The checked rows and those of the baseline, matched where they are the same; by ids also
+    where each model has labels of its own.
+    """
     if paired not in (None, True, False):
         raise InputError(f"paired must be True, False, or None to find out; got {paired!r}")
+    if own_labels and (new.ids is None or paired is False):
+        raise InputError(
+            "own_labels=True needs ids: rows of models with labels of their own are the same by "
+            "these alone"
+        )
     given = baseline if isinstance(baseline, Mapping) else {"y_proba": baseline}
     unknown = [key for key in given if key not in KEYS]
     if unknown or "y_proba" not in given:
         fault = f"has {unknown[0]!r}: {nearest(unknown[0], KEYS)}" if unknown else "has no y_proba"
         raise InputError(f"baseline must map some of {', '.join(KEYS)} to values; it {fault}")
-    own_labels = given.get("y_true") is not None
-    if not own_labels and paired is False:
+    labelled = given.get("y_true") is not None
+    if not labelled and paired is False:
         raise InputError(
             "paired=False needs labels of the baseline's own: baseline={'y_true': ..., "
             "'y_proba': ...}"
         )
-    old = _old_side(given, reading, y_true, sample_weight, votes, data, own_labels=own_labels)
+    old = _old_side(given, reading, y_true, sample_weight, votes, data, labelled=labelled)
     if old.samples.predictions.shape[1:] != new.samples.predictions.shape[1:]:
         raise InputError(
             f"y_proba of the baseline has the shape {old.samples.predictions.shape}, that of the "
             f"checked rows {new.samples.predictions.shape}: both must have the same classes"
         )
-    if not own_labels:
+    if not labelled:
         if old.samples.n + old.samples.n_missing != new.samples.n + new.samples.n_missing:
             raise InputError("baseline must hold a prediction for each row of y_proba")
         return _by_order(new, old, "by order")
-    return _matched(new, old, paired, drop=reading.missing == "drop")
+    return _matched(new, old, paired, drop=reading.missing == "drop", own=own_labels)
 
 
 def _old_side(
     given: Mapping[str, Any], reading: Reading, y_true: Any, sample_weight: Any, votes: Any,
-    data: Any, *, own_labels: bool,
+    data: Any, *, labelled: bool,
 ) -> Side:  # fmt: skip
-    frame = given.get("data", data if not own_labels or isinstance(given["y_proba"], str) else None)
+    frame = given.get("data", data if not labelled or isinstance(given["y_proba"], str) else None)
     with about("baseline"):
         return side_of(
-            given["y_true"] if own_labels else y_true, given["y_proba"], reading,
-            sample_weight=given.get("sample_weight", None if own_labels else sample_weight),
+            given["y_true"] if labelled else y_true, given["y_proba"], reading,
+            sample_weight=given.get("sample_weight", None if labelled else sample_weight),
             groups=given.get("groups"), by=given.get("by"), ids=given.get("ids"),
-            votes=given.get("votes", None if own_labels else votes), data=frame,
+            votes=given.get("votes", None if labelled else votes), data=frame,
         )  # fmt: skip
 
 
-def _matched(new: Side, old: Side, paired: bool | None, *, drop: bool) -> Pair:
+def _matched(new: Side, old: Side, paired: bool | None, *, drop: bool, own: bool) -> Pair:
     if (new.ids is None) != (old.ids is None):
         raise InputError(
             "rows are matched by ids if both have them: give ids= and baseline={'ids': ...}"
@@ -143,7 +150,7 @@ def _matched(new: Side, old: Side, paired: bool | None, *, drop: bool) -> Pair:
     if paired is False:
         return _independent(new, old, "as asked")
     if new.ids is not None and old.ids is not None:
-        return _by_ids(new, old, paired, drop=drop)
+        return _by_ids(new, old, drop=drop, own=own)
     n, m = (side.samples.n + side.samples.n_missing for side in (new, old))
     if n == m and _same_labels(new, old):
         return _by_order(new, old, "by order, as their labels are the same")
@@ -173,7 +180,7 @@ def _by_order(new: Side, old: Side, how: str) -> Pair:
     return _paired(new, old, a, b, how)
 
 
-def _by_ids(new: Side, old: Side, paired: bool | None, *, drop: bool) -> Pair:
+def _by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
     rows = {}
     for name, side in (("ids", new), ("ids of the baseline", old)):
         try:
@@ -185,9 +192,11 @@ def _by_ids(new: Side, old: Side, paired: bool | None, *, drop: bool) -> Pair:
     aligned = align(rows)
     a, b = aligned.rows.values()
     if not a.size:
-        if paired:
-            raise InputError("paired=True needs the same rows, and no id is in both")
-        return _independent(new, old, "no id is in both")
+        raise InputError(
+            f"no id is in both, such as {next(iter(rows['ids']))!r} and "
+            f"{next(iter(rows['ids of the baseline']))!r}: give ids of the same rows, or say that "
+            "the two are independent samples with paired=False"
+        )
     for name, keys in aligned.unmatched.items():
         if keys and not drop:
             raise InputError(
@@ -195,16 +204,18 @@ def _by_ids(new: Side, old: Side, paired: bool | None, *, drop: bool) -> Pair:
                 "compare those that both have with missing='drop', or say that the two are "
                 "independent samples with paired=False"
             )
-    return _paired(new, old, a, b, "by id")
+    return _paired(new, old, a, b, "by id", own=own)
 
 
-def _paired(new: Side, old: Side, a: NDArray[np.intp], b: NDArray[np.intp], how: str) -> Pair:
+def _paired(
+    new: Side, old: Side, a: NDArray[np.intp], b: NDArray[np.intp], how: str, *, own: bool = False
+) -> Pair:
     first, second = new.take(a), old.take(b)
-    own, weights = first.samples.weights, second.samples.weights
-    if weights is not None and (own is None or not np.array_equal(own, weights)):
+    weights, others = first.samples.weights, second.samples.weights
+    if others is not None and (weights is None or not np.array_equal(weights, others)):
         raise InputError("the baseline has other weights for the same rows: give the same ones")
     # The same rows have the same weights, clusters and slices.
-    samples = replace(second.samples, weights=own)
+    samples = replace(second.samples, weights=weights)
     second = Side(samples, first.groups, first.slices)
     left_out = new.samples.n - a.size, old.samples.n - b.size
     notes = [f"the baseline has the same {a.size:,} rows, paired {how}"]
@@ -213,28 +224,30 @@ def _paired(new: Side, old: Side, a: NDArray[np.intp], b: NDArray[np.intp], how:
             f"changes are of the rows that both have: {left_out[0]:,} of the checked rows and "
             f"{left_out[1]:,} of the baseline's are left out"
         )
-    notes += _other_labels(first, second)
+    notes += _other_labels(first, second, own=own)
     return Pair(first, second, True, tuple(notes))
 
 
-def _other_labels(new: Side, old: Side) -> list[str]:
-    """A note where labels of the same rows differ, as right and wrong answers of two models do."""
+def _other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
+    """A note where labels of the same rows differ, as right and wrong answers of two models do; an
+    error where they are not said to be each model's own.
+    """
     first, second = new.samples.targets, old.samples.targets
     if first.shape != second.shape:
         raise InputError("labels of the same rows must have the same shape in the baseline")
     differ = first != second
     n = int(np.count_nonzero(differ if differ.ndim == 1 else differ.any(axis=1)))
-    if n and new.samples.multiclass:
-        raise InputError(
-            f"labels differ from the baseline's in {n:,} of {new.samples.n:,} rows with the same "
-            "id: the same rows must have the same labels"
-        )
     if not n:
         return []
-    return [
-        f"labels differ from the baseline's in {n:,} rows with the same id: each model is taken to "
-        "have labels of its own (whether its answer was right)"
-    ]
+    fault = f"labels differ from the baseline's in {n:,} of {new.samples.n:,} rows with the same id"
+    if new.samples.multiclass:
+        raise InputError(f"{fault}: the same rows must have the same labels")
+    if not own:
+        raise InputError(
+            f"{fault}: give the same labels. If they say whether each model's own answer was "
+            "right: own_labels=True"
+        )
+    return [f"{fault}: each model has labels of its own (whether its answer was right)"]
 
 
 def _independent(new: Side, old: Side, why: str) -> Pair:

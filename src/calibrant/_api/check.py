@@ -40,6 +40,7 @@ def check(
     max_decrease: Mapping[str, float] | None = None,
     ids: ArrayLike | None = None,
     paired: bool | None = None,
+    own_labels: bool = False,
     level: float = 0.95,
     point: bool = False,
     bins: Bins = 15,
@@ -90,7 +91,10 @@ def check(
     paired : bool, optional
         Whether the baseline has the same rows. By default it has if ids or, without ids, all labels
         agree; `notes` of the result says so. Otherwise the two are independent samples, whose
-        difference is known less well.
+        difference is known less well; with ids that have to be said.
+    own_labels : bool, default False
+        Whether labels of rows with the same id may differ, because they say whether each model's
+        own answer was right. Without it that is an error.
     level : float in (0, 1), default 0.95
         Confidence level of the intervals.
     point : bool, default False
@@ -176,12 +180,12 @@ def check(
         raise InputError(
             "groups has no effect with point=True, which computes no interval: drop one of them"
         )
-    _check_baseline_used(baseline, limits, ids)
+    _check_baseline_used(baseline, limits, ids, own_labels)
     pair = None
     if baseline is not None:
         pair = pair_of(
             new, baseline, reading, y_true=y_true, sample_weight=sample_weight, votes=votes,
-            data=data, paired=paired,
+            data=data, paired=paired, own_labels=own_labels,
         )  # fmt: skip
     names = [] if new.slices is None else sorted(set(new.slices.tolist()))
     checks = _Checks(limits, rules, level, (1 + len(names)) * len(limits), point, n_resamples, seed)
@@ -194,7 +198,9 @@ def check(
     return Check(tuple(results), samples.n, samples.n_missing, level, bool(point), notes)
 
 
-def _check_baseline_used(baseline: Any, limits: tuple[Limited, ...], ids: Any) -> None:
+def _check_baseline_used(
+    baseline: Any, limits: tuple[Limited, ...], ids: Any, own_labels: bool
+) -> None:
     changes = [each.limit for each in limits if each.limit.of_change]
     if changes and baseline is None:
         raise InputError(
@@ -206,6 +212,8 @@ def _check_baseline_used(baseline: Any, limits: tuple[Limited, ...], ids: Any) -
         )
     if ids is not None and baseline is None:
         raise InputError("ids match rows with those of a baseline: there is none")
+    if own_labels and baseline is None:
+        raise InputError("own_labels=True is of a baseline's labels: there is none")
 
 
 def _slice_of(side: Side, name: Any) -> Side:

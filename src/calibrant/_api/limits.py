@@ -82,16 +82,18 @@ def _check_not_empty(what: Measure | Coefficient, kind: Kind, value: Any) -> Non
 
 
 def _check_directions(limits: tuple[Limited, ...]) -> None:
-    """An error for limits of a change to the better, which models that become worse would keep.
+    """An error for limits on the good side alone, which models that become worse would keep.
 
-    A value may be limited on either side, for losses too good to be true; a coefficient has no
-    better side.
+    A value that is limited on both sides may be so, for losses too good to be true; a coefficient
+    has no better side.
     """
+    both = {(each.limit.measure, each.limit.kind) for each in limits}
     for each in limits:
         limit, what = each.limit, each.what
+        other = _OTHER[limit.kind]
         good_side = limit.is_upper == what.higher_is_better
-        if limit.of_change and good_side and not isinstance(what, Coefficient):
-            other = _OTHER[limit.kind]
+        between = not limit.of_change and (limit.measure, other) in both
+        if good_side and not between and not isinstance(what, Coefficient):
             better = "higher" if what.higher_is_better else "lower"
             raise InputError(
                 f"{what.name} is better the {better} it is, so {limit} would be kept by models "

@@ -77,6 +77,11 @@ def _add_baseline(parser: argparse.ArgumentParser) -> None:
         "--id", metavar="COLUMN", help="match rows with the baseline's by this column"
     )
     group.add_argument(
+        "--own-labels", action="store_true",
+        help="each file has its model's own labels, such as whether its own answer was right; of "
+        "columns called correct this is known",
+    )  # fmt: skip
+    group.add_argument(
         "--unpaired", action="store_true",
         help="take the baseline's rows for other rows, even if their labels are the same",
     )  # fmt: skip
@@ -87,17 +92,14 @@ def _add_baseline(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    _check_options(options)
     check_writable(options.junit, [*options.files, *filter(None, [options.baseline])], None)
-    state = state_among(options.files)
-    if state is not None:
-        result, messages = _of_state(state, options)
-    else:
-        taken = inputs.take_from_logs(options, by=False, held=not options.point)
-        result, messages = _checked(options)
-        messages = (*map(in_options, messages), *taken)
-    options.code = result.code  # true whether or not anyone reads what follows
     title = f"calibrant check {inputs.format_files(options.files)}"
+    try:
+        result, messages = _found(options)
+    except (Exception, KeyboardInterrupt) as error:
+        _write_error(options.junit, title, error)
+        raise
+    options.code = result.code  # true whether or not anyone reads what follows
     if options.junit is not None:
         with atomic_write(options.junit) as temp:
             temp.write_text(result.to_junit(name=title), encoding="utf-8")
@@ -109,6 +111,30 @@ def run(options: argparse.Namespace) -> int:
     if options.summary is not None:
         _summarise(result, title, as_json=options.json)
     return result.code
+
+
+def _found(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+    """The verdict, and what was inferred, of files or of a state."""
+    _check_options(options)
+    state = state_among(options.files)
+    if state is not None:
+        return _of_state(state, options)
+    taken = inputs.take_from_logs(options, by=False, held=not options.point)
+    result, messages = _checked(options)
+    return result, (*map(in_options, messages), *taken)
+
+
+def _write_error(path: str | None, title: str, error: BaseException) -> None:
+    """XML of a check that could not be done, so that none of an earlier one stays and passes."""
+    from contextlib import suppress
+
+    from calibrant.results._build_servers import junit_error
+
+    if path is None:
+        return
+    said = in_options(str(error)) or "interrupted"
+    with suppress(InputError), atomic_write(path) as temp:
+        temp.write_text(junit_error(title, said), encoding="utf-8")
 
 
 _SPELT = {
@@ -134,9 +160,14 @@ def _check_options(options: argparse.Namespace) -> None:
         )
     if options.baseline is not None and not changes:
         raise InputError("--baseline has no effect without --max-increase or --max-decrease")
-    alone = [name for name in ("id", "unpaired", "baseline_proba") if getattr(options, name)]
+    only = ("id", "own_labels", "unpaired", "baseline_proba")
+    alone = [name for name in only if getattr(options, name)]
     if alone and options.baseline is None:
         raise InputError(f"--{alone[0].replace('_', '-')} has no effect without --baseline")
+    if options.own_labels and options.id is None:
+        raise InputError(
+            "--own-labels needs --id COLUMN: rows of different models are the same by it alone"
+        )
     if options.id is not None and options.unpaired:
         raise InputError("--id matches the rows that --unpaired takes for others: drop one of them")
     if options.point and options.groups is not None:
@@ -162,6 +193,7 @@ def _summarise(result: Check, title: str, *, as_json: bool) -> None:
 def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     """The verdict, and what was found out about the files."""
     from calibrant._api.check import check
+    from calibrant._cli.same_rows import are_correctness
     from calibrant._cli.terminal import working
     from calibrant._data.readers.read_rows import TooLarge, read_rows
 
@@ -181,6 +213,8 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
         more |= {
             "ids": ids,
             "paired": False if options.unpaired else None,
+            "own_labels": options.id is not None
+            and (options.own_labels or are_correctness(rows, old)),
             "baseline": {
                 "y_true": old.y_true, "y_proba": old.y_proba, "sample_weight": old.sample_weight,
                 "votes": old.votes, "groups": inputs.groups_of(old, options.groups), "ids": old_ids,
@@ -251,7 +285,9 @@ def _baseline_rows(rows: Rows, options: argparse.Namespace) -> Rows:
 def _ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[Any, Any]:
     """What matches rows: a column, or their place in the files where some were dropped."""
     if options.id is not None:
-        ids, others = (each.ids("--id", options.id).astype(str) for each in (rows, old))
+        from calibrant._data.align_rows import id_texts
+
+        ids, others = (id_texts(each.other("--id", options.id)) for each in (rows, old))
         return ids, others
     dropped = rows.n_missing or old.n_missing
     if options.unpaired or not dropped or rows.n + rows.n_missing != old.n + old.n_missing:

@@ -43,7 +43,8 @@ def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: b
     )  # fmt: skip
     group.add_argument(
         "--counts", type=names, metavar="COLUMN,...",
-        help="counts of votes, a column for each class, in place of labels",
+        help="counts of votes, a column for each class, in place of labels; for a binary problem, "
+        "NEGATIVE,POSITIVE",
     )  # fmt: skip
     group.add_argument(
         "--item", metavar="COLUMN",
@@ -164,11 +165,20 @@ def take_from_logs(options: argparse.Namespace, *, by: bool, held: bool = True) 
     if held and options.groups is None and any(log.clusters for log in logs):
         options.groups = next(log.clusters for log in logs if log.clusters)
         messages.append(f"clusters are {options.groups!r}: epochs of a sample belong together")
+    elif held and options.groups is None and _answered_again(logs):
+        options.groups = "sample"
+        messages.append("clusters are 'sample': answers of several models to it belong together")
     tasks = {record.get("task") for log in logs for record in log.records}
     if by and options.by is None and len(tasks) > 1:
         options.by = [logs[0].slices]
         messages.append(f"slices by {options.by[0]!r}, of which there are {len(tasks)}")
     return tuple(messages)
+
+
+def _answered_again(logs: Sequence[Any]) -> bool:
+    """Whether several models answered the same samples."""
+    samples = [record["sample"] for log in logs for record in log.records if "sample" in record]
+    return len(set(samples)) < len(samples)
 
 
 def streamed_arguments(options: argparse.Namespace) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant._core.errors import InputError
-from calibrant._data.align_rows import align, row_of_id
+from calibrant._data.align_rows import align, id_texts, row_of_id
 from calibrant._data.readers.read_rows import Rows
 
 
@@ -40,7 +40,7 @@ def by_id(
     ids: dict[str, dict[str, int]] = {}
     for name, rows in read.items():
         try:
-            ids[name] = row_of_id(rows.ids("--id", column).tolist())
+            ids[name] = row_of_id(id_texts(rows.other("--id", column).tolist()))
         except KeyError as error:
             raise InputError(
                 f"{name}: --id {column} must name each row once; {error.args[0]!r} is twice"
@@ -84,7 +84,7 @@ def _check_same_rows(
                 f"({rows.y_true[row]} and {first.y_true[row]})"
             )
             if _may_be_own(rows) and _may_be_own(first):
-                if own or (_is_correctness(rows) and _is_correctness(first)):
+                if own or are_correctness(rows, first):
                     if matched:
                         continue
                     raise InputError(
@@ -105,6 +105,11 @@ _CORRECT = ("correct", "is_correct", "correctness", "is_right", "accuracy")
 def _may_be_own(rows: Rows) -> bool:
     """Whether labels may be of the model and not of the rows: right or wrong."""
     return rows.y_true.ndim == 1 and not rows.multiclass
+
+
+def are_correctness(*models: Rows) -> bool:
+    """Whether labels are each model's own by what their columns are called."""
+    return all(map(_is_correctness, models))
 
 
 def _is_correctness(rows: Rows) -> bool:

@@ -72,7 +72,9 @@ def run(options: argparse.Namespace) -> None:
     written_map = None if options.fit is None else map_file
     _check_nothing_lost(options, written_map)
     if options.fit is not None:
-        request = inputs.request_of(options, options.fit)
+        _check_kept(options)
+        own = argparse.Namespace(**{**vars(options), "keep": None})  # of the applied rows alone
+        request = inputs.request_of(own, options.fit)
         kind = None if options.method == AUTO else METHODS[options.method]
         fit_result = fitted(
             request, kind, options.bins, groups=options.groups,
@@ -131,6 +133,19 @@ def _check_nothing_lost(options: argparse.Namespace, map_file: str | None) -> No
     check_rows_name(map_file)
     if options.apply is not None and os.path.realpath(map_file) == os.path.realpath(options.out):
         raise InputError("--scaler and -o name one file: the map and the rows need one each")
+
+
+def _check_kept(options: argparse.Namespace) -> None:
+    """An error before anything is fitted, if there is no column to keep."""
+    if options.keep is None:
+        return
+    from calibrant._data.readers.columns import require
+    from calibrant._data.readers.recognise import find_files
+    from calibrant._data.readers.source import open_reader
+
+    reader = open_reader(find_files(options.apply, options.format)[0])
+    for name in options.keep if reader.names else ():
+        require(reader, "--keep", name)
 
 
 def _apply(fit_result: Fitted, options: argparse.Namespace) -> dict[str, Any]:

@@ -44,6 +44,7 @@ _OPTIONS = (
     (r"\bat_least=\{'(\w+)': (\.\.\.|[\d.]+)\}", r"--min \1=\2"),
     (r"\bmax_(increase|decrease)=\{'(\w+)': (\.\.\.|[\d.]+)\}", r"--max-\1 \2=\3"),
     (r"\bpaired=False", "--unpaired"),
+    (r"\bown_labels=True", "--own-labels"),
     (r"^scale_on\b", "--scale-on"),
     (r"classes=\[negative, positive\]", "--classes NEGATIVE,POSITIVE"),
     (r"classes=\[\.\.\.\]", "--classes A,B,..."),

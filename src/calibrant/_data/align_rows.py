@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,21 @@ class Alignment:
     rows: dict[str, NDArray[np.intp]]
     # The ids of each source that some other source does not have.
     unmatched: dict[str, list[Any]]
+
+
+_WHOLE = re.compile(r"(-?\d+)\.0+")
+
+
+def id_texts(values: Iterable[Any]) -> list[str]:
+    """Ids of a file as text, by which files of any format agree: 1, 1.0 and "1" are one id."""
+    texts = [
+        str(int(value)) if isinstance(value, float | np.floating) and value == value // 1
+        else str(value)
+        for value in values
+    ]  # fmt: skip
+    # A text file writes a column of such numbers with a point in each: versions have other parts.
+    matches = [_WHOLE.fullmatch(text) for text in texts]
+    return [match[1] for match in matches if match] if all(matches) else texts
 
 
 def row_of_id(ids: Iterable[Any]) -> dict[Any, int]:

@@ -13,7 +13,7 @@ from calibrant._core.errors import InputError, MissingExtra, nearest
 from calibrant._data.columns import check_column_order
 from calibrant._data.frame_counts import Counted, check_votes_name, counted
 from calibrant._data.frame_samples import FrameSamples
-from calibrant._data.labels import Titles, are_indices, named_once, number_of, taken
+from calibrant._data.labels import Titles, are_indices, are_truths, named_once, number_of, taken
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 from calibrant._data.logprobs import Given, read_given
 from calibrant._data.missing import check_missing
@@ -214,7 +214,7 @@ def _labels(name: str, schema: Any, classes: list[Any]) -> tuple[Any, ...] | Non
     if are_indices(kind, classes):
         return None
     wanted = [number_of(label) for label in classes]
-    if kind == "b":
+    if kind == "b" or are_truths(classes):
         truth = {"true": 1, "false": 0}
         wanted = [truth.get(str(label).lower(), number_of(label)) for label in classes]
     if any(number is None for number in wanted):

@@ -3,6 +3,7 @@
 A label belongs to the class of its name, and a number and its text are one name: 0, 0.0 and "0",
 True and 1. Where no class has a number for its name (``classes=["cat", "dog"]``), labels that are
 numbers are class indices (of a binary problem, outcomes), and the names only title the classes.
+Classes called true and false are 1 and 0.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ class Lookup:
             number = number_of(name)
             if number is not None:  # "01" and "1" are two texts, and one number that is neither
                 self._by_number[number] = None if number in self._by_number else index
+        if are_truths(names):
+            self._by_number |= {_TRUTH[text]: i for text, i in self._by_truth.items()
+                                if text in _TRUTH}  # fmt: skip
 
     def find(self, label: Any) -> int | None:
         """The index of a label's class; None if it is none of them."""
@@ -90,9 +94,12 @@ def are_indices(kind: str, names: Iterable[Any]) -> bool:
     if kind not in "biuf":
         return False
     known = list(names)
-    if any(number_of(name) is not None for name in known):
-        return False
-    return not (kind == "b" and {str(name).lower() for name in known} >= set(_TRUTH))
+    return not are_truths(known) and all(number_of(name) is None for name in known)
+
+
+def are_truths(names: Iterable[Any]) -> bool:
+    """Whether classes are called true and false, which are 1 and 0 by another name."""
+    return {str(name).lower() for name in names} >= set(_TRUTH)
 
 
 def taken(names: Sequence[Any], multiclass: bool, indices: bool) -> str:

@@ -53,6 +53,21 @@ def junit_xml(check: CheckedLimits, name: str) -> str:
         _test_case(suite, row, name)
     out = ElementTree.SubElement(suite, "system-out")
     out.text = _plain("\n".join((*check.notes, *(row.sentence for row in check.rows))))
+    return _document(suites)
+
+
+def junit_error(name: str, message: str) -> str:
+    """A check that could not be done as JUnit XML: one error."""
+    counts = {"tests": "1", "failures": "0", "errors": "1"}
+    name, message = _plain(name), _plain(message)
+    suites = ElementTree.Element("testsuites", counts)
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": name, **counts, "skipped": "0"})
+    case = ElementTree.SubElement(suite, "testcase", {"classname": name, "name": "check"})
+    ElementTree.SubElement(case, "error", {"message": message, "type": "not done"}).text = message
+    return _document(suites)
+
+
+def _document(suites: ElementTree.Element) -> str:
     ElementTree.indent(suites)
     text = ElementTree.tostring(suites, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'

@@ -18,7 +18,8 @@ typedef struct {
     const char* key;
     int64_t length;
     int32_t first_child, n_children, leaf;
-    /* Whether keys with dots in them cannot mean a field below. */
+    /* Whether keys with dots in them cannot mean a field below (1); and whether other keys than
+       the children are not plainly right, since all of a record is wanted (2). */
     int32_t plain;
     /* The child that came last, and the row that this key was in last, counted from 1. */
     int32_t guess;
@@ -238,7 +239,7 @@ static node_t* any_child(json_t* s, node_t* node) {
         return NULL;
     }
     size_t length = (size_t)(s->p - 1 - key);
-    if (memchr(key, '\\', length) || (!node->plain && memchr(key, '.', length))) {
+    if (memchr(key, '\\', length) || (!(node->plain & 1) && memchr(key, '.', length))) {
         s->p = NULL;
         return NULL;
     }
@@ -249,6 +250,7 @@ static node_t* any_child(json_t* s, node_t* node) {
             return child;
         }
     }
+    if (node->plain & 2) s->p = NULL;
     return NULL;
 }
 

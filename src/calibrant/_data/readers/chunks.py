@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -24,6 +24,8 @@ class Field:
 
     name: str
     role: Role
+    # The record that it is a part of, if all of that is wanted: another part of it is an error.
+    of_record: str | None = field(default=None, compare=False)
 
     @property
     def is_number(self) -> bool:
@@ -130,6 +132,14 @@ def plain_number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def new_class(location: str, column: str, name: str) -> InputError:
+    """The error for predictions of a class that rows before have not."""
+    return InputError(
+        f"{location} has {column!r}, and rows read before have no class {name!r}: give every row "
+        "the same classes, or name the columns that are meant with y_proba=[...]"
+    )
 
 
 def not_a_number(location: str, field: Field, text: str) -> InputError:

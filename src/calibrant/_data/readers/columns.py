@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.columns import check_column_order
 from calibrant._data.labels import Titles, number_of
-from calibrant._data.readers.chunks import Field, Reader, Role
+from calibrant._data.readers.chunks import Field, Reader, Role, new_class
 
 # In small letters; a column's own may be large.
 USUAL = {
@@ -54,6 +54,8 @@ COMPARED = (
     "spaces around it"
 )
 
+COUNTED = "votes for class 0 are {!r}, votes for class 1 are {!r}, by their order"
+
 
 @dataclass(frozen=True)
 class ColumnSpec:
@@ -63,6 +65,19 @@ class ColumnSpec:
     stacked: bool
     classes: tuple[str, ...] | None = None
     of_record: bool = False
+    # What all columns of the classes are called like, where they were found and not named one by
+    # one; the class is the last part of it.
+    family: re.Pattern[str] | None = None
+
+    def fields(self, role: Role) -> list[Field]:
+        """What to read; of a record all that there is."""
+        match = self.match(self.names[0]) if self.of_record else None
+        record = None if match is None else self.names[0][: match.start(1) - 1]
+        return [Field(name, role, record) for name in self.names]
+
+    def match(self, name: str) -> re.Match[str] | None:
+        """The class that a column of the family is of."""
+        return None if self.family is None else self.family.fullmatch(name)
 
 
 @dataclass(frozen=True)
@@ -80,6 +95,8 @@ class ColumnMapping:
     of_record: bool = False
     # Whether the columns' own names say which class each is of.
     named: bool = False
+    # Whether these names are the numbers of columns that are numbered from 1.
+    from_one: bool = False
     # Whether labels are two columns, an answer and the right one, to be compared.
     compared: bool = False
     # What predictions are read as: text where they are written as percentages or words.
@@ -112,8 +129,8 @@ class ColumnMapping:
         """What to read: each column once for each use."""
         weights = [name for name in (self.sample_weight, self.votes) if name is not None]
         fields = [
-            *(Field(name, self.label_role) for name in self.y_true.names),
-            *(Field(name, self.proba_role) for name in self.y_proba.names),
+            *self.y_true.fields(self.label_role),
+            *self.y_proba.fields(self.proba_role),
             *(Field(name, "number") for name in weights),
             *(Field(name, "text") for name in self.by),
         ]
@@ -149,15 +166,18 @@ def choose_columns(
         messages.append(f"y_proba is {_called(predictions)}, by name")
     else:
         predictions = _named_spec(reader, "y_proba", y_proba)
+    predictions = _from_one(predictions, classes)
     if predictions.classes is None and predictions.stacked and classes is None:
         check_column_order(predictions.names, labels.names)
     weights = _one_column(reader, "sample_weight", sample_weight)
     order = None if classes is None else tuple(classes)
     named = predictions.classes is not None
+    from_one = not predictions.of_record and "1" in (predictions.classes or ())
     if named:
         predictions, order = _in_order(predictions, order, "y_proba")
         if classes is None:
             messages.append(f"classes are {', '.join(map(repr, order))}, by the columns' names")
+    messages += _counted(reader, labels, predictions)
     if labels.classes is not None:
         labels, order = _in_order(labels, order, "y_true")
     elif labels.stacked and order is not None:
@@ -171,10 +191,23 @@ def choose_columns(
         tuple(messages),
         predictions.of_record,
         named,
+        from_one,
         answers is not None,
         "text" if as_text and not any(reader.width(n) > 1 for n in predictions.names) else "proba",
         _one_column(reader, "votes", votes),
     )
+
+
+def _counted(reader: Reader, labels: ColumnSpec, predictions: ColumnSpec) -> list[str]:
+    """Which of two counts is which, where nothing but their order says so."""
+    if predictions.stacked or reader.width(predictions.names[0]) > 1:
+        return []
+    first, *others = labels.names
+    if labels.stacked and len(others) == 1 and labels.classes is None:
+        return [COUNTED.format(first, others[0])]
+    if not others and reader.width(first) == 2:
+        return [COUNTED.format(f"{first}[0]", f"{first}[1]")]
+    return []
 
 
 def _compared_spec(reader: Reader, y_true: Any, classes: Any, answers: Answers) -> ColumnSpec:
@@ -212,6 +245,14 @@ def require(reader: Reader, argument: str, name: str) -> None:
         raise InputError(f"{reader.file} has two columns {name!r}: give each its own name")
 
 
+def check_no_more_classes(reader: Reader, spec: ColumnSpec) -> None:
+    """An error if a later file has a column of a class that the first one has not."""
+    for name in reader.names:
+        match = spec.match(name)
+        if match is not None and name not in spec.names:
+            raise new_class(str(reader.file), name, match[1])
+
+
 def _one_column(reader: Reader, argument: str, value: Any) -> str | None:
     """The one column that an argument names, if it names any."""
     if value is None:
@@ -246,7 +287,9 @@ def _column(names: Sequence[str], name: str) -> ColumnSpec:
     fields = tuple(each for each in names if each.startswith(f"{name}."))
     if len(fields) < 2:
         return ColumnSpec((name,), False)
-    return ColumnSpec(fields, True, tuple(each.removeprefix(f"{name}.") for each in fields), True)
+    classes = tuple(each.removeprefix(f"{name}.") for each in fields)
+    family = re.compile(rf"{re.escape(name)}\.(.+)", re.DOTALL)
+    return ColumnSpec(fields, True, classes, True, family)
 
 
 def _usual(names: Sequence[str], kind: str) -> list[ColumnSpec]:
@@ -305,25 +348,36 @@ def _numbered(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpe
         if len(numbers) > 1 and numbers in (
             list(range(len(numbers))), list(range(1, len(numbers) + 1)),
         ):  # fmt: skip
-            out.append(ColumnSpec(tuple(by_number[number] for number in numbers), True))
+            columns = tuple(by_number[number] for number in numbers)
+            out.append(ColumnSpec(columns, True, family=pattern))
     return out
+
+
+def _from_one(spec: ColumnSpec, classes: Sequence[Any] | None) -> ColumnSpec:
+    """Columns that were found numbered from 1 are of the classes 1, 2, ..., as labels have them,
+    unless the caller calls these otherwise.
+    """
+    matches = list(filter(None, map(spec.match, spec.names)))
+    if spec.classes is not None or not matches:
+        return spec
+    named = tuple(str(int(match[1])) for match in matches)
+    if named[0] != "1" or (classes is not None and sorted(map(str, classes)) != sorted(named)):
+        return spec
+    return replace(spec, classes=named)
 
 
 def _named(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
     out = []
     for prefix in prefixes:
         longer = [p for p in prefixes if p.startswith(f"{prefix}_")]
-        pattern = re.compile(rf"{prefix}_(.+)", re.IGNORECASE)
+        pattern = re.compile(rf"{prefix}_(?!\d+$)(.+)", re.IGNORECASE)
         candidates = [(name, match[1]) for name in names if (match := pattern.fullmatch(name))]
         candidates = [
-            (name, rest)
-            for name, rest in candidates
-            if not rest.isdigit() and not name.lower().startswith(tuple(longer))
+            (name, rest) for name, rest in candidates if not name.lower().startswith(tuple(longer))
         ]
         if len(candidates) > 1:
-            out.append(
-                ColumnSpec(tuple(n for n, _ in candidates), True, tuple(r for _, r in candidates))
-            )
+            columns, classes = zip(*candidates, strict=True)
+            out.append(ColumnSpec(columns, True, classes, family=pattern))
     return out
 
 
@@ -340,7 +394,7 @@ def _in_order(
             f"{', '.join(map(repr, spec.names))}: say which is which with {argument}=[...]"
         )
     columns = tuple(by_name[str(name)] for name in classes)
-    return ColumnSpec(columns, True, of_record=spec.of_record), classes
+    return replace(spec, names=columns, classes=None), classes
 
 
 def _check_same_order(names: tuple[str, ...], classes: tuple[Any, ...]) -> None:

@@ -17,7 +17,8 @@ from calibrant._data.readers.scanner import scanner
 # What a field held, in bits: the names that _json_lines.h has for them.
 WHOLE, FRACTION, TRUTH, NOTHING, LIST = 1, 2, 4, 8, 16
 
-# A key, its first child and their number, its field or -1, and whether all below it are fields.
+# A key, its first child and their number, its field or -1; and in bits whether all below it are
+# fields, and whether there may be no others.
 Node = tuple[bytes, int, int, int, int]
 Slice = tuple[int, dict[Field, Column | Names]]
 
@@ -56,7 +57,7 @@ def json_scan(fields: Sequence[Field], width: Callable[[str], int]) -> JsonScan 
     if scanner() is None or not all(field.is_number or field.role == "label" for field in fields):
         return None
     widths = {field.name: width(field.name) for field in fields}
-    tree = _laid_out(list(widths))
+    tree = _laid_out(list(widths), {field.of_record for field in fields})
     return None if tree is None else JsonScan(fields, tree, widths)
 
 
@@ -68,8 +69,10 @@ def count_records(text: bytes) -> int | None:
     return None if found is None else int(found[0])
 
 
-def _laid_out(names: list[str]) -> list[Node] | None:
-    """The keys on the way to fields, children next to each other."""
+def _laid_out(names: list[str], whole: set[str | None]) -> list[Node] | None:
+    """The keys on the way to fields, children next to each other; of `whole` records every key is
+    known.
+    """
     root: dict[str, Any] = {}
     for number, name in enumerate(names):
         *above, last = name.split(".")
@@ -83,15 +86,17 @@ def _laid_out(names: list[str]) -> list[Node] | None:
         at[last] = number
     tree: list[Node] = []
     waiting: list[tuple[str, Any]] = [("", root)]
-    for key, below in waiting:
+    for path, below in waiting:
+        key = path.rpartition(".")[2]
         try:
             encoded = key.encode()
         except UnicodeEncodeError:
             return None
         if isinstance(below, dict):
             plain = all(isinstance(child, int) for child in below.values())
-            tree.append((encoded, len(waiting), len(below), -1, int(plain)))
-            waiting.extend(below.items())
+            flags = int(plain) + 2 * (path in whole)
+            tree.append((encoded, len(waiting), len(below), -1, flags))
+            waiting.extend((f"{path}.{key}" if path else key, each) for key, each in below.items())
         else:
             tree.append((encoded, 0, 0, below, 1))
     return tree

@@ -15,7 +15,7 @@ from itertools import islice, takewhile
 from typing import Any
 
 from calibrant._core.errors import InputError
-from calibrant._data.readers.chunks import Chunk, Column, Field, Names
+from calibrant._data.readers.chunks import Chunk, Column, Field, Names, new_class
 from calibrant._data.readers.find import File
 from calibrant._data.readers.json_scan import Slice, count_records, json_scan
 from calibrant._data.readers.json_values import Cells, column_of, names_of, not_json
@@ -243,6 +243,7 @@ class JsonlReader:
         for start in range(0, len(block.records), rows):
             records = block.records[start : start + rows]
             numbers = block.lines[start : start + rows]
+            _check_whole(self.file, fields, records, numbers)
             columns: dict[Field, Column | Names] = {}
             for field in fields:
                 cells = Cells(self.file, field, values_of(records, field.name), numbers)
@@ -256,6 +257,24 @@ def values_of(records: list[Record], name: str) -> list[Any]:
         return [record.get(name) for record in records]
     path = name.split(".")
     return [record[name] if name in record else _walk(record, path) for record in records]
+
+
+def _check_whole(
+    file: File, fields: Sequence[Field], records: list[Record], lines: Sequence[int]
+) -> None:
+    """An error where a record that is wanted whole has a field that earlier ones have not."""
+    for above in {field.of_record for field in fields if field.of_record is not None}:
+        known = {field.name for field in fields if field.of_record == above}
+        keys = {name.removeprefix(f"{above}.") for name in known}
+        for line, record in zip(lines, values_of(records, above), strict=True):
+            if not isinstance(record, dict) or record.keys() <= keys:
+                continue
+            parsed: dict[str, Any] = {}
+            flatten(record, f"{above}.", parsed)
+            other = [name for name, value in parsed.items() if value is not None]
+            other = [name for name in other if name not in known]
+            if other:
+                raise new_class(f"{file}, line {line}", other[0], other[0][len(above) + 1 :])
 
 
 def _walk(record: Record, path: list[str]) -> Any:

@@ -37,6 +37,36 @@ def columns_of(
     return pair.y_true, pair.y_proba, (_chosen(pair.y_true, pair.y_proba), *why)
 
 
+def check_one_run(readers: Sequence[Reader]) -> None:
+    """An error if an evaluation is there twice: the same documents again are no more rows, and
+    intervals would be those of more than there are.
+    """
+    seen: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+    for reader in readers:
+        log = _inner(reader)
+        if reader.file.format not in LOGS or log.ids is None:
+            continue
+        for record, place in zip(log.records, log.places, strict=True):
+            key = record[log.ids], record.get("filter"), record.get("model")
+            if key in seen:
+                raise _again(record[log.ids], seen[key], (reader.file, place))
+            seen[key] = reader.file, place
+
+
+def _again(name: str, first: tuple[Any, Any], second: tuple[Any, Any]) -> InputError:
+    both, where = f"{first[0]} and in {second[0]}", "choose the files of one run"
+    if first[0] == second[0]:
+        both, where = f"{first[0]} twice, at {_at(first[1])} and {_at(second[1])}", "keep one run"
+    return InputError(
+        f"{name!r} is in {both}: runs of one evaluation are the same rows again, not more of them, "
+        f"so {where}. Runs of several models are for calibrant compare"
+    )
+
+
+def _at(place: Any) -> str:
+    return place if isinstance(place, str) else f"line {place}"
+
+
 def _chosen(y_true: str, y_proba: str) -> str:
     return f"y_true is {y_true!r}, y_proba is {y_proba!r}"
 

@@ -68,6 +68,11 @@ def _unknown(file: File, chunk: Chunk, row: int, label: Any, chosen: ColumnMappi
             "the fields of a record are classes by their names, which labels must have too; "
             f"use one of {', '.join(map(repr, known))}"
         )
+    if chosen.from_one:
+        hint = (
+            "the columns are numbered from 1, and so are classes. If these are others, say which "
+            "class each column is of with classes=[...]"
+        )
     location = location_of(file, chunk.first_row + row, chunk.line)
     return InputError(f"{location}: y_true is {short(label)}, which is not in classes: {hint}")
 

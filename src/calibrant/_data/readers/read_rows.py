@@ -101,10 +101,6 @@ class Rows:
             )
         return values
 
-    def ids(self, option: str, name: str) -> NDArray[Any]:
-        """A column that names rows, as text: what one format has as a number others have so."""
-        return np.array([_id(value) for value in self.other(option, name).tolist()], dtype=object)
-
     def take(self, rows: NDArray[np.intp]) -> Rows:
         """Some of these rows, by number."""
         weights = self.sample_weight
@@ -417,11 +413,6 @@ def with_votes(rows: Rows, request: ReadRequest) -> Rows:
     return replace(
         items, y_true=table.counts, votes=table.votes, vote_table=table, messages=messages
     )
-
-
-def _id(value: Any) -> str:
-    whole = isinstance(value, float) and value.is_integer()
-    return str(int(value) if whole else value)
 
 
 def _width(batch: Batch) -> int:

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from calibrant._core.errors import InputError
 from calibrant._data.readers.find import File, list_files
 from calibrant._data.readers.packed_text import opened
 
@@ -35,8 +36,13 @@ def recognised(file: File) -> str:
 
 def _record(text: bytes) -> dict[str, Any]:
     """The record in the first line, or an empty one."""
+    return _parsed(text.partition(b"\n")[0])
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    """The record that a text is, or an empty one."""
     try:
-        record = json.loads(text.partition(b"\n")[0])
+        record = json.loads(text)
     except (ValueError, RecursionError):
         return {}
     return record if isinstance(record, dict) else {}
@@ -47,6 +53,37 @@ def find_files(path: Any, format: str | None = None) -> list[File]:
     files = list_files(path, format)
     if format is not None:
         return files
-    return [
+    known = [
         replace(file, format=recognised(file)) if file.format == "jsonl" else file for file in files
     ]
+    if len(known) == 1 and known[0].format == "jsonl":
+        _check_rows(known[0])
+    return known
+
+
+def _check_rows(file: File) -> None:
+    """An error for one record of columns, {"label": [0, 1], "p": [0.4, 0.5]}: as a row it would be
+    one of as many classes as there are rows.
+    """
+    with opened(file) as (stream, _):
+        line = stream.readline(FIRST).removeprefix(b"\xef\xbb\xbf")
+        more = stream.read(HEAD)
+        record = _parsed(line)
+        if not record and line.lstrip().startswith(b"{"):  # of several lines, as for a reader
+            record, more = _parsed(line + more + stream.read(FIRST)), b""
+    columns = [] if more.strip() else list(record.values())
+    if len(columns) > 1 and _side_by_side(columns):
+        raise InputError(
+            f"{file} is one record of columns, {{name: [...], ...}}, where a line must be the "
+            "record of one row: write it with pandas.DataFrame(...).to_json(file, "
+            "orient='records', lines=True). If it is one row, say format='jsonl'"
+        )
+
+
+def _side_by_side(columns: list[Any]) -> bool:
+    """Whether all are lists of one length, or records with the same keys (as pandas has them)."""
+    if all(isinstance(column, list) for column in columns):
+        return len(columns[0]) > 1 and len({len(column) for column in columns}) == 1
+    if all(isinstance(column, dict) for column in columns):
+        return len(columns[0]) > 1 and len({tuple(column) for column in columns}) == 1
+    return False

@@ -12,10 +12,16 @@ from typing import Any
 from calibrant._core.errors import InputError
 from calibrant._data.readers.batches import Batch, batch_of
 from calibrant._data.readers.chunks import Reader
-from calibrant._data.readers.columns import Answers, ColumnMapping, choose_columns, require
+from calibrant._data.readers.columns import (
+    Answers,
+    ColumnMapping,
+    check_no_more_classes,
+    choose_columns,
+    require,
+)
 from calibrant._data.readers.find import HELD, LOGS, File, Print
 from calibrant._data.readers.folders import with_folders
-from calibrant._data.readers.log_columns import columns_of
+from calibrant._data.readers.log_columns import check_one_run, columns_of
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.written import PLAIN, Written
 
@@ -130,8 +136,11 @@ def file_rows(
     """The rows that are meant: files are found, and columns chosen by the first that has any."""
     files = [replace(file, filter=filter) for file in find_files(path, format)]
     of_logs: tuple[str, ...] = ()
-    if any(file.format in LOGS for file in files) and answers is None:
-        y_true, y_proba, of_logs = columns_of(list(map(open_reader, files)), y_true, y_proba)
+    if any(file.format in LOGS for file in files):
+        logs = list(map(open_reader, files))
+        check_one_run(logs)
+        if answers is None:
+            y_true, y_proba, of_logs = columns_of(logs, y_true, y_proba)
     if filter is not None and any(file.format != "lm-eval" for file in files):
         raise InputError("filter is of logs of lm-evaluation-harness, and these files are none")
     prints = tuple(file.fingerprint() for file in files)
@@ -186,3 +195,5 @@ def _require_all(reader: Reader, chosen: ColumnMapping) -> None:
     ):
         for name in names:
             require(reader, argument, name)
+    for spec in (chosen.y_true, chosen.y_proba):
+        check_no_more_classes(reader, spec)
