@@ -112,6 +112,10 @@ class PriorShift(Scaler):
     def _n_parameters(cls, k: int) -> float:
         return k - 1
 
+    @property
+    def _learns(self) -> bool:
+        return self.prior is None or self.source_prior is None
+
     @public
     def fit_unlabelled(
         self,

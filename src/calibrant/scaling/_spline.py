@@ -80,7 +80,6 @@ class SplineScaling(OneVsRest):
     [0.32, 0.5]
     """
 
-    _penalised = True
     _learned = ("knots_", "values_", "smoothing_")
     knots_: tuple[FloatArray, ...]
     values_: tuple[FloatArray, ...]
