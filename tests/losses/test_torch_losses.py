@@ -115,9 +115,9 @@ class TestValues:
             )  # fmt: skip
             assert got.item() == pytest.approx(value, rel=1e-12)
 
-    @pytest.mark.parametrize("notion", ["confidence", "classwise"])
+    @pytest.mark.parametrize("notion", ["binary", "confidence", "classwise"])
     def test_hard_bins_are_the_limit_of_soft_ones(self, notion):
-        _, p, y, w = batch(k=3)
+        _, p, y, w = batch(k=None if notion == "binary" else 3)
 
         def soft(norm):
             given = {"notion": notion, "temperature": 1e-9, "sample_weight": torch.tensor(w)}
@@ -128,7 +128,9 @@ class TestValues:
         for norm in ("l1", "l2"):
             expected = cal.ece(y, p, norm=norm, notion=notion, sample_weight=w)
             assert soft(norm) == pytest.approx(expected, rel=1e-12)
-        if notion == "confidence":
+        if notion == "binary":
+            truthful = cal.lin_ce(y, p, bins=cal.EqualWidth(15), sample_weight=w)
+        elif notion == "confidence":
             truthful = cal.confidence_ce(
                 y, p, bins=cal.EqualWidth(15), corrected=False, sample_weight=w
             )
