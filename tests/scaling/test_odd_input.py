@@ -1,11 +1,11 @@
-"""Fits to logits that are far out: the numbers are right, and nothing is said of overflows."""
+"""Logits that are far out, and no rows at all: right numbers, no noise, and plain errors."""
 
 import warnings
 
 import numpy as np
 import pytest
 
-from calibrant._core.errors import CalibrantWarning
+from calibrant._core.errors import CalibrantWarning, InputError
 from calibrant.scaling import SCALERS
 
 
@@ -23,3 +23,13 @@ def test_large_logits_make_no_noise(name):
                 warnings.simplefilter("ignore", CalibrantWarning)
                 out = SCALERS[name](from_logits=True).fit(y.astype(int), x).transform(x + 1.0)
             assert ((out >= 0) & (out <= 1)).all()
+
+
+@pytest.mark.parametrize("empty", [[], np.empty((0, 2))])
+def test_no_rows_to_map_is_said_of_the_predictions_alone(empty):
+    scaler = SCALERS["PlattScaling"]().fit([0, 1, 1, 0], [0.2, 0.9, 0.3, 0.4])
+    for method in (scaler.transform, scaler.share_fitted):
+        with pytest.raises(InputError, match=r"^y_proba must hold at least one row; got none$"):
+            method(empty)
+    with pytest.raises(InputError, match=r"^y_true and y_proba must hold at least one row"):
+        scaler.fit([], empty)
