@@ -331,6 +331,18 @@ def test_the_rows_choose_a_map_and_the_choice_is_explained(halves, capsys):
     assert "\\n" not in printed
 
 
+def test_where_no_map_helps_the_file_changes_nothing(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    p = rng.random(200).round(6)
+    file = csv(tmp_path / "f.csv", {"label": (rng.random(200) < p).astype(int), "p": p})
+    said = scaled(capsys, "--fit", file, "--map", "auto", "-o", tmp_path / "map.json")
+    assert said["fit"]["choice"]["best"] == "as they are" and not said["fit"]["choice"]["helps"]
+    np.testing.assert_allclose(scaling.load(tmp_path / "map.json").transform(p), p, rtol=1e-12)
+    rows = ("--apply", str(file), "-o", str(tmp_path / "o.csv"))
+    assert main(["scale", "--fit", str(file), "--map", "auto", *rows]) == 0
+    assert "The predictions may stay" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("arguments", [("--map", "beta"), ()])
 def test_clusters_are_for_the_choice_of_a_map(halves, capsys, arguments):
     assert main(["scale", "--fit", str(halves / "fit.csv"), "--groups", "site", *arguments]) == 3

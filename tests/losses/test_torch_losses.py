@@ -115,9 +115,9 @@ class TestValues:
             )  # fmt: skip
             assert got.item() == pytest.approx(value, rel=1e-12)
 
-    @pytest.mark.parametrize("notion", ["confidence", "classwise"])
+    @pytest.mark.parametrize("notion", ["binary", "confidence", "classwise"])
     def test_hard_bins_are_the_limit_of_soft_ones(self, notion):
-        _, p, y, w = batch(k=3)
+        _, p, y, w = batch(k=None if notion == "binary" else 3)
 
         def soft(norm):
             given = {"notion": notion, "temperature": 1e-9, "sample_weight": torch.tensor(w)}
@@ -128,7 +128,9 @@ class TestValues:
         for norm in ("l1", "l2"):
             expected = cal.ece(y, p, norm=norm, notion=notion, sample_weight=w)
             assert soft(norm) == pytest.approx(expected, rel=1e-12)
-        if notion == "confidence":
+        if notion == "binary":
+            truthful = cal.lin_ce(y, p, bins=cal.EqualWidth(15), sample_weight=w)
+        elif notion == "confidence":
             truthful = cal.confidence_ce(
                 y, p, bins=cal.EqualWidth(15), corrected=False, sample_weight=w
             )
@@ -246,6 +248,33 @@ class TestModules:
             got = loss(*tensors(x, y), some.double())
             torch.testing.assert_close(got, loss(*tensors(x[:40], y[:40])))
 
+    @pytest.mark.parametrize("soft", [False, True], ids=["hard", "soft"])
+    @pytest.mark.parametrize("from_logits", [False, True], ids=["proba", "logits"])
+    @pytest.mark.parametrize("k", [None, 4])
+    def test_padding_may_hold_anything(self, k, from_logits, soft):
+        x, p, y, _ = batch(k=k, soft=soft, n=20)
+        given = x if from_logits else p
+        for fill, label in ((np.nan, -100), (-np.inf, np.nan if soft else 7), (np.inf, 0)):
+            padded, labels, w = given.copy(), y.copy(), np.ones(20)
+            padded[5:9], labels[5:9], w[5:9] = fill, label, 0.0
+            for loss, options in EVERY:
+                some, all_rows = (
+                    torch.tensor(values, requires_grad=True)
+                    for values in (np.delete(given, slice(5, 9), axis=0), padded)
+                )
+                few = np.delete(y, slice(5, 9), axis=0)
+                wanted = loss(some, torch.tensor(few), from_logits=from_logits, **options)
+                got = loss(
+                    all_rows, torch.tensor(labels), from_logits=from_logits,
+                    sample_weight=torch.tensor(w), **options,
+                )  # fmt: skip
+                torch.testing.assert_close(got, wanted)
+                wanted.backward()
+                got.backward()
+                rest = torch.tensor(w) > 0
+                torch.testing.assert_close(all_rows.grad[rest], some.grad)
+                assert (all_rows.grad[~rest] == 0).all(), loss
+
 
 class TestErrors:
     @pytest.mark.parametrize(
@@ -304,11 +333,26 @@ class TestErrors:
             good = loss(*tensors([0.2, 0.9], [0, 1]), from_logits=False, **options)
             assert bad.isnan() and good.isfinite()
 
-    def test_a_logit_that_is_no_number_gives_none(self):
-        for loss, options in EVERY:
-            for x in ([torch.nan, 1.0], [[torch.nan, 1.0], [0.0, 1.0]]):
-                value = loss(torch.tensor(x), torch.tensor([0, 1]), from_logits=True, **options)
-                assert value.isnan(), loss
+    @pytest.mark.parametrize(
+        ("x", "options", "words"),
+        [
+            ([torch.nan, 1.0], {}, r"input\[0\] is nan: logits must be numbers"),
+            ([[0.0, 1.0], [torch.nan, 1.0]], {}, r"input\[1, 0\] is nan: logits must be"),
+            ([[0.0, 1.0], [-torch.inf, -torch.inf]], {}, r"\[1\] is -inf: the largest logit"),
+            ([torch.nan, 1.0], {"from_logits": False}, r"input\[0\] is nan: probabilities"),
+            ([0.0, 1.0], {"sample_weight": torch.zeros(2)}, r"weight.sum\(\) is 0: some row"),
+            ([0.0, 1.0], {"sample_weight": torch.tensor([torch.nan, 1.0])}, "weights must be"),
+        ],
+    )
+    def test_what_is_no_number_or_has_no_weight_is_an_error(self, monkeypatch, x, options, words):
+        given = {"from_logits": True, **options}
+        batch = (torch.tensor(x), torch.tensor([0, 1]))
+        for loss, own in EVERY:
+            with pytest.raises(cal.InputError, match=words):
+                loss(*batch, **given, **own)
+        monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
+        for loss, own in EVERY:
+            assert loss(*batch, **given, **own).isnan(), loss
 
     def test_without_torch_the_error_says_what_to_install(self):
         program = (

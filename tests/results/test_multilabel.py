@@ -243,3 +243,11 @@ def test_the_mean_of_calibrated_labels_is_not_shown_to_be_above_0():
         above += found.mean_low > 0
         assert found.mean_low <= found.mean["ece"] and found.mean_high > 0
     assert above <= 1
+
+
+@pytest.mark.parametrize(("power", "said"), [(1, "0 of 1 label is"), (4, "1 of 1 label is")])
+def test_one_label_is_one(power, said):
+    rng = np.random.default_rng(0)
+    p = rng.random((300, 1))
+    found = cal.multilabel((rng.random((300, 1)) < p**power).astype(int), p)
+    assert f"{said} miscalibrated" in found.sentence

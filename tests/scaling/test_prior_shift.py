@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 import calibrant as cal
 from calibrant import scaling
 from calibrant._core.errors import CalibrantWarning, InputError, StateError
+from calibrant._data.links import sigmoid
 from calibrant.scaling import PriorShift, at_prior
 from needs import need
 
@@ -253,3 +254,42 @@ class TestWhatIsWrong:
     def test_what_is_not_fitted_names_both_ways(self):
         with pytest.raises(StateError, match=r"or fit_unlabelled\(y_proba\), first"):
             PriorShift(prior=0.1, source_prior=0.5).transform([0.2])
+
+
+def logits_of(seed, k):
+    """Labels and calibrated logits of two classes, (n,), or of k."""
+    rng = np.random.default_rng(seed)
+    h = 2 * rng.normal(size=(300, k)) + np.linspace(0, seed % 2, k)
+    y = (h + rng.gumbel(size=h.shape)).argmax(axis=1)
+    return y, (h if k > 2 else h[:, 1] - h[:, 0]), rng
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("certain", ["zeros", "logits"])
+def test_certain_predictions_cannot_be_moved_and_the_loss_never_rises(k, certain):
+    for seed in range(15):
+        y, h, rng = logits_of(seed, k)
+        h[rng.random(h.shape) < 0.1] = -1000.0
+        p = sigmoid(h) if k == 2 else softmax(h)
+        given = h if certain == "logits" else np.where(p < 1e-300, 0.0, p)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CalibrantWarning)
+            scaler = PriorShift(from_logits=certain == "logits").fit(y, given)
+        assert scaler.loss_ <= scaler.loss_before_ + 1e-12
+        # No ratio nearby is better: rows that cannot be moved have no say.
+        ratio = scaler.prior_ / scaler.source_prior_
+        rows = np.stack([1 - p, p], axis=1) if k == 2 else p
+        for j in range(k):
+            for factor in (0.99, 1.01):
+                moved = rows * ratio * np.where(np.arange(k) == j, factor, 1.0)
+                moved /= moved.sum(axis=1, keepdims=True)
+                loss = -np.log(np.maximum(moved[np.arange(300), y], 1e-12)).mean()
+                assert loss >= scaler.loss_ - 1e-12
+
+
+def test_where_all_is_certain_nothing_is_shifted():
+    p = np.array([0.0, 0.0, 1.0, 1.0, 1.0])
+    with pytest.warns(CalibrantWarning, match="prediction of 0 for what happened"):
+        scaler = PriorShift().fit([0, 1, 1, 1, 0], p)
+    assert scaler.loss_ == pytest.approx(scaler.loss_before_)
+    assert scaler.transform([0.3]).tolist() == [pytest.approx(0.3)]

@@ -12,7 +12,7 @@ import calibrant as cal
 from calibrant._api import recommend as module
 from calibrant._core.errors import InputError
 from calibrant._core.map_names import METHODS
-from calibrant.scaling import SCALERS
+from calibrant.scaling import SCALERS, from_json
 from needs import need
 
 FEW = ["temperature", "platt", "beta"]
@@ -75,8 +75,63 @@ def test_calibrated_predictions_may_stay():
     rng = np.random.default_rng(0)
     p = rng.random(1000)
     found = cal.recommend((rng.random(1000) < p).astype(int), p, maps=FEW)
-    assert not found.helps and "they may stay" in found.why
-    assert found.best in FEW and found.scaler.n_rows_ == 1000
+    assert not found.helps and "The predictions may stay" in found.why
+    assert found.best == found.lowest.map == "as they are" and found.scaler.n_rows_ == 1000
+    assert "worse than leaving them as they are" in found.why
+    assert min(row.above for row in found) == 0.0
+    assert found.columns()["recommended"] == [True, False, False, False]
+
+
+@pytest.mark.parametrize("given", ["proba", "logits"])
+@pytest.mark.parametrize("problem", [BINARY, MULTICLASS], ids=["binary", "multiclass"])
+def test_where_no_map_helps_the_scaler_changes_nothing(problem, given):
+    p, from_logits = problem.proba.copy(), given == "logits"
+    if not from_logits:
+        p[0] = np.eye(p.shape[1])[0] if p.ndim == 2 else 0.0
+    labels = (p if p.ndim == 2 else np.stack([1 - p, p], axis=1)).cumsum(axis=1)
+    draws = np.random.default_rng(1).random((len(p), 1))
+    y = np.minimum((draws > labels).sum(axis=1), labels.shape[1] - 1)
+    values = problem.logits if from_logits else p
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nothing was learnt, so that there is nothing to warn of
+        found = cal.recommend(y, values, maps="temperature", from_logits=from_logits)
+        assert not found.helps
+        out = found.scaler.transform(values)
+        again = from_json(found.scaler.to_json()).transform(values)
+    np.testing.assert_allclose(out, p, rtol=1e-12, atol=0)
+    np.testing.assert_array_equal(out, again)
+    assert found.scaler.loss_ == pytest.approx(found.scaler.loss_before_, rel=1e-12)
+
+
+def sigmoid(h):
+    return 1 / (1 + np.exp(-h))
+
+
+@pytest.mark.parametrize(("slope", "lowest", "highest"), [(1, 0.0, 1e-3), (2, -0.08, -0.04)])
+def test_few_calibrated_rows_are_left_alone_and_overconfident_ones_are_mended(
+    slope, lowest, highest
+):
+    changes, n = [], 60 if slope == 1 else 150
+    truth = sigmoid(1.5 * np.random.default_rng(0).normal(size=5000) - 1)
+    before = sigmoid(slope * np.log(truth / (1 - truth)))
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        h = 1.5 * rng.normal(size=n) - 1
+        y = (rng.random(n) < sigmoid(h)).astype(int)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cal.CalibrantWarning)
+            after = cal.recommend(y, sigmoid(slope * h)).scaler.transform(before)
+        losses = [cal.log_loss(truth, q) for q in (before, after)]
+        changes.append(losses[1] - losses[0])
+    assert lowest <= np.mean(changes) <= highest
+
+
+def test_splines_need_rows_for_their_knots():
+    for n, tried in ((99, False), (100, True)):
+        made = binary(3, n)
+        found = cal.recommend(made.hard, made.proba)
+        assert ("spline" in {row.map for row in found}) == tried
+        assert tried or any("spline (needs 10 rows a parameter)" in note for note in found.notes)
 
 
 def test_a_gain_within_its_own_error_is_none():
@@ -89,7 +144,8 @@ def test_a_gain_within_its_own_error_is_none():
         gain = found["temperature"].gain
         gains.append(gain)
         assert found.helps == (gain > found.gain_error)
-        assert found.helps or "they may stay" in found.why
+        assert found.helps or "The predictions may stay" in found.why
+        assert ("worse than leaving" in found.why) == (gain < 0)
     assert any(0 < gain < 0.001 for gain in gains)  # lower, and no help
 
 

@@ -1,6 +1,7 @@
 """Spline scaling against a slow twin: other basis, penalty by quadrature, another optimiser."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +10,16 @@ from scipy.optimize import minimize
 
 import calibrant as cal
 from calibrant._core.errors import CalibrantWarning, InputError
-from calibrant.scaling import PlattScaling, SplineScaling
+from calibrant._data.links import sigmoid
+from calibrant.scaling import (
+    BetaCalibration,
+    CentredIsotonic,
+    IsotonicCalibration,
+    PlattScaling,
+    QuadraticScaling,
+    SplineScaling,
+    VennAbers,
+)
 from calibrant.scaling._spline_fit import (
     FOLDS,
     GRID,
@@ -214,3 +224,39 @@ def test_a_search_that_cannot_end_says_so(monkeypatch):
 def test_options_are_checked(options, message):
     with pytest.raises(InputError, match=message):
         SplineScaling(**options).fit(BINARY.hard, BINARY.proba)
+
+
+INCREASING = (
+    SplineScaling, BetaCalibration, IsotonicCalibration, CentredIsotonic, VennAbers,
+    partial(QuadraticScaling, increasing=True), partial(SplineScaling, smoothing=1e-6),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", INCREASING)
+def test_no_map_that_promises_to_increase_falls(kind):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        n, size = (3, 5, 8, 30, 100)[seed % 5], (2, 1000)[seed // 5]
+        h = size * rng.normal(size=n)
+        falling = [h < 0, np.arange(n) == h.argmin(), h + size * rng.normal(size=n) < 0]
+        for y in (*falling, rng.random(n) < 0.5, np.zeros(n), np.ones(n), sigmoid(-h)):
+            ends = 6 * np.abs(h).max() + 5
+            grid = np.sort(np.concatenate([np.linspace(-ends, ends, 500), h]))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CalibrantWarning)
+                mapped = kind(from_logits=True).fit(y.astype(float), h).transform(grid)
+            assert np.diff(mapped).min() > -1e-12
+
+
+def test_rows_that_are_separated_in_reverse_get_a_constant():
+    h = 2 * np.random.default_rng(1).normal(size=200)
+    y = (h < 0).astype(int)
+    for n in (200, 20, 5):
+        scaler = SplineScaling(from_logits=True).fit(y[:n], h[:n])
+        np.testing.assert_allclose(scaler.transform([-3.0, 0.1, 9.0]), y[:n].mean(), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [IsotonicCalibration, CentredIsotonic])
+def test_isotonic_maps_are_finite_where_thresholds_all_but_touch(kind):
+    scaler = kind().fit([0, 1], [0.0, 1e-310])
+    assert scaler.transform([0.0, 5e-311, 1e-310, 1.0]).tolist() == [0.0, 0.0, 1.0, 1.0]

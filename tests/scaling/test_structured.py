@@ -13,6 +13,7 @@ from calibrant.scaling import (
     StructuredMatrixScaling,
     StructuredVectorScaling,
     TemperatureScaling,
+    VectorScaling,
 )
 
 KINDS = {"vector": StructuredVectorScaling, "matrix": StructuredMatrixScaling}
@@ -184,3 +185,15 @@ def test_without_penalties_separable_rows_are_told():
         StructuredVectorScaling(l2_intercept=0.0, l2_diagonal=0.0).fit(
             MULTICLASS.logits.argmax(axis=1), MULTICLASS.logits
         )
+
+
+def test_what_is_added_to_all_logits_of_a_row_is_lost_on_them():
+    rng = np.random.default_rng(0)
+    logits = rng.normal(0, 1.5, (4000, 3)) + 2 * rng.normal(size=(4000, 1))
+    y = (logits * [0.5, 1.0, 1.5] + rng.gumbel(size=(4000, 3))).argmax(axis=1)
+    plain = logits - logits.mean(axis=1, keepdims=True)
+    for kind in KINDS.values():
+        fit = kind().fit(y, logits)
+        other = kind().fit(y, plain)
+        np.testing.assert_allclose(fit.transform(plain), other.transform(logits), atol=1e-5)
+        assert fit.loss_ > VectorScaling().fit(y, logits).loss_ + 0.05

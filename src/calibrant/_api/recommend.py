@@ -30,8 +30,8 @@ from calibrant._data.to_samples import to_samples
 from calibrant._inference.budget import TRIED_PREDICTIONS, TRIED_WORK
 from calibrant._inference.means import influences, mean_limits, row_values
 from calibrant._summaries.samples import Summary
-from calibrant.results._recommendation import AS_THEY_ARE, Recommendation, TriedMap
-from calibrant.scaling._load import SCALERS, new_scaler
+from calibrant.results._recommendation import AS_THEY_ARE, Recommendation, TriedMap, simplest_of
+from calibrant.scaling._load import SCALERS, new_scaler, unchanging_scaler
 
 Array = NDArray[np.float64]
 
@@ -64,7 +64,9 @@ def recommend(
 
     .. math:: L(m) - L(m^*) \le \mathrm{SE}\bigl(L(m) - L(m^*)\bigr)
 
-    The standard errors are those of paired differences, of rows or of clusters.
+    if it is better than the predictions as they are by more than one standard error. If not, these
+    may stay, and `scaler` changes nothing. Standard errors are those of paired differences, of rows
+    or of clusters.
 
     Parameters
     ----------
@@ -75,9 +77,9 @@ def recommend(
         Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     maps : str or list of str, optional
         Names of maps, as `calibrant scale --map` has them. By default all that suit the problem: a
-        map without a penalty needs 10 rows a parameter, one with parameters for each class 20 rows
-        a class, and maps of several classes that are others under another name for two are left
-        out there.
+        map needs 10 rows a parameter unless its penalty weighs by the number of rows, one with
+        parameters for each class 20 rows a class, and maps of several classes that are others under
+        another name for two are left out there.
     loss : {"log_loss", "brier", "spherical_loss"}, default "log_loss"
         The proper loss. The log loss of a certainty that was wrong is that of 1e-12.
     folds : int, default 5
@@ -103,7 +105,7 @@ def recommend(
     -------
     Recommendation
         `best`, the `scaler` fitted to all rows, whether it `helps` at all, `why`, and a table of
-        every map that was tried.
+        every map that was tried. Where none helps, `best` is "as they are".
 
     Raises
     ------
@@ -146,8 +148,11 @@ def recommend(
     fold = fold_of(rows, units, int(folds), seed)
     names, left_out = _candidates(maps, rows)
     losses, failed = _tried(names, rows, fold, int(folds), field)
-    best, helps, gain_error, table = _chosen(losses, rows, units)
-    scaler = new_scaler(METHODS[best], from_logits=from_logits, from_logprobs=from_logprobs)
+    best, gain_error, table = _chosen(losses, rows, units)
+    options = {"from_logits": from_logits, "from_logprobs": from_logprobs}
+    helps = best != AS_THEY_ARE
+    k = samples.n_classes
+    scaler = new_scaler(METHODS[best], **options) if helps else unchanging_scaler(k, **options)
     scaler.fit(
         y_true, y_proba, sample_weight=sample_weight, votes=votes, classes=classes, data=data
     )
@@ -236,9 +241,9 @@ def _tried(
 
 def _chosen(
     losses: dict[str, Array], samples: Samples, groups: NDArray[np.intp] | None
-) -> tuple[str, bool, float, tuple[TriedMap, ...]]:
-    """The first map within one standard error of the lowest; whether it helps, with the standard
-    error of its gain; and the table.
+) -> tuple[str, float, tuple[TriedMap, ...]]:
+    """The first map within one standard error of the lowest, if it takes more than one off the loss
+    of the predictions as they are, or these; the standard error of what it takes; and the table.
     """
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
     means = {name: weighted_mean(rows, samples) for name, rows in losses.items()}
@@ -246,17 +251,16 @@ def _chosen(
     def error(one: str, other: str) -> float:
         return mean_limits(influences(losses[one] - losses[other], weights, groups), 0.95)[2]
 
-    maps = [name for name in losses if name != AS_THEY_ARE]
-    lowest = min(maps, key=lambda name: means[name])
+    lowest = min(losses, key=lambda name: means[name])
     errors = {name: error(name, lowest) for name in losses}
-    best = next(name for name in maps if means[name] - means[lowest] <= errors[name])
-    gain_error = error(AS_THEY_ARE, best)
-    sizes = {AS_THEY_ARE: 0.0, **{name: _size(name, samples.n_classes) for name in maps}}
+    sizes = {name: _size(name, samples.n_classes) for name in losses if name != AS_THEY_ARE}
     table = tuple(
         TriedMap(
-            name, sizes[name], means[name], means[name] - means[lowest], errors[name],
+            name, sizes.get(name, 0.0), means[name], means[name] - means[lowest], errors[name],
             means[AS_THEY_ARE] - means[name],
         )
         for name in losses
     )  # fmt: skip
-    return best, means[AS_THEY_ARE] - means[best] > gain_error, gain_error, table
+    first = simplest_of(table)
+    gain_error = error(AS_THEY_ARE, first.map)
+    return first.map if first.gain > gain_error else AS_THEY_ARE, gain_error, table

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from calibrant._cli.inputs import groups_of
 from calibrant._core.errors import InputError, StateError
-from calibrant._core.map_names import METHODS
 from calibrant._data.readers.columns import choose_columns, has_usual
 from calibrant._data.readers.read_rows import ReadRequest, Rows, read_rows
 from calibrant._data.readers.recognise import find_files
@@ -58,11 +57,12 @@ def fitted(
     """The map of a kind that fits a file's rows best; without a kind, of the one they choose."""
     rows = read_rows(request)
     choice = None
-    if kind is None:
+    if kind is not None:
+        scaler = new_scaler(kind, from_logits=request.from_logits)
+    else:
         choice = _choice(rows, request.from_logits, groups_of(rows, groups))
-        kind = METHODS[choice.best]
-    scaler = new_scaler(kind, from_logits=request.from_logits)
-    if kind == "HistogramBinning":
+        scaler = choice.scaler  # fitted again below, where its warnings are shown
+    if type(scaler).__name__ == "HistogramBinning":
         scaler.set_params(bins=bins)
     if any(prior is not None for prior in priors):
         scaler.set_params(prior=priors[0], source_prior=priors[1])

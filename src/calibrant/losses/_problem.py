@@ -92,14 +92,16 @@ def problem_of(
     # As elsewhere in the library sums are of double precision, where the device has it.
     wide = torch.float32 if input.device.type == "mps" else torch.float64
     x = input.to(wide)
-    if from_logits and multiclass:
-        # Classes that are masked by -inf have a probability of 0, and finite gradients.
-        x = (x - x.detach().max(dim=1, keepdim=True).values).clamp(min=LEAST_LOGIT)
     hard = multiclass and target.ndim == 1
     y = target.to(input.device)
     y = y if hard else y.to(wide)
     w = _weights(sample_weight, x)
+    if sample_weight is not None:
+        x, y, w = _without_padding(x, y, w, from_logits)
     doubt = _doubt(x, y, w, from_logits, HALF_OVERSHOOT if input.itemsize == 2 else OVERSHOOT)
+    if from_logits and multiclass:
+        # Classes that are masked by -inf have a probability of 0, and finite gradients.
+        x = (x - x.detach().max(dim=1, keepdim=True).values).clamp(min=LEAST_LOGIT)
     dtype = input.dtype if input.itemsize >= 4 else torch.float32
     if multiclass:
         u, z, h = _of_classes(x, y, chosen, from_logits)
@@ -153,6 +155,18 @@ def _weights(sample_weight: Tensor | None, x: Tensor) -> Tensor:
     if sample_weight is None:
         return torch.ones_like(x[:, 0] if x.ndim == 2 else x).detach()
     return sample_weight.to(x.device, x.dtype)
+
+
+def _without_padding(
+    x: Tensor, y: Tensor, w: Tensor, from_logits: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The batch with rows of weight 0 overwritten: NaN that stands there would be NaN times 0, in
+    gradients too.
+    """
+    off = w == 0
+    plain = 0.0 if from_logits else 0.5 if x.ndim == 1 else 1.0 / x.shape[1]
+    x = x.masked_fill(off if x.ndim == 1 else off[:, None], plain)
+    return x, y.masked_fill(off if y.ndim == 1 else off[:, None], 0), w.masked_fill(off, 0.0)
 
 
 def _notion(notion: str | None, input: Tensor) -> str:
@@ -212,18 +226,27 @@ def _check_shapes(input: Any, target: Any, sample_weight: Any) -> None:
 
 def _doubt(x: Tensor, y: Tensor, w: Tensor, from_logits: bool, slack: float) -> Tensor:
     """0, or NaN where a value is bad; in memory, an InputError that names the first."""
+    total = w.sum()
+    # Written so that NaN, which is neither above nor below, is bad too.
     checks = [
-        ("sample_weight", w, w < 0, "weights must be at least 0"),
+        ("sample_weight", w, ~((w >= 0) & (w < torch.inf)), "weights must be at least 0"),
+        ("sample_weight.sum()", total, total == 0, "some row must have a weight above 0"),
     ]
     if y.ndim == 1 and x.ndim == 2:
         k = x.shape[1]
         bad = (y < 0) | (y >= k)
         checks.append(("target", y, bad, f"class indices must lie in 0 to {k - 1}"))
     else:
-        bad = (y < -slack) | (y > 1.0 + slack)
+        bad = ~((y >= -slack) & (y <= 1.0 + slack))
         checks.append(("target", y, bad, "labels must lie in [0, 1]"))
-    if not from_logits:
-        outside = (x < -slack) | (x > 1.0 + slack)
+    if from_logits:
+        checks.append(("input", x, x.isnan(), "logits must be numbers"))
+        if x.ndim == 2:
+            top = x.max(dim=1).values
+            needed = "the largest logit of a row must be finite"
+            checks.append(("input.max(dim=1)", top, top.isinf(), needed))
+    else:
+        outside = ~((x >= -slack) & (x <= 1.0 + slack))
         logits = "If these are logits, pass from_logits=True"
         checks.append(("input", x, outside, f"probabilities must lie in [0, 1]. {logits}"))
         if x.ndim == 2:
@@ -234,8 +257,8 @@ def _doubt(x: Tensor, y: Tensor, w: Tensor, from_logits: bool, slack: float) -> 
         for name, values, bad, needed in checks:
             if bool(bad.any()):
                 at = tuple(int(i) for i in bad.nonzero()[0])
-                shown = ", ".join(map(str, at))
-                raise InputError(f"{name}[{shown}] is {values[at].item():g}: {needed}")
+                shown = f"[{', '.join(map(str, at))}]" if at else ""
+                raise InputError(f"{name}{shown} is {values[at].item():g}: {needed}")
         return x.new_zeros(())
     any_bad = torch.stack([bad.any() for _, _, bad, _ in checks]).any()
     return torch.where(any_bad, torch.nan, 0.0).to(x.dtype)

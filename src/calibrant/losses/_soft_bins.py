@@ -34,8 +34,9 @@ def soft_binned_ece_loss(
 
     with the bins' middles c and the temperature T. `norm="l1"` is ``sum |R_j| / W``, `"l2"` the
     root of ``sum R_j^2 / W_j / W`` (over classes, of its mean), and `"squares"` is ``sum R_j^2 /
-    W^2``. As T tends to 0 they tend to `calibrant.ece` with that norm, and to `calibrant.lin_ce`,
-    in bins of equal width.
+    W^2``. As T tends to 0 they tend to `calibrant.ece` with that norm, in bins of equal width, and
+    `"squares"` to `calibrant.lin_ce` for (n,); for (n, k) to `calibrant.confidence_ce` without its
+    correction or, of `"classwise"`, to `calibrant.classwise_ce`.
 
     `"squares"` is smooth, and the others have no gradient where a bin's gap is 0; nor has any of
     them where the top label of a row is about to change. Only hard bins are truthful: between two

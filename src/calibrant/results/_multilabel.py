@@ -150,7 +150,7 @@ class Multilabel(Slices):
         if not known:
             return out
         beyond = len(self.miscalibrated)
-        labels, are = "labels" if known > 1 else "label", "is" if beyond == 1 else "are"
+        labels, are = "labels" if known > 1 else "label", "is" if 1 in (beyond, known) else "are"
         return (
             f"{out} {beyond} of {known} {labels} {are} miscalibrated (p-values below "
             f"{1.0 - self.level:.4g}, corrected for their number)."

@@ -25,7 +25,7 @@ class TriedMap:
     loss : float
         The mean loss of the rows, each through a map that was fitted to other folds.
     above : float
-        By how much that is above the lowest of all maps.
+        By how much that is above the lowest of all, the predictions as they are among them.
     standard_error : float
         The standard error of `above`, paired by row.
     gain : float
@@ -47,26 +47,40 @@ class TriedMap:
     gain: float
 
 
+def simplest_of(rows: tuple[TriedMap, ...]) -> TriedMap:
+    """The simplest map within one standard error of the lowest loss; the lowest of maps where the
+    predictions as they are have a lower one.
+    """
+    maps = [row for row in rows if row.map != AS_THEY_ARE]
+    lowest = min(maps, key=lambda row: row.loss)
+    if lowest.gain < 0:
+        return lowest
+    return next(row for row in maps if row.above <= row.standard_error)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Recommendation(Rows[TriedMap], Result):
-    """The simplest map within one standard error of the best, and all that were tried.
+    """The simplest map within one standard error of the best, or none, and all that were tried.
 
     Made by `recommend`; look a map up by its name.
 
     Attributes
     ----------
     best : str
-        The map that is recommended, as `calibrant scale --map` has it.
+        The map that is recommended, as `calibrant scale --map` has it; "as they are" where no map
+        is better than the predictions as they are by more than one standard error.
     helps : bool
-        Whether it is better than the predictions as they are by more than one standard error.
+        Whether a map is recommended, and so is better by more than that.
     scaler : Scaler
-        That map, fitted to all rows.
+        That map, fitted to all rows; where none helps, one that changes nothing (a `PriorShift` to
+        the same class shares).
     rows : tuple of TriedMap
         Every map that was tried and the predictions as they are, the simplest first.
     measure : str
         The loss that was compared.
     gain_error : float
-        The standard error of what the map takes off the loss of the predictions as they are.
+        The standard error of what that map takes off the loss of the predictions as they are, or
+        what the simplest map within one standard error of the lowest would.
     n : int
         Rows on which maps were tried.
     folds : int
@@ -101,8 +115,8 @@ class Recommendation(Rows[TriedMap], Result):
 
     @property
     def lowest(self) -> TriedMap:
-        """The map with the lowest loss."""
-        return min((row for row in self.rows if row.map != AS_THEY_ARE), key=lambda row: row.loss)
+        """The lowest loss: that of a map, or of the predictions as they are."""
+        return min(self.rows, key=lambda row: row.loss)
 
     def __getitem__(self, name: Any) -> TriedMap:
         for row in self.rows:
@@ -169,30 +183,45 @@ class Recommendation(Rows[TriedMap], Result):
 
     @property
     def why(self) -> str:
-        """Why this map, in words."""
+        """Why this map or none, in words."""
+        if not self.helps:
+            return self._why_none
+        chosen = self[self.best]
+        gain = f"{shown(chosen.gain)}, standard error {shown(self.gain_error)}"
+        reason = f"{self.best}: {self._why_this_map}."
+        return f"{reason} It takes {gain}, off the {self.measure} of the predictions."
+
+    @property
+    def _why_this_map(self) -> str:
         chosen, lowest = self[self.best], self.lowest
         if len(self.rows) == 2:
-            reason = f"{self.best}: the one map that was tried."
-        elif chosen.map == lowest.map:
+            return "the one map that was tried"
+        if chosen is lowest:
             simpler = any(0 < row.parameters < chosen.parameters for row in self.rows)
             rest = "no simpler map is within one standard error of it" if simpler else (
                 "none is simpler"
             )  # fmt: skip
-            reason = f"{self.best}: its {self.measure} is the lowest, and {rest}."
-        else:
-            reason = (
-                f"{self.best}: the simplest map within one standard error of the lowest "
-                f"{self.measure}, that of {lowest.map} ({shown(chosen.above)} above it, standard "
-                f"error {shown(chosen.standard_error)})."
-            )
-        gain = f"{shown(abs(chosen.gain))}, standard error {shown(self.gain_error)}"
-        if self.helps:
-            return f"{reason} It takes {gain}, off the {self.measure} of the predictions."
-        side = "lower" if chosen.gain >= 0 else "higher"
+            return f"its {self.measure} is the lowest, and {rest}"
         return (
-            f"{reason} But it is no clear gain over the predictions as they are ({side} by "
-            f"{gain}): they may stay."
+            f"the simplest map within one standard error of the lowest {self.measure}, that of "
+            f"{lowest.map} ({shown(chosen.above)} above it, standard error "
+            f"{shown(chosen.standard_error)})"
         )
+
+    @property
+    def _why_none(self) -> str:
+        first = simplest_of(self.rows)
+        which = f"{first.map}, the simplest map within one standard error of the lowest,"
+        if len(self.rows) == 2:
+            which = f"{first.map}, the one map that was tried,"
+        elif first.gain < 0 and self.lowest.map == AS_THEY_ARE:
+            which = f"{first.map}, the best map,"
+        by = f"by {shown(abs(first.gain))}, standard error {shown(self.gain_error)}"
+        if first.gain < 0:
+            is_so = f"is worse than leaving them as they are {by}"
+        else:
+            is_so = f"is no clear gain: its {self.measure} is lower {by}"
+        return f"{AS_THEY_ARE}: {which} {is_so}. The predictions may stay."
 
     def _messages(self) -> tuple[str, ...]:
         return (self.why, *self.notes)

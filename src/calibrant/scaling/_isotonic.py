@@ -88,7 +88,13 @@ class IsotonicCalibration(OneVsRest):
         return ColumnFit((thresholds, np.repeat(blocks.values, 2)[kept]))
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
-        return np.interp(values, self.thresholds_[j], self.values_[j])
+        thresholds, levels = self.thresholds_[j], self.values_[j]
+        out = np.interp(values, thresholds, levels)
+        # Thresholds next to 0 can be so close that no slope between them is finite: a step there.
+        steep = ~np.isfinite(out)
+        if steep.any():
+            out[steep] = levels[np.searchsorted(thresholds, values[steep], side="right") - 1]
+        return out
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,6 +65,18 @@ def new_scaler(kind: str, *, from_logits: bool = False, from_logprobs: bool = Fa
     )
 
 
+def unchanging_scaler(
+    n_classes: int, *, from_logits: bool = False, from_logprobs: bool = False
+) -> Scaler:
+    """A map, not yet fitted, through which probabilities stay as they are: to the last bit but for
+    the rounding of a row's sum, and with exact zeros, for it is a shift to the same class shares.
+    """
+    same = [1.0 / n_classes] * n_classes
+    return PriorShift(
+        prior=same, source_prior=same, from_logits=from_logits, from_logprobs=from_logprobs
+    )
+
+
 def from_json(text: str | bytes) -> Scaler:
     """Read a fitted scaler from the text that `Scaler.to_json` returned.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.errors import InputError
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.links import LOG_FLOOR, sigmoid, softmax
@@ -106,6 +107,8 @@ def to_predictions(y_proba: Any, *, given: Given, data: Any = None) -> Predictio
     if data is not None:
         y_proba = pick(data, y_proba, "y_proba")
     shape = to_array(y_proba, "y_proba").shape if y_proba is not None else ()
+    if shape and shape[0] == 0:
+        raise InputError("y_proba must hold at least one row; got none")
     samples = to_samples(np.zeros(shape[0] if shape else 1, np.int64), y_proba, from_logits=given)
     _ = Summary(samples).losses  # the pass that checks every value
     return predictions_of(samples)

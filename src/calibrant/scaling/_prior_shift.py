@@ -72,7 +72,8 @@ class PriorShift(Scaler):
     Notes
     -----
     Predictions that are miscalibrated on the source stay so: recalibrate there first, then shift.
-    A prediction of exactly 0 or 1 stays as it is. Soft labels count by their shares.
+    A prediction of exactly 0 or 1 stays as it is, and so has no say in the ratio of least log loss:
+    nor have probabilities up to 1e-12, the floor of that loss. Soft labels count by their shares.
 
     References
     ----------
@@ -111,6 +112,10 @@ class PriorShift(Scaler):
     @classmethod
     def _n_parameters(cls, k: int) -> float:
         return k - 1
+
+    @property
+    def _learns(self) -> bool:
+        return self.prior is None or self.source_prior is None
 
     @public
     def fit_unlabelled(
@@ -260,29 +265,41 @@ class PriorShift(Scaler):
         if source is not None:
             return Solution({"prior_": labels, "source_prior_": source})
         log_p = problem.predictions.log_probabilities()
-        fit = ratio_by_labels(log_p, labels, problem.shares)
+        fit = ratio_by_labels(log_p, problem.targets, problem.shares)
         # What a class without labels was at is not to be seen; its predictions have to do.
         unseen = labels == 0
         source = np.where(unseen, problem.shares @ np.exp(log_p), labels / fit.values)
         source = np.maximum(source / source.sum(), LOG_FLOOR)
-        learned = {"prior_": labels, "source_prior_": source / source.sum()}
+        source = source / source.sum()
+        # A ratio of 1 is among those to choose from: where the floor of the loss deceives the
+        # search, nothing is changed.
+        predictions = problem.predictions
+        after = problem.log_loss(_shifted(predictions, labels, source))
+        if after > problem.log_loss(predictions.probabilities()):
+            source = np.maximum(labels, LOG_FLOOR)
+        learned = {"prior_": labels, "source_prior_": source}
         return Solution(learned, () if fit.reached else (_not_settled(fit.n_iter),), fit.n_iter)
 
     def _apply(self, predictions: Predictions) -> FloatArray:
-        ratio = np.maximum(self.prior_, LOG_FLOOR) / self.source_prior_
-        values = predictions.values
-        if predictions.from_logits:
-            moved = np.log(ratio)
-            if values.ndim == 1:
-                return sigmoid(values + (moved[1] - moved[0]))
-            return softmax(values + moved)
+        return _shifted(predictions, self.prior_, self.source_prior_)
+
+
+def _shifted(predictions: Predictions, prior: FloatArray, source: FloatArray) -> FloatArray:
+    """Probabilities times the ratio of priors, divided by their sum."""
+    ratio = np.maximum(prior, LOG_FLOOR) / source
+    values = predictions.values
+    if predictions.from_logits:
+        moved = np.log(ratio)
         if values.ndim == 1:
-            ones = values * ratio[1]
-            one: FloatArray = ones / (ones + (1.0 - values) * ratio[0])
-            return one
-        rows = values * ratio
-        out: FloatArray = rows / rows.sum(axis=1, keepdims=True)
-        return out
+            return sigmoid(values + (moved[1] - moved[0]))
+        return softmax(values + moved)
+    if values.ndim == 1:
+        ones = values * ratio[1]
+        one: FloatArray = ones / (ones + (1.0 - values) * ratio[0])
+        return one
+    rows = values * ratio
+    out: FloatArray = rows / rows.sum(axis=1, keepdims=True)
+    return out
 
 
 def _not_settled(n_iter: int) -> str:

@@ -85,14 +85,26 @@ def prior_by_em(proba: FloatArray, source: FloatArray, shares: FloatArray) -> Pr
     return PriorFit(prior, MAX_STEPS, False)
 
 
-def ratio_by_labels(log_p: FloatArray, prior: FloatArray, shares: FloatArray) -> PriorFit:
-    """The ratio r of priors with the least log loss of p r / sum(p r) on rows whose labels have
-    the shares `prior`: the loss depends on the labels through these alone.
+def ratio_by_labels(log_p: FloatArray, targets: FloatArray, shares: FloatArray) -> PriorFit:
+    """The ratio r of priors with the least log loss of p r / sum(p r).
+
+    A probability of 0 stays 0 whatever the ratio, and the log loss of what happened in spite of it
+    is that of the floor: such labels have no say, and such classes no part in their rows.
     """
     from scipy.optimize import minimize
 
-    seen = prior > 0
-    log_p, share = log_p[:, seen], prior[seen]
+    possible = log_p > np.log(LOG_FLOOR)
+    movable = np.where(possible, targets, 0.0)
+    mass = shares * movable.sum(axis=1)
+    prior: FloatArray = shares @ movable
+    # Of a class without labels the less the better; of one that happened where it could not, none
+    # is known to be.
+    ratio = np.where(shares @ targets > 0, 1.0, LOG_FLOOR)
+    if not mass.any():
+        return PriorFit(ratio, 0, True)
+    seen, rows = prior > 0, mass > 0
+    log_p = np.where(possible, log_p, -np.inf)[rows][:, seen]
+    share, shares = prior[seen] / mass.sum(), mass[rows] / mass.sum()
     # Coordinates in which the loss curves about equally.
     scale = 1.0 / np.sqrt(np.maximum(share * (1.0 - share), LOG_FLOOR))
 
@@ -116,7 +128,6 @@ def ratio_by_labels(log_p: FloatArray, prior: FloatArray, shares: FloatArray) ->
         method="trust-ncg", options={"gtol": FLAT, "maxiter": 200, "max_trust_radius": 1e3},
     )  # fmt: skip
     steepest = np.abs(value_and_gradient(found.x)[1]).max()
-    ratio = np.full(prior.size, LOG_FLOOR)
     log_ratio = scale * found.x
     ratio[seen] = np.exp(np.clip(log_ratio - log_ratio @ share, -100.0, 100.0))
     return PriorFit(ratio, int(found.nit), bool(steepest <= 1e-6))

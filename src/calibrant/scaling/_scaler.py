@@ -99,7 +99,8 @@ class Scaler(ABC):
     _of_votes: ClassVar[bool] = True
     # Where the map is tried unasked; for two classes some maps are others under another name.
     _tried_on: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
-    # Whether a penalty holds the parameters back, so that no number of them is too many.
+    # Whether a penalty that weighs by the number of rows holds the parameters back, so that no
+    # number of them is too many.
     _penalised: ClassVar[bool] = False
     # Whether the map may be fitted without labels, so that its losses are not known.
     _without_labels: ClassVar[bool] = False
@@ -122,6 +123,11 @@ class Scaler(ABC):
     def _n_parameters(cls, k: int) -> float:
         """How many numbers are fitted for k classes; infinity where the rows decide."""
         return math.inf
+
+    @property
+    def _learns(self) -> bool:
+        """Whether the fit takes anything from its rows, so that there is something to warn of."""
+        return True
 
     def _check_options(self) -> None:
         """An InputError if an option is not what it must be."""
@@ -237,6 +243,8 @@ class Scaler(ABC):
         [0.5, 0.997]
         """
         predictions = self._predictions(y_proba, data)
+        if not self._learns:
+            return self._apply(predictions)
         overlap = self._overlap(predictions)
         if overlap.share:
             message = f"{among(overlap.share, type(self).__name__)}: {ADVICE}"
@@ -341,7 +349,8 @@ class Scaler(ABC):
         """
         predictions = self._fit(y_true, y_proba, sample_weight, votes, classes, data)
         out = self._apply(predictions)
-        remember(type(self).__name__, predictions.values, out, all_of(len(out)))
+        if self._learns:
+            remember(type(self).__name__, predictions.values, out, all_of(len(out)))
         return out
 
     def _fit(
@@ -366,6 +375,8 @@ class Scaler(ABC):
         self._columns = problem.predictions.columns
         self._remember_rows(row_hashes(problem.predictions.values))
         self.loss_ = problem.log_loss(self._apply(problem.predictions))
+        if not self._learns:
+            return problem.predictions
         absent = problem.absent() if self._class_by_class else []
         certain = problem.ruled_out() if self._of_logarithms else (0, 0.0)
         self._warn((*about_absent(absent), *about_ruled_out(*certain), *solution.cautions))

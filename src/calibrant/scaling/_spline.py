@@ -10,7 +10,7 @@ from calibrant._core.errors import InputError
 from calibrant._core.validation import check_count, is_number, public
 from calibrant._data.links import sigmoid
 from calibrant.scaling._isotonic import by_level
-from calibrant.scaling._logistic import fit_logistic
+from calibrant.scaling._logistic import fit_increasing, fit_logistic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._spline_fit import Levels, Spline, fit_spline, place_knots
@@ -80,7 +80,6 @@ class SplineScaling(OneVsRest):
     [0.32, 0.5]
     """
 
-    _penalised = True
     _learned = ("knots_", "values_", "smoothing_")
     knots_: tuple[FloatArray, ...]
     values_: tuple[FloatArray, ...]
@@ -127,14 +126,16 @@ class SplineScaling(OneVsRest):
     def _fit_column(self, column: Column) -> ColumnFit:
         h, mass, targets = by_level(column)
         shares = mass / mass.sum()
-        line = fit_logistic(h[:, None], targets, shares)
+        free = fit_logistic(h[:, None], targets, shares)
+        # Where the search starts, and all that is found where rows are separable: it may not fall.
+        line = free if free.slopes[0] >= 0 else fit_increasing(h[:, None], targets, shares)
         # As many knots as there is to be learnt: few where the outcome is certain anyway.
         q = sigmoid(h * line.slopes[0] + line.intercept)
         knots = place_knots(h, mass * (np.sqrt(q * (1.0 - q)) + 1e-6), int(self.n_knots))
         # Where there is one level, what it becomes is known, and no slope.
         start = line.slopes[0] * (knots if h.size > 1 else np.full(2, h[0])) + line.intercept
-        if h.size == 1 or line.separable or not 0 < shares @ targets < 1:
-            # A line is as much as there is to find.
+        if h.size == 1 or free.separable or not 0 < shares @ targets < 1:
+            # A line is as much as there is to find, level if rows are separable in reverse.
             smoothing = 1.0 if self.smoothing is None else float(self.smoothing)
             return ColumnFit((knots, start, smoothing), line.n_iter, line.reached, line.separable)
         if not np.abs(start).max() < STEEP:  # logits so wild that no line was found

@@ -229,14 +229,24 @@ class _Penalised:
     def minimum(
         self, at: FloatArray, *, increasing: bool = False, flat: float = FLAT
     ) -> tuple[FloatArray, int, bool]:
-        """Newton's method, its steps halved until they lead down; whether a minimum was reached."""
-        at = self._lifted(at) if increasing else at
+        """Where the loss is least, after how many steps, and whether a minimum was reached. What
+        has to increase does so wherever the search ends.
+        """
+        if not increasing:
+            return self._descended(at, increasing, flat)
+        at, n_iter, reached = self._descended(self._lifted(at), increasing, flat)
+        return self._lifted(at), n_iter, reached
+
+    def _descended(
+        self, at: FloatArray, increasing: bool, flat: float
+    ) -> tuple[FloatArray, int, bool]:
+        """Newton's method, its steps halved until they lead down."""
         value, gradient = self.value_and_gradient(at)
         for n_iter in range(MAX_STEPS):
             step = self._step(at, gradient, increasing)  # `at` was looked at last
             fall = -float(gradient @ step)
             if fall <= flat:
-                return (self._lifted(at) if increasing else at), n_iter, True
+                return at, n_iter, True
             size = 1.0
             while size > 1e-8:
                 tried = at + size * step

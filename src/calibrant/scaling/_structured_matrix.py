@@ -29,8 +29,9 @@ class StructuredMatrixScaling(Scaler):
     a convex problem that is solved to its optimum. Where there are few rows for each class the map
     is close to temperature scaling, then to vector scaling, for what lies off the diagonal is held
     back most; with many rows the penalty vanishes. The share of the uniform distribution keeps
-    every logarithm finite. n is the sum of the weights (or of votes), so that a weight of 2 is two
-    rows: weights that sum to 1 would count as one row.
+    every logarithm finite. What is added to all logits of a row is lost on x. n is the sum of the
+    weights (or of votes), so that a weight of 2 is two rows: weights that sum to 1 would count as
+    one row.
 
     Predictions (n,) are two classes.
 

@@ -100,7 +100,7 @@ class _Path:
                 self._walk()
             step, turned, along = self.points[j], self.turned[j], self.directions[j]
             reach = self.reaches[j]
-            if math.isinf(reach) or np.linalg.norm(step + reach * along) >= radius:
+            if math.isinf(reach) or _length(step + reach * along) >= radius:
                 to = _to_border(step, along, radius)
                 return self._fallen(step + to * along, turned + to * self.products[j], border=True)
         return self._fallen(self.points[-1], self.turned[-1], border=False)
@@ -128,6 +128,14 @@ class _Path:
         self, step: FloatArray, turned: FloatArray, *, border: bool
     ) -> tuple[FloatArray, float, bool]:
         return step, -float(step @ self.gradient + 0.5 * (step @ turned)), border
+
+
+def _length(step: FloatArray) -> float:
+    """The norm. Where the loss hardly curves a step is so long that its square is infinite, and is
+    beyond every border: nothing to warn of.
+    """
+    with np.errstate(over="ignore"):
+        return float(np.linalg.norm(step))
 
 
 def _to_border(step: FloatArray, along: FloatArray, radius: float) -> float:
