@@ -273,3 +273,10 @@ def test_limits_of_few_misses_are_those_of_their_number():
     # The entropy of a label is 0, whichever it is.
     same = cal.interval(y, p, measure="ent_ce")
     assert same.high - same.low < 1e-12
+
+
+@pytest.mark.parametrize("measure", EVERY_CLASS)
+def test_predictions_that_are_certain_and_right_have_limits(measure):
+    y = np.arange(60) % 3
+    found = cal.interval(y, np.eye(3)[y], measure=measure, **FAST)
+    assert found.value == found.low == 0.0 < found.high < 0.1

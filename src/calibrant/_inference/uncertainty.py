@@ -127,8 +127,9 @@ class Uncertainty(NoiseFloors):
         moves = [0.0]
         for targets in self._wholes[key]:
             own = targets if self.samples.multiclass else np.ascontiguousarray(targets[:, 1])
-            moved = measure.compute(self.summary(replace(self.samples, targets=own, votes=None)))
-            moves.append(moved - value)
+            # As shares of votes: no wonder that certain predictions meet fractions.
+            made_up = replace(self.samples, targets=own, votes=np.ones(self.samples.n, np.int64))
+            moves.append(measure.compute(self.summary(made_up)) - value)
         return tuple(moves)
 
     def _unseen_targets(self) -> list[Array]:
