@@ -188,7 +188,8 @@ def test_comparison_and_gate_have_the_same_values(shape, kind, weighted):
     for name in expected:
         measure = find(name, shape)
         limit = {name: 0.5 * (measure.low + min(measure.high, 1.0))}
-        found = check(y, p, at_most=limit, point=True, sample_weight=w)
+        side = "at_least" if measure.higher_is_better else "at_most"
+        found = check(y, p, point=True, sample_weight=w, **{side: limit})
         assert found.rows[0].value == expected[name], name
     few = [name for name in few if name in expected]
     models = {"one": p, "other": p[::-1].copy()}
