@@ -280,9 +280,11 @@ def test_windows_have_draws_of_their_own():
     assert once.evaluate().columns()["noise_95"][0] != values["noise_95"][0]
 
 
-def test_outcomes_of_a_window_scatter_as_predictions_say():
-    u = np.repeat([0.6, 1.0], [13, 25])
-    table = cal.Accumulator(bins=1).update(np.ones(38, int), u).summary().bins
+@pytest.mark.parametrize("u", [[0.4, 0.85], [0.6, 0.15], [0.5] * 30, [0.6] * 13 + [1.0] * 25])
+def test_outcomes_of_a_window_scatter_as_predictions_say(u):
+    """As binomials of 1.5 trials do, some of one and some of two."""
+    u = np.array(u)
+    table = cal.Accumulator(bins=1).update(np.ones(u.size, int), u).summary().bins
     moved = []
 
     def sums(drawn):
