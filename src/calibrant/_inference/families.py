@@ -51,20 +51,14 @@ class Families(Resampler):
     def resampling(self) -> str:
         """What is drawn anew: "rows", "votes" or "both"."""
         rows = self.vote_rows
-        if rows is None:
-            single = self.votes is not None and not np.any(np.asarray(self.votes) > 1)
-            if single and self.resample in ("votes", "both"):
-                raise InputError(
-                    f"resample={self.resample!r} needs to know how votes scatter, but {ONE_VOTE}: "
-                    "resample='rows' is about the labels given"
-                )
-            return "rows"
-        if rows.why_not and self.resample in ("votes", "both"):
+        single = self.votes is not None and not np.any(np.asarray(self.votes) > 1)
+        why_not = ONE_VOTE if single else "" if rows is None else rows.why_not
+        if why_not and self.resample in ("votes", "both"):
             raise InputError(
-                f"resample={self.resample!r} needs to know how votes scatter, but {rows.why_not}: "
+                f"resample={self.resample!r} needs to know how votes scatter, but {why_not}: "
                 "resample='rows' is about the labels given"
             )
-        return "rows" if rows.why_not else self.resample or "both"
+        return "rows" if rows is None or why_not else self.resample or "both"
 
     @cached_property
     def voted(self) -> VoteLimits:

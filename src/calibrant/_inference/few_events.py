@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.distances import distances
+from calibrant._core.loss_sums import FIELDS, N_PROPER
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
 from calibrant._inference.means import distribution_blocks, distribution_rows
@@ -24,8 +25,6 @@ Array = NDArray[np.float64]
 FEW_EVENTS = 5
 # Predictions so close to 1 are certain: what they say of misses is rounding.
 _CERTAIN = 1e-9
-# Losses; all others are distances between distributions.
-PROPER = ("brier", "log", "spherical", "classification", "confidence")
 
 
 class Losses(NamedTuple):
@@ -145,7 +144,7 @@ def _missing(values: Array, p: Array, label: NDArray[np.intp]) -> _Kind:
 
 def _by_outcome(p: Array, loss: str, multiclass: bool) -> Array:
     """The loss of each row, or its distance from a label, under each outcome: (n, k)."""
-    if loss not in PROPER:
+    if loss not in FIELDS[:N_PROPER]:
         labels = np.eye(p.shape[1])
         each = (np.broadcast_to(label, p.shape) for label in labels)
         of_outcomes = [distances(p, q, floor=LOG_FLOOR, only=loss)[loss] for q in each]
@@ -168,27 +167,22 @@ def _by_outcome(p: Array, loss: str, multiclass: bool) -> Array:
     return out
 
 
-def unseen_targets(samples: Samples, votes: NDArray[np.int64], level: float) -> list[Array]:
-    """Targets (n, k) as they would be with as many misses, or as few, as those seen allow, where
-    misses or hits are rare. `votes` are behind each row; one where labels are hard.
+def unseen_targets(samples: Samples, votes: NDArray[np.int64], level: float) -> Array:
+    """Targets (n, k) as they would be with as many misses as those seen allow, or as many hits
+    where these are the rarer. `votes` are behind each row; one where labels are hard.
     """
     p, z = distribution_rows(samples)
     top = p.argmax(axis=1)
-    misses = float(votes @ (1.0 - z[np.arange(len(p)), top]))
     total = float(votes.sum())
-    best = np.eye(p.shape[1])[top]
-    others = np.where(best > 0.0, 0.0, np.maximum(p, _CERTAIN))
-    others /= others.sum(axis=1, keepdims=True)
-    seen, rare, common = misses, others, best
-    if 2.0 * misses > total:
-        seen, rare, common = total - misses, best, others
-    fewest, most = poisson_limits(seen, level)
-    more = min((most - seen) / max(total - seen, 1.0), 1.0)
-    out = [z + more * (rare - z)]
-    if seen > 0.0:
-        # What is rare in a row becomes what is common there.
-        share = ((z * (rare > 0.0)).sum(axis=1) * (seen - fewest) / seen)[:, None]
-        out.append(np.where(share > 0.0, z + share * (common - z), z))
+    seen = float(votes @ (1.0 - z[np.arange(len(p)), top]))
+    rare = best = np.eye(p.shape[1])[top]
+    if 2.0 * seen > total:
+        seen = total - seen
+    else:
+        rare = np.where(best > 0.0, 0.0, np.maximum(p, _CERTAIN))
+        rare /= rare.sum(axis=1, keepdims=True)
+    more = min((poisson_limits(seen, level)[1] - seen) / max(total - seen, 1.0), 1.0)
+    out: Array = z + more * (rare - z)
     return out
 
 

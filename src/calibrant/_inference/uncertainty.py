@@ -58,12 +58,8 @@ class Uncertainty(NoiseFloors):
 
     def _interval(self, measure: Measure, value: float) -> Interval:
         low, high, method, error, centre = self._limits(measure, value)
-        moves = self._unseen(measure, value)
-        at = value if centre is None else centre
-        low, high = (
-            min(low, *(at + move for move in moves)),
-            max(high, *(at + move for move in moves)),
-        )
+        end = (value if centre is None else centre) + self._unseen(measure, value)
+        low, high = min(low, end), max(high, end)
         low = min(max(low, measure.low), measure.high)
         high = min(max(high, low), measure.high)
         low, high = self._beyond_certainty(measure, low, high)
@@ -111,34 +107,34 @@ class Uncertainty(NoiseFloors):
         room = (measure.high - measure.low) * unseen**measure.power
         return (low, low + room) if low == measure.low else (high - room, high)
 
-    def _unseen(self, measure: Measure, value: float) -> tuple[float, ...]:
-        """How far an error over all classes, or a distance, would move with as many misses, or as
-        few, as those that were seen allow, where they are rare: rows that are all right do not tell
-        how either scatters.
+    def _unseen(self, measure: Measure, value: float) -> float:
+        """How far an error over all classes, or a distance, would move with as many misses as those
+        that were seen allow, where they are rare: rows that are all right do not tell how either
+        scatters.
         """
         of_votes = measure.statistic == "distribution" and self.votes is not None
         if not (STATISTICS[measure.statistic].over_classes or of_votes):
-            return (0.0,)
+            return 0.0
         if self.soft and self.vote_rows is None:
-            return (0.0,)
+            return 0.0
         key = ("unseen", self.level)
         if key not in self._wholes:
             self._wholes[key] = self._unseen_targets()
-        moves = [0.0]
-        for targets in self._wholes[key]:
-            own = targets if self.samples.multiclass else np.ascontiguousarray(targets[:, 1])
-            # As shares of votes: no wonder that certain predictions meet fractions.
-            made_up = replace(self.samples, targets=own, votes=np.ones(self.samples.n, np.int64))
-            moves.append(measure.compute(self.summary(made_up)) - value)
-        return tuple(moves)
+        targets = self._wholes[key]
+        if targets is None:
+            return 0.0
+        own = targets if self.samples.multiclass else np.ascontiguousarray(targets[:, 1])
+        # As shares of votes: no wonder that certain predictions meet fractions.
+        made_up = replace(self.samples, targets=own, votes=np.ones(self.samples.n, np.int64))
+        return measure.compute(self.summary(made_up)) - value
 
-    def _unseen_targets(self) -> list[Array]:
+    def _unseen_targets(self) -> Array | None:
         votes = np.broadcast_to(1 if self.votes is None else self.votes, self.samples.n)
         z, u = self.plain_problem.z, self.plain_problem.u
         right = z if self.samples.multiclass else np.where(u > 0.5, z, 1.0 - z)
         hits, total = float(votes @ right), int(votes.sum())
         if min(hits, total - hits) >= FEW_EVENTS:
-            return []
+            return None
         return unseen_targets(self.samples, votes, self.level)
 
     def losses(self, measure: Measure) -> Losses | None:
