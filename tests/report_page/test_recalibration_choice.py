@@ -147,6 +147,21 @@ def test_maps_side_by_side_are_those_of_the_scalers_on_rows_not_fitted(weighted)
             assert (row.low, row.high) == pytest.approx((apart.low, apart.high))
 
 
+def test_changes_of_losses_have_room_where_hardly_a_row_is_wrong():
+    """Of rows that are all right the losses change by one number: limits were a point."""
+    y = np.arange(200) % 2
+    p = np.where(y, 0.8, 0.2)
+    samples = to_samples(y, p)
+    found = side_by_side(samples, *both_rules(15), groups=None, level=0.95, seed=3)
+    _, rest, _ = _halves(samples, None, 3)
+    platt = found.maps[0]
+    for name in ("log_loss", "brier"):
+        row = change(platt, name)
+        assert row.low == pytest.approx(row.after - row.before)
+        # A miss costs more after it, and 3.69 of them are possible.
+        assert row.high > row.low + 3.6 * 0.3 / len(y[rest])
+
+
 def test_maps_can_be_named():
     y, p = overconfident(600)
     report = cal.report(y, p, measures=["ece"], recalibrate=["isotonic", "temperature", "isotonic"])

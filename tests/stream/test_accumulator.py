@@ -14,6 +14,7 @@ import pytest
 import calibrant as cal
 import forks
 from calibrant._core.errors import InputError, StateError
+from needs import need
 
 DOCS = Path(__file__).parents[2] / "docs"
 rng = np.random.default_rng(7)
@@ -267,6 +268,24 @@ def test_distances_that_are_named_are_summed_of_hard_labels_too():
     assert stream.evaluate().values == pytest.approx({name: whole[name] for name in names})
     other = cal.Accumulator(measures=["jsd"]).update([0, 1], [0.2, 0.7])
     assert other.evaluate()["jsd"] == pytest.approx(cal.jsd([0, 1], [0.2, 0.7]))
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+@pytest.mark.parametrize("place", ["tensors", "lazy frame"])
+def test_distances_of_hard_labels_are_summed_where_they_lie(kind, place):
+    y, p = STREAMS[kind]
+    stream = cal.Accumulator(measures=["jsd", "dist_ce"])
+    if place == "tensors":
+        torch = need("torch")
+        stream.update(torch.tensor(y), torch.tensor(p))
+    else:
+        pl = need("polars")
+        names = [f"p{r}" for r in range(K)] if kind == "multiclass" else ["p0"]
+        columns = dict(zip(names, np.atleast_2d(p.T), strict=True))
+        proba = names if kind == "multiclass" else "p0"
+        stream.update("y", proba, data=pl.LazyFrame({"y": y, **columns}))
+    expected = cal.evaluate(y, p, measures=["jsd", "dist_ce"]).values
+    assert stream.evaluate().values == pytest.approx(expected, rel=1e-9)
 
 
 def test_logits_and_named_classes():
