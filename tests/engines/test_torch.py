@@ -337,7 +337,7 @@ def test_whole_problems_columns_and_rows_above(name, device):
 @every_problem
 def test_streams(name, device):
     here, there = both(PROBLEMS[name], device)
-    every = (None, ("ece", "classwise_ece", "log_loss"), ("smooth_ece",))
+    every = (None, ("ece", "classwise_ece", "log_loss", "jsd"), ("smooth_ece",))
     nth = list(PROBLEMS).index(name) % 3
     for measures in every if name in EVERY_RULE else every[nth : nth + 1]:
         try:
