@@ -218,6 +218,8 @@ def test_an_empty_cluster_is_refused(tmp_path, capsys):
     [
         ("y_true could be the column 'a' or the column 'b' of f: say which",
          "the labels could be the column 'a' or the column 'b' of f: say which with --label"),
+        ("y_proba could be c. If it is: answer='a', gold='b', y_proba='c'; if not: y_proba='c'",
+         "the predictions could be c. If it is: --answer a --gold b --proba c; if not: --proba c"),
         ("by='day' has more than 10,000 values", "--by day has more than 10,000 values"),
         ("say what it is with format=, one of", "say what it is with --format, one of"),
         ("y_proba[3] is 85.0", "y_proba[3] is 85.0"),

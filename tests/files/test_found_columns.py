@@ -99,3 +99,34 @@ def test_every_name_that_would_be_found_is_told(tmp_path):
     path = write(tmp_path, "npz", {"label": OUTCOMES, "mine": REPORTS})
     with pytest.raises(InputError, match=r"usual name for it \(.*confidence, risk, .*score\)"):
         cal.evaluate_file(path)
+
+
+@pytest.mark.parametrize("truth", ["truth", "ground_truth", "Gold"])
+def test_a_label_beside_the_truth_may_be_an_answer(tmp_path, truth):
+    answers = [1 - outcome for outcome in OUTCOMES]
+    path = write(tmp_path, "npz", {"label": answers, truth: OUTCOMES, "p": REPORTS})
+    with pytest.raises(InputError, match=rf"'label' or the column '{truth}' of .*: say which"):
+        cal.evaluate_file(path, measures=["ece"])
+    told = cal.evaluate_file(path, y_true=truth, measures=["ece"])
+    assert told["ece"] == cal.ece(OUTCOMES, REPORTS)
+    # Whether an answer was right is that, whatever the right answer was.
+    path = write(tmp_path, "npz", {"correct": OUTCOMES, truth: answers, "p": REPORTS})
+    assert cal.evaluate_file(path, measures=["ece"])["ece"] == cal.ece(OUTCOMES, REPORTS)
+
+
+def test_a_confidence_beside_a_predicted_class_may_be_of_that_class(tmp_path):
+    predicted = (np.asarray(REPORTS) > 0.5).astype(int)
+    confidence = np.maximum(REPORTS, 1 - np.asarray(REPORTS))
+    columns = {"y_pred": predicted, "Confidence": confidence, "label": OUTCOMES}
+    path = write(tmp_path, "npz", columns)
+    with pytest.raises(InputError, match="beside 'y_pred' may be the confidence in the predicted"):
+        cal.evaluate_file(path, measures=["ece"])
+    found = cal.evaluate_file(
+        path, answer="y_pred", gold="label", y_proba="Confidence", measures=["ece"]
+    )
+    assert found["ece"] == cal.ece(predicted == OUTCOMES, confidence)
+    # Named, it is what it is said to be; and of what is right or wrong it can be nothing else.
+    cal.evaluate_file(path, y_proba="Confidence", measures=["ece"])
+    right = {"y_pred": predicted, "confidence": confidence, "correct": predicted == OUTCOMES}
+    found = cal.evaluate_file(write(tmp_path, "npz", right), measures=["ece"])
+    assert found["ece"] == cal.ece(predicted == OUTCOMES, confidence)

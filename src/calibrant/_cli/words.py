@@ -22,6 +22,12 @@ _OPTIONS = (
     ),
     (r"\by_true could be (.*): say which", r"the labels could be \1: say which with --label"),
     (r"\by_proba could be (.*): say which", r"the predictions could be \1: say which with --proba"),
+    (
+        r"\by_proba could be (.*) If it is: answer='([^']*)', gold='([^']*)', y_proba='([^']*)'; "
+        r"if not: y_proba='[^']*'",
+        r"the predictions could be \1 If it is: --answer \2 --gold \3 --proba \4; if not: "
+        r"--proba \4",
+    ),
     (r"y_proba='([^']*)', from_logits=True", r"--proba \1 --from-logits"),
     (r"(?<![-\w])columns names the column", "--label or --groups names the column"),
     (r"\bmultilabel\(y_true, y_proba\)", "report --multilabel"),

@@ -32,6 +32,16 @@ LESS_USUAL = {
     ),
     "logits": (),
 }  # fmt: skip
+# Beside a column that is surely the truth, these may be what a model answered.
+ANSWERED = ("label", "labels")
+TRUTHS = ("truth", "ground_truth", "gold", "y_test")
+# Whether an answer was right: what a confidence in that answer is of.
+RIGHT = ("correct", "is_correct")
+CONFIDENCES = ("confidence", "conf")
+PREDICTED = (
+    "prediction", "predicted", "pred", "y_pred", "predicted_label", "pred_label",
+    "predicted_class", "pred_class", "answer",
+)  # fmt: skip
 # A column for each class: p0, p1, ... or prob_0, prob_1, ...
 NUMBERED = {
     "y_true": ("y_true", "label", "target"),
@@ -163,6 +173,8 @@ def choose_columns(
         predictions = _guess(
             reader, "y_proba", ("logits", "y_proba") if from_logits else ("y_proba",)
         )
+        if answers is None:
+            _check_whose_confidence(reader, labels, predictions)
         messages.append(f"y_proba is {_called(predictions)}, by name")
     else:
         predictions = _named_spec(reader, "y_proba", y_proba)
@@ -298,6 +310,11 @@ def _usual(names: Sequence[str], kind: str) -> list[ColumnSpec]:
     """
     usual = {name: [piece.lower() in USUAL[kind] for piece in name.split(".")] for name in names}
     within = [name for name, parts in usual.items() if parts[-1] and not any(parts[:-1])]
+    if kind == "y_true":
+        names_of_truth = [name for name in names if name.lower() in TRUTHS]
+        found = [name for name in names if name.lower() in USUAL[kind]]
+        if names_of_truth and found and all(name.lower() in ANSWERED for name in found):
+            return [_column(names, name) for name in (*found, *names_of_truth)]
     return (
         [_column(names, name) for name in names if name.lower() in USUAL[kind]]
         + _numbered(names, NUMBERED[kind])
@@ -332,6 +349,25 @@ def _guess(reader: Reader, argument: str, kinds: tuple[str, ...]) -> ColumnSpec:
         f"{argument} is not given, and no column of {reader.file} has a usual name for it "
         f"({', '.join(USUAL[kinds[-1]] + LESS_USUAL[kinds[-1]])}). The columns are {shown}{hint}"
     )
+
+
+def _check_whose_confidence(reader: Reader, labels: ColumnSpec, predictions: ColumnSpec) -> None:
+    """An error where one number a row, beside a predicted class, may be that of this class."""
+    found, label = predictions.names[0], labels.names[0]
+    answers = [name for name in reader.names if name.lower() in PREDICTED]
+    if (
+        answers
+        and found.lower() in CONFIDENCES
+        and label.lower() not in RIGHT
+        and not predictions.stacked
+        and reader.width(found) <= 1
+    ):
+        raise InputError(
+            f"y_proba could be the column {found!r} of {reader.file}, which beside {answers[0]!r} "
+            "may be the confidence in the predicted class, not the probability of class 1. If it "
+            f"is: answer={answers[0]!r}, gold={label!r}, y_proba={found!r}; if not: "
+            f"y_proba={found!r}"
+        )
 
 
 def _numbered(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
