@@ -143,13 +143,13 @@ def test_misses_of_classes_and_of_weights():
     assert certain.high == pytest.approx(3.69 * 2 / n, rel=1e-3)
 
 
-def two_of_them(k, n, right, seed):
+def two_of_them(k, n, right, seed, tops=(0.9, 0.7)):
     """Tops of .9 and of .7 on the same rows, of which so many are right."""
     rng = np.random.default_rng((11, seed))
     y = rng.integers(0, k, n)
     top = np.where(rng.random(n) < right, y, (y + 1) % k)
     models = {}
-    for name, sure in (("a", 0.9), ("b", 0.7)):
+    for name, sure in zip("ab", tops, strict=True):
         p = np.full((n, k), (1 - sure) / (k - 1))
         p[np.arange(n), top] = sure
         models[name] = p if k > 2 else p[:, 1]
@@ -201,6 +201,55 @@ def test_differences_of_two_samples_where_misses_are_rare():
         limits = found.rows[0].interval
         outside += not limits.low <= truth <= limits.high
     assert outside <= 2
+
+
+# Errors by how far the confidence is from how often it is right.
+FAR_OFF = {
+    "ece": abs, "classwise_ece": lambda gap: 2 / 3 * abs(gap), "top_label_ece": abs,
+    "confidence_ce": np.square, "lin_ce": lambda gap: gap**2 / 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("measure", FAR_OFF)
+def test_differences_of_errors_where_misses_are_rare(measure):
+    """Where all rows are right two errors differ by one number: limits were that number, and the
+    truth was beside it in four of ten samples.
+    """
+    tops, right, outside = (0.995, 0.9), 0.985, 0
+    truth = float(np.subtract(*(FAR_OFF[measure](top - right) for top in tops)))
+    for seed in range(10):
+        y, models = two_of_them(3, 60, right, seed, tops)
+        found = cal.compare(y, models, measures=[measure], n_resamples=50)
+        limits = found.difference("a", "b", measure)
+        outside += not limits.low <= truth <= limits.high
+    assert outside <= 2
+
+
+def test_differences_of_errors_of_two_samples_where_misses_are_rare():
+    measure, tops, right, outside = "confidence_ce", (0.97, 0.9), 0.99, 0
+    truth = float(np.subtract(*(FAR_OFF[measure](top - right) for top in tops)))
+    for seed in range(10):
+        y, models = two_of_them(3, 80, right, seed, tops)
+        other, before = two_of_them(3, 80, right, 100 + seed, tops)
+        found = cal.check(
+            y, models["a"], baseline={"y_true": other, "y_proba": before["b"]}, paired=False,
+            max_increase={measure: 0.001}, n_resamples=50,
+        )  # fmt: skip
+        limits = found.rows[0].interval
+        outside += not limits.low <= truth <= limits.high
+    assert outside <= 2
+
+
+def test_how_far_an_error_moves_with_more_and_fewer_misses():
+    """One of 80 rows is wrong: by the limits of Poisson 0.025 to 5.57 of them would be."""
+    y = np.zeros(80, int)
+    y[0] = 1
+    models = {"a": np.full(80, 0.001), "b": np.full(80, 0.1)}
+    limits = cal.compare(y, models, measures=["ece"]).difference("a", "b", "ece")
+    seen = abs(0.001 - 1 / 80) - abs(0.1 - 1 / 80)
+    fewest, most = (abs(0.001 - n / 80) - abs(0.1 - n / 80) for n in (0.0253, 5.572))
+    assert fewest < seen < most
+    assert limits.low <= fewest + 1e-6 and limits.high >= most - 1e-4
 
 
 def test_the_classes_that_both_hold_likeliest_need_not_agree():

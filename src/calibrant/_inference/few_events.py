@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 # Of fewer events than these, or misses, the limits of their number are Poisson's.
 FEW_EVENTS = 5
+# How far towards the limits of what is rare errors are looked at: they bend where a gap is 0.
+TOWARDS = (-1.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 # Predictions so close to 1 are certain: what they say of misses is rounding.
 _CERTAIN = 1e-9
 
@@ -172,18 +174,65 @@ def unseen_targets(samples: Samples, votes: NDArray[np.int64], level: float) -> 
     where these are the rarer. `votes` are behind each row; one where labels are hard.
     """
     p, z = distribution_rows(samples)
-    top = p.argmax(axis=1)
-    total = float(votes.sum())
-    seen = float(votes @ (1.0 - z[np.arange(len(p)), top]))
-    rare = best = np.eye(p.shape[1])[top]
-    if 2.0 * seen > total:
-        seen = total - seen
-    else:
-        rare = np.where(best > 0.0, 0.0, np.maximum(p, _CERTAIN))
-        rare /= rare.sum(axis=1, keepdims=True)
-    more = min((poisson_limits(seen, level)[1] - seen) / max(total - seen, 1.0), 1.0)
-    out: Array = z + more * (rare - z)
-    return out
+    return _Rare.of(p, z, votes, p.argmax(axis=1)).at(level, 1.0)
+
+
+def possible_targets(
+    samples: Samples, votes: NDArray[np.int64], level: float
+) -> list[tuple[str, float, Array]]:
+    """Targets with fewer and with more of what is rare than was seen, as far as the limits of its
+    number: misses (or hits), and of two outcomes events (or none). Each with what is rare, and how
+    far towards the lower limit (-1) or the upper one (1) it is.
+    """
+    p, z = distribution_rows(samples)
+    usual = {"misses": p.argmax(axis=1)}
+    if not samples.multiclass:
+        usual["events"] = np.zeros(samples.n, np.intp)
+    sides = {kind: _Rare.of(p, z, votes, best) for kind, best in usual.items()}
+    return [
+        (kind, far, side.at(level, far))
+        for kind, side in sides.items()
+        if side.seen < FEW_EVENTS
+        for far in TOWARDS
+    ]
+
+
+class _Rare(NamedTuple):
+    """What is rare of the votes for one class of each row or against it: its part of the targets
+    `z`, what other votes would be if they were rare too, and how many votes are.
+    """
+
+    z: Array
+    part: Array
+    others: Array
+    rare: Array
+    seen: float
+    total: float
+
+    @classmethod
+    def of(cls, p: Array, z: Array, votes: NDArray[np.int64], best: NDArray[np.intp]) -> _Rare:
+        for_it = np.eye(p.shape[1])[best]
+        against = np.where(for_it > 0.0, 0.0, np.maximum(p, _CERTAIN))
+        against /= against.sum(axis=1, keepdims=True)
+        total = float(votes.sum())
+        seen = float(votes @ (1.0 - z[np.arange(len(p)), best]))
+        if 2.0 * seen > total:
+            return cls(z, z * for_it, against, for_it, total - seen, total)
+        return cls(z, z * (1.0 - for_it), for_it, against, seen, total)
+
+    def at(self, level: float, far: float) -> Array:
+        """The targets so far towards the lower limit of the number of rare votes (-1) or the upper
+        one (1).
+        """
+        fewest, most = poisson_limits(self.seen, level)
+        if far > 0.0:
+            more = far * (most - self.seen) / max(self.total - self.seen, 1.0)
+            moved = min(more, 1.0) * (self.rare - self.z)
+        else:
+            fewer = far * (self.seen - fewest) / max(self.seen, 1.0)
+            moved = fewer * (self.part - self.part.sum(axis=1, keepdims=True) * self.others)
+        out: Array = self.z + moved
+        return out
 
 
 def poisson_limits(events: float, level: float) -> tuple[float, float]:

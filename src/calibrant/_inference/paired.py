@@ -77,6 +77,9 @@ class Scatter:
     by_law: dict[str, Array] = field(default_factory=dict)
     # Of a mean loss of hard labels.
     losses: Losses | None = None
+    # Of an error of rows in which something is rare: how far it moves with fewer and more of that,
+    # at a level, each by its kind and how far it goes.
+    rare: Callable[[float], dict[tuple[str, float], float]] | None = None
 
     def at(self, t: float) -> Array:
         """The errors in the member t."""
@@ -145,7 +148,20 @@ def difference_limits(
         lowest, highest, _ = second.kinks.limits(level)
         low = max(low - room, min(low, least - highest))
         high = min(high + room, max(high, most - lowest))
-    return low, high, value - float(np.median(a - b))
+    fewest, most = _rare_room(first, second, level)
+    return min(low, value + fewest), max(high, value + most), value - float(np.median(a - b))
+
+
+def _rare_room(first: Scatter, second: Scatter, level: float) -> tuple[float, float]:
+    """How far limits lie from the difference of two errors at least, where misses or events are
+    rare: rows that are all right do not tell how either scatters. What one misses the other does.
+    """
+    if first.rare is None and second.rare is None:
+        return 0.0, 0.0
+    ours = {} if first.rare is None else first.rare(level)
+    theirs = {} if second.rare is None else second.rare(level)
+    moved = [0.0, *(ours.get(key, 0.0) - theirs.get(key, 0.0) for key in {**ours, **theirs})]
+    return min(moved), max(moved)
 
 
 def _law_limits(
@@ -183,10 +199,16 @@ def independent_limits(
     n = min(first.errors.shape[1], second.errors.shape[1])
     low, high, estimate = difference_limits(
         value,
-        replace(first, errors=first.errors[:, :n], kinks=None, by_law=_first(first, n)),
-        replace(second, errors=second.errors[:, :n], kinks=None, by_law=_first(second, n)),
+        replace(first, errors=first.errors[:, :n], kinks=None, rare=None, by_law=_first(first, n)),
+        replace(
+            second, errors=second.errors[:, :n], kinks=None, rare=None, by_law=_first(second, n)
+        ),
         level,
     )
+    least, most = _rare_room(first, replace(second, rare=None), level)
+    lowest, highest = _rare_room(second, replace(first, rare=None), level)
+    low = min(low, value - math.hypot(least, highest))
+    high = max(high, value + math.hypot(most, lowest))
     if first.kinks is None or second.kinks is None:
         return low, high, estimate
     # No shorter than the limits of the two alone make it, whose variances add up on either side

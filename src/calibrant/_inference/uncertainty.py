@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.cells import Problem, table_of
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
 from calibrant._inference.families import limits_of_classes, limits_of_family
-from calibrant._inference.few_events import FEW_EVENTS, Losses, unseen_targets
+from calibrant._inference.few_events import FEW_EVENTS, Losses, possible_targets, unseen_targets
 from calibrant._inference.means import Influences, influences, mean_limits
 from calibrant._inference.noise_floors import NoiseFloors
 from calibrant._inference.paired import (
@@ -121,12 +122,27 @@ class Uncertainty(NoiseFloors):
         if key not in self._wholes:
             self._wholes[key] = self._unseen_targets()
         targets = self._wholes[key]
-        if targets is None:
-            return 0.0
+        return 0.0 if targets is None else self._with_targets(measure, targets) - value
+
+    def _with_targets(self, measure: Measure, targets: Array) -> float:
+        """The measure with other targets (n, k)."""
         own = targets if self.samples.multiclass else np.ascontiguousarray(targets[:, 1])
         # As shares of votes: no wonder that certain predictions meet fractions.
         made_up = replace(self.samples, targets=own, votes=np.ones(self.samples.n, np.int64))
-        return measure.compute(self.summary(made_up)) - value
+        return measure.compute(self.summary(made_up))
+
+    def _rare(self, measure: Measure, value: float, level: float) -> dict[tuple[str, float], float]:
+        """How far an error moves with fewer and more of what is rare, as far as was seen of it."""
+        if self.soft and self.vote_rows is None:
+            return {}
+        key = ("possible", level)
+        if key not in self._wholes:
+            votes = np.broadcast_to(1 if self.votes is None else self.votes, self.samples.n)
+            self._wholes[key] = possible_targets(self.samples, votes, level)
+        return {
+            (kind, far): self._with_targets(measure, targets) - value
+            for kind, far, targets in self._wholes[key]
+        }
 
     def _unseen_targets(self) -> Array | None:
         votes = np.broadcast_to(1 if self.votes is None else self.votes, self.samples.n)
@@ -339,14 +355,14 @@ class Uncertainty(NoiseFloors):
             losses = self.losses(measure) if mean else None
             return Scatter(parts, None, excess=excess, losses=losses)
         members = self._common_members(measure)
+        rare = partial(self._rare, measure, value)
         if members is None:
             drawn = self._resampled(measure)
-            return Scatter(None, (drawn - drawn.mean())[None])
+            return Scatter(None, (drawn - drawn.mean())[None], rare=rare)
         truths = np.array([truth for truth, _ in members])
         errors = np.array([drawn - truth for truth, drawn in members])
-        return Scatter(
-            None, errors, best_member(value, truths, errors), self._kinks(measure, value)
-        )
+        best = best_member(value, truths, errors)
+        return Scatter(None, errors, best, self._kinks(measure, value), rare=rare)
 
     def _kinks(self, measure: Measure, value: float) -> Kinks | None:
         """Where a measure with a kink at a gap of 0 may be near one."""
