@@ -106,8 +106,10 @@ def test_what_is_not_there_is_told_with_the_nearest_name(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes on this system")
 def test_a_pipe_is_no_file(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
-    with pytest.raises(InputError, match="not an ordinary file"):
+    with pytest.raises(InputError, match=r"not an ordinary file.* Write them to a file first"):
         find_files(tmp_path / "pipe.csv")
+    with pytest.raises(InputError, match=r"standard input is not read.* Write them to a file"):
+        find_files("-")
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="whoever runs this may read all")

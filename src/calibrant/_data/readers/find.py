@@ -48,6 +48,7 @@ ONLY_BY_NAME = ".json"
 # What states of streams begin with, which are no rows.
 STATE = b"calibrant-state "
 
+TO_A_FILE = "Write them to a file first"
 Print = tuple[int, int, int]
 
 
@@ -103,6 +104,8 @@ def list_files(path: Any, format: str | None = None) -> list[File]:
 
 def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
     text = os.path.expanduser(os.fspath(path))
+    if text == "-":
+        raise InputError(f"standard input is not read: rows are read more than once. {TO_A_FILE}")
     scheme = re.match(r"([a-z][a-z0-9+.-]+)://", text)
     if scheme:
         raise InputError(
@@ -199,8 +202,11 @@ def _file(path: Path, format: str | None) -> File:
         )
     try:
         if not path.is_file():
-            kind = "is a link to nothing" if not path.exists() else "is not an ordinary file"
-            raise InputError(f"{path} {kind}")
+            raise InputError(
+                f"{path} is not an ordinary file: rows are read more than once. {TO_A_FILE}"
+                if path.exists()
+                else f"{path} is a link to nothing"
+            )
         with path.open("rb") as file:
             start = file.read(4)
     except OSError as error:
