@@ -329,3 +329,61 @@ def test_predictions_that_are_certain_and_right_have_limits(measure):
     y = np.arange(60) % 3
     found = cal.interval(y, np.eye(3)[y], measure=measure, **FAST)
     assert found.value == found.low == 0.0 < found.high < 0.1
+
+
+class TestAllButCertain:
+    """Every tenth row is predicted with certainty, and one in fifty of these is wrong."""
+
+    def rows(self, seed, k=2):
+        rng = np.random.default_rng((23, seed))
+        n = 200
+        sure = np.arange(n) % 10 == 0
+        top = rng.integers(0, k, n)
+        right = rng.random(n) < np.where(sure, 0.98, 0.7)
+        y = np.where(right, top, (top + 1) % k)
+        found = []
+        for certain in (1.0, 0.7):
+            each = np.where(sure, certain, 0.7)
+            p = np.repeat((1 - each)[:, None] / (k - 1), k, axis=1)
+            p[np.arange(n), top] = each
+            found.append(p if k > 2 else p[:, 1])
+        return y, {"certain": found[0], "cautious": found[1]}
+
+    def truths(self, k=2):
+        """The true log losses of both."""
+        other = -np.log(0.3 / (k - 1))
+        cautious = 0.9 * (-0.7 * np.log(0.7) + 0.3 * other)
+        return {
+            "certain": cautious + 0.1 * 0.02 * -np.log(1e-12),
+            "cautious": cautious + 0.1 * (-0.98 * np.log(0.7) + 0.02 * other),
+        }
+
+    @pytest.mark.parametrize("k", [2, 4])
+    def test_limits_hold_the_loss_and_differences(self, k):
+        """Limits of half of the samples were too low: none of their certain rows was wrong."""
+        truth, above, apart, better = self.truths(k), 0, 0, 0
+        for seed in range(12):
+            y, models = self.rows(seed, k)
+            above += cal.interval(y, models["certain"], measure="log_loss").high < truth["certain"]
+            found = cal.compare(y, models, measures=["log_loss"], n_resamples=50)
+            limits = found.difference("certain", "cautious", "log_loss")
+            apart += not limits.low <= truth["certain"] - truth["cautious"] <= limits.high
+            better += limits.better == "certain"
+        assert above <= 1 and apart <= 1 and better == 0
+
+    def test_what_a_miss_would_cost(self):
+        seed = next(i for i in range(9) if self.certain_right(i))
+        y, models = self.rows(seed)
+        found = cal.interval(y, models["certain"], measure="log_loss")
+        assert found.high == pytest.approx(found.value + 3.689 * -np.log(1e-12) / 200, rel=1e-3)
+        assert "20 predictions are all but certain" in found.note
+        # One that is sure, but not beyond what so many rows could show, is as ever.
+        almost = np.clip(models["certain"], 1e-3, 1 - 1e-3)
+        assert "certain" not in cal.interval(y, almost, measure="log_loss").note
+        # What is lost to a miss is bounded: these limits are wide enough without.
+        assert cal.interval(y, models["certain"], measure="brier").note == ""
+
+    def certain_right(self, seed):
+        y, models = self.rows(seed)
+        p = models["certain"]
+        return bool(np.all((y == p) | ((p > 0) & (p < 1))))

@@ -188,7 +188,7 @@ def _taken_apart(
     values = {name: weighted_mean(part, samples) for name, part in parts.items()}
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
     intervals = {}
-    as_given = Losses.of(samples, field, losses["classification"])
+    as_given = Losses.of(samples, field, losses)
     rooms = {} if as_given is None else _rooms(as_given, mapped, lowered, level)
     for name, part in parts.items():
         low, high, _ = mean_limits(influences(part, weights, groups), level)
@@ -209,8 +209,7 @@ def _rooms(
 ) -> dict[str, tuple[float, float]]:
     """How far the limits of each part lie from it at least, where hardly a row is wrong."""
     samples = replace(as_given.samples, predictions=mapped, from_logits=False)
-    wrong = row_values(samples, distribution=False)["classification"]
-    after = Losses.of(samples, as_given.loss, wrong)
+    after = Losses.of(samples, as_given.loss, row_values(samples, distribution=False))
     assert after is not None, "the labels are the same"
     return {
         "loss": as_given.room(level),

@@ -1,13 +1,14 @@
-"""Mean losses of rows in which one outcome, or a miss, was hardly seen.
+"""Losses and errors of rows in which one outcome, or a miss, was hardly seen.
 
 What a handful of events scatters by, or none, the rows do not tell: rows that are all right may
-even have one loss. The limits of the number of events are Poisson's; an event costs what those seen
-did and what the predictions say together.
+even have one loss, and a single miss that was called impossible may cost more than all else. The
+limits of the number of events are Poisson's; an event costs what those seen did and what the
+predictions say together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,18 +28,24 @@ FEW_EVENTS = 5
 TOWARDS = (-1.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 # Predictions so close to 1 are certain: what they say of misses is rounding.
 _CERTAIN = 1e-9
+# Misses that a prediction expects of as many rows as there are, below which it is all but certain:
+# that none was seen says no more than that such rows are few.
+_NO_MISS = 0.01
 
 
 class Losses(NamedTuple):
-    """A loss of rows with hard labels; `few` where misses, hits or one of two outcomes are."""
+    """A loss of rows with hard labels; `few` where misses, hits or one of two outcomes are, or
+    predictions are all but certain.
+    """
 
     samples: Samples
     loss: str
     few: bool
 
     @classmethod
-    def of(cls, samples: Samples, loss: str, wrong: Array) -> Losses | None:
-        """Those of samples whose classification losses are `wrong`; none of soft labels."""
+    def of(cls, samples: Samples, loss: str, values: Mapping[str, Array]) -> Losses | None:
+        """Those of samples with these losses; none of soft labels."""
+        wrong = values["classification"]
         misses = int(np.count_nonzero(wrong == 1.0))
         hits = int(np.count_nonzero(wrong == 0.0))
         if misses + hits < samples.n:
@@ -47,7 +54,7 @@ class Losses(NamedTuple):
         if not samples.multiclass:
             events = int(np.count_nonzero(samples.targets))
             counts += [events, samples.n - events]
-        return cls(samples, loss, min(counts) < FEW_EVENTS)
+        return cls(samples, loss, min(counts) < FEW_EVENTS or n_certain(values) > 0)
 
     def room(self, level: float) -> tuple[float, float]:
         """How far limits lie from the mean at least; 0 where nothing is rare."""
@@ -64,14 +71,25 @@ class Losses(NamedTuple):
         return few_event_limits((self.samples, other.samples), self.loss, level, within)
 
 
+def n_certain(values: Mapping[str, Array]) -> int:
+    """How many rows of hard labels are all but certain, by their losses: that of the confidence is
+    its squared distance from whether the row is right, and 1 more where it is not.
+    """
+    wrong = values["classification"]
+    off = np.sqrt(np.maximum(values["confidence"] - wrong, 0.0))
+    chance = np.where(wrong > 0.5, 1.0 - off, off)
+    return int(np.count_nonzero(chance * wrong.size <= _NO_MISS))
+
+
 class _Kind(NamedTuple):
-    """Events of one kind: what one in each row costs, how likely the predictions say it is, and
-    where it happened.
+    """Events of one kind: what one in each row costs, how likely the predictions say it is, where
+    it happened, and in which rows it may.
     """
 
     cost: Array
     chance: Array
     happened: NDArray[np.bool_]
+    own: NDArray[np.bool_]
 
 
 def few_event_limits(
@@ -96,16 +114,14 @@ def _poisson_room(
     kind: _Kind, shares: Array, level: float, within: NDArray[np.bool_] | None
 ) -> tuple[float, float]:
     """How far limits lie from the mean by the number of events alone."""
-    if within is not None:
-        kind = _Kind(kind.cost[within], kind.chance[within], kind.happened[within])
-        shares = shares[within]
-    rare, chance, sign = kind.happened, kind.chance, 1.0
+    own = kind.own if within is None else kind.own & within
+    rare, chance, sign = kind.happened[own], kind.chance[own], 1.0
     if 2 * int(rare.sum()) > rare.size:
         rare, chance, sign = ~rare, 1.0 - chance, -1.0
     events, total = int(rare.sum()), float(chance.sum())
     if events >= FEW_EVENTS or not rare.size:
         return 0.0, 0.0
-    moved = shares * kind.cost
+    moved = shares[own] * kind.cost[own]
     expected = float(chance @ moved) / total if total > 0.0 else float(moved.mean())
     each = sign * (float(moved[rare].sum()) + expected) / (events + 1)
     ends = [(n - events) * each for n in poisson_limits(events, level)]
@@ -114,10 +130,11 @@ def _poisson_room(
 
 def _kinds(predictors: Sequence[Samples], loss: str) -> Iterator[_Kind]:
     """Misses of the label that the predictors together hold likeliest; of two outcomes the events
-    too.
+    too; and misses of rows of which a predictor is all but certain.
     """
-    multiclass = predictors[0].multiclass
+    multiclass, n = predictors[0].multiclass, predictors[0].n
     misses, events = [], []
+    certain: list[list[_Kind]] = [[] for _ in predictors]
     for blocks in zip(*(distribution_blocks(samples) for samples in predictors), strict=True):
         p = sum(p for p, _ in blocks) / len(blocks)
         label = blocks[0][1].argmax(axis=1)
@@ -126,8 +143,14 @@ def _kinds(predictors: Sequence[Samples], loss: str) -> Iterator[_Kind]:
             values = values - _by_outcome(other, loss, multiclass)
         misses.append(_missing(values, p, label))
         if not multiclass:
-            events.append(_Kind(values[:, 1] - values[:, 0], p[:, 1], label == 1))
-    for parts in filter(None, (misses, events)):
+            every = np.ones(len(p), np.bool_)
+            events.append(_Kind(values[:, 1] - values[:, 0], p[:, 1], label == 1, every))
+        for (own, _), parts in zip(blocks, certain, strict=True):
+            kind = _missing(values, own, label)
+            # What they say of a miss is next to nothing: it may as well be any of them.
+            alike = np.ones(len(own))
+            parts.append(kind._replace(chance=alike, own=kind.chance * n <= _NO_MISS))
+    for parts in filter(None, (misses, events, *certain)):
         yield _Kind(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
@@ -141,7 +164,7 @@ def _missing(values: Array, p: Array, label: NDArray[np.intp]) -> _Kind:
     # Of rows that are certain there is no mean over misses: any of them will do.
     mean = np.einsum("ij,ij->i", others, values) / np.maximum(chance, _CERTAIN)
     missed = np.where(chance > _CERTAIN, mean, values[rows, (top + 1) % k])
-    return _Kind(missed - values[rows, top], chance, label != top)
+    return _Kind(missed - values[rows, top], chance, label != top, np.ones(len(p), np.bool_))
 
 
 def _by_outcome(p: Array, loss: str, multiclass: bool) -> Array:

@@ -15,7 +15,13 @@ from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.cells import Problem, table_of
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
 from calibrant._inference.families import limits_of_classes, limits_of_family
-from calibrant._inference.few_events import FEW_EVENTS, Losses, possible_targets, unseen_targets
+from calibrant._inference.few_events import (
+    FEW_EVENTS,
+    Losses,
+    n_certain,
+    possible_targets,
+    unseen_targets,
+)
 from calibrant._inference.means import Influences, influences, mean_limits
 from calibrant._inference.noise_floors import NoiseFloors
 from calibrant._inference.paired import (
@@ -158,8 +164,7 @@ class Uncertainty(NoiseFloors):
         of_labels = measure.statistic == "distribution" and self.votes is None
         if self.soft or not (measure.notion == "loss" or of_labels):
             return None
-        wrong = self.made.row_values(distribution=False)["classification"]
-        return Losses.of(self.samples, measure.loss, wrong)
+        return Losses.of(self.samples, measure.loss, self.made.row_values(distribution=False))
 
     def _few_misses(self, measure: Measure) -> int | None:
         """How many top labels are wrong, where hardly any is, or all but a few are, and the measure
@@ -178,12 +183,22 @@ class Uncertainty(NoiseFloors):
             return f"{seen} of the rarer outcome in these rows: the limits rest on the predictions"
         misses = self._few_misses(measure)
         if misses is None:
-            return ""
+            return self._note_on_certain(measure)
         hits = self.samples.n - misses
         few, word = (misses, "wrong") if misses < hits else (hits, "right")
         seen = "none" if few == 0 else str(few)
         verb = "are" if few > 1 else "is"
         return f"{seen} of these rows {verb} {word}: the limits rest on the predictions"
+
+    def _note_on_certain(self, measure: Measure) -> str:
+        """What to know where a miss of an all but certain row would cost more than all others."""
+        if self.soft or measure.loss != "log" or measure.notion != "loss":
+            return ""
+        certain = n_certain(self.made.row_values(distribution=False))
+        if not certain:
+            return ""
+        rows = "1 prediction is" if certain == 1 else f"{certain:,} predictions are"
+        return f"{rows} all but certain: the limits allow for misses of such that were not seen"
 
     def _limits(
         self, measure: Measure, value: float
