@@ -22,7 +22,7 @@ from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
 from calibrant._inference.cells import Drawn, drawn_tables, levels_of
 from calibrant._inference.classes import ClassBins
 from calibrant._inference.few_events import Losses
-from calibrant._inference.means import Influences, mean_limits
+from calibrant._inference.means import Influences, influences, mean_limits
 from calibrant._inference.problems import Problems
 from calibrant._inference.tails import quantile, quantiles
 from calibrant._measures.catalogue import Measure
@@ -58,6 +58,26 @@ class Kinks(NamedTuple):
         return 2.0 * float((np.maximum(self.unsure, other.unsure) * moved).sum())
 
 
+class Against(NamedTuple):
+    """Predictions (n, k) that votes do not rule out to be the distributions behind them, and the
+    values of rows of such predictions against such distributions.
+    """
+
+    predictions: Array
+    weights: Array
+    groups: NDArray[np.intp] | None
+    may_be_right: bool
+    values: Callable[[Array, Array], Array]
+
+    def limits(self, other: Against, level: float) -> tuple[float, float]:
+        """Limits of the measure of others less that of these, if these are right."""
+        apart = self.values(other.predictions, self.predictions)
+        rows = apart - self.values(self.predictions, self.predictions)
+        low, high, _ = mean_limits(influences(rows, self.weights, self.groups), level)
+        middle = float(np.average(rows, weights=self.weights))
+        return middle + low, middle + high
+
+
 @dataclass(frozen=True, eq=False)
 class Scatter:
     """How a measure of a sample scatters about its true value.
@@ -75,6 +95,8 @@ class Scatter:
     excess: float = 0.0
     # Errors under each law of what may be behind votes, where these cannot tell which it is.
     by_law: dict[str, Array] = field(default_factory=dict)
+    # What it would be of if it, or the other of a pair, were the distributions behind votes.
+    against: Against | None = None
     # Of a mean loss of hard labels.
     losses: Losses | None = None
     # Of an error of rows in which something is rare: how far it moves with fewer and more of that,
@@ -176,6 +198,15 @@ def _law_limits(
     errors = [first.by_law[a] - second.by_law[b] for a, b in pairs]
     low = min(value - quantile(each, 1.0 - tail) for each in errors)
     high = max(value - quantile(each, tail) for each in errors)
+    # The spread that votes show is never less than none: predictions that are right would seem to
+    # be off. Of these the others are as far off as they are from them.
+    if first.against is not None and second.against is not None:
+        if second.against.may_be_right:
+            least, most = second.against.limits(first.against, level)
+            low, high = min(low, least), max(high, most)
+        if first.against.may_be_right:
+            least, most = first.against.limits(second.against, level)
+            low, high = min(low, -most), max(high, -least)
     estimate = value - (first.excess - second.excess)
     return low, high, min(max(estimate, low), high)
 
@@ -199,9 +230,21 @@ def independent_limits(
     n = min(first.errors.shape[1], second.errors.shape[1])
     low, high, estimate = difference_limits(
         value,
-        replace(first, errors=first.errors[:, :n], kinks=None, rare=None, by_law=_first(first, n)),
         replace(
-            second, errors=second.errors[:, :n], kinks=None, rare=None, by_law=_first(second, n)
+            first,
+            errors=first.errors[:, :n],
+            kinks=None,
+            rare=None,
+            against=None,
+            by_law=_first(first, n),
+        ),
+        replace(
+            second,
+            errors=second.errors[:, :n],
+            kinks=None,
+            rare=None,
+            against=None,
+            by_law=_first(second, n),
         ),
         level,
     )

@@ -357,7 +357,8 @@ class Uncertainty(NoiseFloors):
         """
         by_votes = self.resampling == "votes" and measure.interval_method != "inversion"
         if by_votes or (self._takes_out_votes(measure) and measure.vote_model):
-            return self.voted.scatter(measure, value, rows_too=not by_votes)
+            floor = None if by_votes else self.noise_floor(measure, value)
+            return self.voted.scatter(measure, value, floor, rows_too=not by_votes)
         if measure.interval_method in ("mean", "influence"):
             mean = measure.interval_method == "mean"
             parts = self._influences(measure) if mean else self._moved(measure)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant._data.samples import Samples
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.means import influences, mean_limits
-from calibrant._inference.paired import Scatter
+from calibrant._inference.paired import Against, Scatter
 from calibrant._inference.tails import quantile
 from calibrant._inference.voted_rows import VotedRows, is_mean
 from calibrant._measures.catalogue import Measure
@@ -95,12 +95,16 @@ class VoteLimits:
         drawn, tail = self._resampled(measure), self._tail
         low = min(quantile(each, tail) for each in drawn.values())
         high = max(quantile(each, 1.0 - tail) for each in drawn.values())
-        if floor is not None and min(floor.p_value, floor.p_low) > tail:
+        if self._may_be_right(floor):
             # Predictions that are right row by row could have shown as much.
             low, high = (low, measure.high) if measure.higher_is_better else (measure.low, high)
         method = f"bootstrap of {self._kind} with their votes, by a model of what is behind these"
         estimate = self.rows.model(measure).estimate(measure.loss)
         return low, high, method, max(float(each.std(ddof=1)) for each in drawn.values()), estimate
+
+    def _may_be_right(self, floor: NoiseFloor | None) -> bool:
+        """Whether predictions that are right row by row could have shown as much."""
+        return floor is not None and min(floor.p_value, floor.p_low) > self._tail
 
     def of_scattered(self, measure: Measure, value: float, z: Array, w: Array | None) -> Found:
         """Limits of how true targets, and not their votes, scatter about the mean target."""
@@ -109,7 +113,9 @@ class VoteLimits:
         centre = self.estimate(measure, value)
         return centre + low, centre + high, f"BCa limits of a mean of {self._kind}", error, centre
 
-    def scatter(self, measure: Measure, value: float, *, rows_too: bool) -> Scatter:
+    def scatter(
+        self, measure: Measure, value: float, floor: NoiseFloor | None, *, rows_too: bool
+    ) -> Scatter:
         """How the value errs about the true one, in resamples of rows with their votes or in other
         votes of the same rows.
         """
@@ -118,7 +124,13 @@ class VoteLimits:
             return Scatter(None, (self._vote_errors(measure) + excess)[None], excess=excess)
         # So that limits are quantiles of the estimates themselves: near 0 these are one-sided.
         by_law = {law: value - drawn for law, drawn in self._resampled(measure).items()}
-        return Scatter(None, next(iter(by_law.values()))[None], excess=excess, by_law=by_law)
+        model = self.rows.model(measure)
+        against = Against(
+            model.p, model.w, self.groups, self._may_be_right(floor),
+            lambda p, q: model.values_of(p, q)[measure.loss],
+        )  # fmt: skip
+        errors = next(iter(by_law.values()))[None]
+        return Scatter(None, errors, excess=excess, by_law=by_law, against=against)
 
     def _vote_errors(self, measure: Measure) -> Array:
         key = ("votes", measure.name)
