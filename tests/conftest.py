@@ -5,7 +5,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -44,18 +44,33 @@ TOGETHER = ("report_page", "site")
 # What takes a process longest comes first, so that at the end no process waits for another.
 FIRST = ("audits/test_audit.py", "inference/test_coverage.py", "site", "report_page", "spark")
 
+# Seconds: what is set up or taken down in less is in no list of what took longest.
+QUICK = 0.005
 
-@pytest.fixture(autouse=True)
-def _no_open_figures() -> Iterator[None]:
+
+def pytest_runtest_teardown() -> None:
     """Twenty open figures are a warning, and so a failure of whichever test opens the next one."""
-    _close_figures()  # those of doctests, which have no fixtures
-    yield
-    _close_figures()
-
-
-def _close_figures() -> None:
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """A process tells of a test once, when it has been called, and not that it begins and ends nor
+    that nothing happened before and after: to be told takes as long as most tests do.
+    """
+    for plugin in session.config.pluginmanager.get_plugins():
+        if _worker(session) and hasattr(plugin, "sendevent"):
+            plugin.sendevent = _without_news(plugin.sendevent)
+
+
+def _without_news(send: Callable[..., None]) -> Callable[..., None]:
+    def sent(name: str, **told: Any) -> None:
+        report = told.get("data", {}) if name == "testreport" else {}
+        quick = report.get("outcome") == "passed" and report["duration"] < QUICK
+        if name not in ("logstart", "logfinish") and not (quick and report["when"] != "call"):
+            send(name, **told)
+
+    return sent
 
 
 @pytest.hookimpl(tryfirst=True)
