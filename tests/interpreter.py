@@ -3,8 +3,8 @@
 The interpreter puts its own functions in the place of the language's, and looks for them again at
 every call of a helper from within a kernel: most of the time that a test of kernels took. At every
 operation it writes down all types of NumPy again, to look one of them up; makes the type of a block
-and its shape anew; and finds out whether a whole number overflows, without telling: two thirds of
-what was left.
+and its shape anew; compares shapes in words of its own; and finds out whether a whole number
+overflows, without telling: two thirds of what was left.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ def prepare_once() -> None:
         interpreter._patch_lang = _Once(interpreter, prepare)
         interpreter._get_np_dtype = _by_name(interpreter._get_np_dtype)
         _make_once(interpreter.tl.core)
+        _leave_equal_shapes(type(interpreter.interpreter_semantic))
         builder = interpreter.interpreter_builder
         if not builder.options.debug:  # what is found of overflows is not looked at
             builder.options = replace(builder.options, sanitize_overflow=False)
@@ -66,6 +67,20 @@ def _make_once(core: Any) -> None:
         vars(self).update(made, handle=handle, type=type)
 
     core.block_type.__init__, core.tensor.__init__ = of_type, of_tensor
+
+
+def _leave_equal_shapes(semantic: Any) -> None:
+    """Two numbers, or two blocks of one shape, need not be brought to one: most operations."""
+    broadcast = semantic.broadcast_impl_value
+
+    def brought(self: Any, left: Any, right: Any) -> Any:
+        a, b = left.type, right.type
+        blocks = a.is_block(), b.is_block()
+        if blocks == (False, False) or (all(blocks) and a.shape.values == b.shape.values):
+            return left, right
+        return broadcast(self, left, right)
+
+    semantic.broadcast_impl_value = brought
 
 
 class _Once:
