@@ -9,6 +9,7 @@ overflows, without telling: two thirds of what was left.
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,12 +25,27 @@ def prepare_once() -> None:
     known = prepare is not None and hasattr(interpreter, "_LangPatchScope")
     if known and os.environ.get("TRITON_INTERPRET") == "1" and not isinstance(prepare, _Once):
         interpreter._patch_lang = _Once(interpreter, prepare)
+        interpreter._patch_builtin = _of_known(interpreter)
         interpreter._get_np_dtype = _by_name(interpreter._get_np_dtype)
         _make_once(interpreter.tl.core)
         _leave_equal_shapes(type(interpreter.interpreter_semantic))
         builder = interpreter.interpreter_builder
         if not builder.options.debug:  # what is found of overflows is not looked at
             builder.options = replace(builder.options, sanitize_overflow=False)
+
+
+def _of_known(interpreter: Any) -> Callable[..., None]:
+    """Put functions in the place of a module's own, which are looked for once."""
+    known: dict[Any, list[tuple[str, Any]]] = {}
+
+    def patch(module: Any, builder: Any, scope: Any) -> None:
+        if module not in known:
+            known[module] = inspect.getmembers(module, interpreter.tl.core.is_builtin)
+        for name, function in known[module]:
+            if getattr(module, name) is function:  # and not one that was put there
+                interpreter._patch_attr(module, name, function, builder, scope)
+
+    return patch
 
 
 def _by_name(find: Callable[[Any], Any]) -> Callable[[Any], Any]:
