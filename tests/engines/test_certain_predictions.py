@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 import calibrant as cal
 from needs import need
+from pairs import pairs
+
+N = 3000
 
 
 def saturated(k: int, dtype: type, seed: int = 0):
     """A softmax of large logits: a fifth of the confidences and more are 1.0."""
     rng = np.random.default_rng(seed)
-    logits = rng.normal(0.0, 60.0 if dtype is np.float64 else 20.0, (3000, k)).astype(dtype)
+    logits = rng.normal(0.0, 60.0 if dtype is np.float64 else 20.0, (N, k)).astype(dtype)
     p = np.exp(logits - logits.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
-    right = rng.random(3000) < 0.8
-    return np.where(right, p.argmax(axis=1), rng.integers(0, k, 3000)), p
+    right = rng.random(N) < 0.8
+    return np.where(right, p.argmax(axis=1), rng.integers(0, k, N)), p
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("k", [2, 3, 7])
-@pytest.mark.parametrize("bins", [15, 2, cal.EqualWidth(10, "right")], ids=str)
+@pytest.mark.parametrize(
+    ("k", "dtype", "bins"),
+    pairs(product((2, 3, 7), (np.float32, np.float64), (15, 2, cal.EqualWidth(10, "right")))),
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
 def test_frames_and_files_have_the_numbers_of_arrays(k, dtype, bins, tmp_path):
     pl = need("polars")
     need("pyarrow")
