@@ -97,7 +97,8 @@ def torchmetrics_number(predictions: Array, targets: Array, n_bins: int, dtype: 
         n_bins=n_bins, norm="l1", validate_args=len(targets) < 1_000_000
     )
     preds = torch.tensor(predictions, dtype=getattr(torch, dtype))
-    return float(metric(preds, torch.tensor(targets, dtype=torch.int64)))
+    metric.update(preds, torch.tensor(targets, dtype=torch.int64))  # to call it does so twice
+    return float(metric.compute())
 
 
 def scikit_learn_number(predictions: Array, targets: Array, n_bins: int) -> float:
