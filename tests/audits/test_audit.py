@@ -236,5 +236,5 @@ class TestRefused:
 
 def test_the_same_seed_finds_the_same():
     wanted = ["truthful", "continuous", "bin_sensitivity"]
-    asked = {"measure": ["ece", "lin_ce"], "shape": "binary", "n_draws": 5, "properties": wanted}
+    asked = {"measure": ["ece", "brier"], "shape": "binary", "n_draws": 5, "properties": wanted}
     assert audit(**asked, seed=3).to_json() == audit(**asked, seed=3).to_json()

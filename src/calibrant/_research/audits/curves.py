@@ -12,8 +12,9 @@ from calibrant._research.audits.subjects import Array, Subject, limit_values
 from calibrant._research.audits.worlds import draw_labels
 
 SIZES = (125, 1_000, 8_000, 64_000)
-# Means of small samples need more draws, and cost less.
-_REPEATS = (24, 12, 8, 5)
+# Means of small samples need more draws, and cost less; but of the smallest, which is there to be
+# seen beside the others, a limit hardly ever depends.
+_REPEATS = (6, 12, 8, 5)
 _TWINS = 4
 # Where the slope is too uncertain, draws are added until there are this many times as many. (Not
 # in steps: a slope that is looked at again and again is at some time found to be what it is not.)
@@ -107,10 +108,10 @@ class Curve:
 
 
 def curves(subjects: Sequence[Subject], seed: int) -> dict[str, list[Curve]]:
-    """Each subject's curves over all populations of its shape."""
+    """Each subject's curves over the populations of its shape that tell something of it."""
     out: dict[str, list[Curve]] = {s.name: [] for s in subjects}
     for number, population in enumerate(populations(subjects[0].shape) if subjects else ()):
-        fit = [s for s in subjects if s.takes_weights or not population.weighted]
+        fit = [s for s in subjects if _is_about(population, s)]
         if not fit:
             continue
         drawn = Drawn(population, number, seed)
@@ -135,6 +136,15 @@ def curves(subjects: Sequence[Subject], seed: int) -> dict[str, list[Curve]]:
         for subject, curve in zip(fit, found, strict=True):
             out[subject.name].append(curve)
     return {name: _scaled(own) for name, own in out.items()}
+
+
+def _is_about(population: Population, subject: Subject) -> bool:
+    """Whether the values on a population can tell anything of a subject."""
+    if population.weighted and not subject.takes_weights:
+        return False
+    if not population.broken:
+        return True
+    return subject.notion in population.broken and subject.applies("sound")
 
 
 def _scaled(unscaled: list[Curve]) -> list[Curve]:

@@ -25,7 +25,7 @@ def limits(subjects: Sequence[Subject], what: Sequence[str], *, seed: int) -> li
     verdicts = []
     for subject in subjects:
         calibrated = [c for c in by_name[subject.name] if not c.population.broken]
-        others = [c for c in by_name[subject.name] if subject.notion in c.population.broken]
+        others = [c for c in by_name[subject.name] if c.population.broken]
         if "complete" in what and subject.applies("complete"):
             verdicts.append(_completeness(subject, calibrated, seed))
         if "sound" in what and subject.applies("sound"):

@@ -148,9 +148,10 @@ _BINARY = (
 def _rows(confidence: Array, share: Array, top: Labels) -> Array:
     """Rows of three with a confidence on the top class, and a share of the rest on the next."""
     rest = 1 - confidence
-    rows = np.stack([confidence, share * rest, (1 - share) * rest], axis=1)
-    columns = (np.arange(3)[None, :] - top[:, None]) % 3
-    return np.take_along_axis(rows, columns, axis=1)
+    rows, out = np.arange(len(top)), np.empty((len(top), 3))
+    for rank, part in enumerate((confidence, share * rest, (1 - share) * rest)):
+        out[rows, (top + rank) % 3] = part
+    return out
 
 
 def _drawn(rng: np.random.Generator, n: int) -> tuple[Array, Array, Labels]:
