@@ -16,6 +16,7 @@ it misses between half and all votes is extrapolated.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -145,7 +146,7 @@ class VoteModel:
         own = self._by_group * (self.m > 1)[:, None]
         return [own * self._square(z)[:, None], own * self.room[:, None]]
 
-    @property
+    @cached_property
     def extrapolated(self) -> float:
         """How much of what the model misses between half and all votes is still to come."""
         whole, half = (
@@ -317,16 +318,21 @@ class VoteModel:
         q = gamma_rows(self.counts + self.mean * (1.0 - spread) / spread, rng)
         return q, drawn_counts(self.m, q, rng)
 
-    def revoted(self, name: str, counts: Counts, rng: np.random.Generator) -> float:
-        """The estimate for other votes of the same rows; the model's tables stay."""
+    def revoted(
+        self, names: Iterable[str], counts: Counts, rng: np.random.Generator
+    ) -> dict[str, float]:
+        """Estimates for other votes of the same rows, by name; the model's tables stay."""
         z = counts / self.m[:, None]
-        base = (self.w * self.bases(z, counts, rng)[name])[:, None]
-        columns = [self.w[:, None], base, *self.columns(z)]
-        law = self.laws[0]
-        sums = np.concatenate([c.sum(axis=0) for c in columns] + [self._moved_sums(name, law)])
+        bases, law = self.bases(z, counts, rng), self.laws[0]
+        squares = [column.sum(axis=0) for column in self.columns(z)]
         step = self.fitted.steps_of(z).sum(axis=0)
-        sums[1 : 2 + 2 * self.n_groups] += step @ self.slopes(name, law)
-        return float(self.estimates(sums[None], law)[0])
+        total, out = self.w[:, None].sum(axis=0), {}
+        for name in names:
+            base = (self.w * bases[name])[:, None].sum(axis=0)
+            sums = np.concatenate([total, base, *squares, self._moved_sums(name, law)])
+            sums[1 : 2 + 2 * self.n_groups] += step @ self.slopes(name, law)
+            out[name] = float(self.estimates(sums[None], law)[0])
+        return out
 
     def _moved_sums(self, name: str, law: str) -> Array:
         if (name, law) not in self._sums:

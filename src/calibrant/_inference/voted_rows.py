@@ -205,6 +205,8 @@ class VotedRows:
         """How an estimate errs about the value against the true distributions, vote by vote: rows
         stay, and distributions are drawn that could be behind their votes.
         """
+        if measure.vote_model:
+            return self._modelled_errors(measure, n_draws)[measure.loss]
         rng = np.random.default_rng((self.seed, 24))
         law = self.model(measure) if is_mean(measure) else self._law
         total = float(self.w.sum())
@@ -212,15 +214,31 @@ class VotedRows:
         for i in range(n_draws):
             q, counts = law.other_votes(rng)
             z = counts / self.m[:, None]
-            if measure.vote_model:
-                truth = float(self.w @ law.values_of(self.p, q)[measure.loss]) / total
-                out[i] = law.revoted(measure.loss, counts, rng) - truth
-            elif is_mean(measure):
+            if is_mean(measure):
                 truth = float(self.w @ law.values_of(self.p, q)[measure.loss]) / total
                 out[i] = float(self.w @ self.corrected(measure, z)) / total - truth
             else:
                 out[i] = computed(self._with(z)) - computed(self._with(q))
         return out
+
+    def _modelled_errors(self, measure: Measure, n_draws: int) -> dict[str, Array]:
+        """The same of every measure of one model, by name of its loss: they share the votes that
+        are drawn.
+        """
+        key = ("errors", measure.statistic, n_draws)
+        if key not in self._kept:
+            own = (each for each in self.measures if each.statistic == measure.statistic)
+            losses = {measure.loss, *(each.loss for each in own if each.vote_model)}
+            law, rng = self.model(measure), np.random.default_rng((self.seed, 24))
+            total, out = float(self.w.sum()), {loss: np.empty(n_draws) for loss in losses}
+            for i in range(n_draws):
+                q, counts = law.other_votes(rng)
+                truths, estimates = law.values_of(self.p, q), law.revoted(out, counts, rng)
+                for loss, errors in out.items():
+                    errors[i] = estimates[loss] - float(self.w @ truths[loss]) / total
+            self._kept[key] = out
+        found: dict[str, Array] = self._kept[key]
+        return found
 
     def _with(self, targets: Array) -> Samples:
         own = targets if self.samples.multiclass else np.ascontiguousarray(targets[:, 1])
