@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from judged import intervals
 
 FAST = {"n_resamples": 200}
 
@@ -28,20 +29,21 @@ def few(rng):
 
 
 @pytest.mark.parametrize(
-    ("world", "measure", "truth"),
-    [(never, "ece", 0.2 * 0.7 / 2.2), (always, "ece", 0.1), (few, "ece", 0.0352),
-     (always, "rmsce", np.sqrt(0.01 + 0.04 / 12)), (always, "ks_error", 0.1),
-     (always, "ace", 0.1), (always, "smooth_ece", 0.1)],
+    ("world", "truths"),
+    [(never, {"ece": 0.2 * 0.7 / 2.2}), (few, {"ece": 0.0352}),
+     (always, {"ece": 0.1, "rmsce": np.sqrt(0.01 + 0.04 / 12), "ks_error": 0.1, "ace": 0.1,
+               "smooth_ece": 0.1})],
 )  # fmt: skip
-def test_a_limit_that_is_broken_seldom_passes(world, measure, truth):
+def test_a_limit_that_is_broken_seldom_passes(world, truths):
     """At most 2.5 % should; before, four in ten did."""
-    n, passed = 12, 0
+    n, passed = 12, dict.fromkeys(truths, 0)
+    at_most = {measure: 0.99 * truth for measure, truth in truths.items()}
     for seed in range(n):
         y, p = world(np.random.default_rng((3, seed)))
-        at_most = {measure: 0.99 * truth}
-        passed += cal.check(y, p, at_most=at_most, **FAST).verdict == "pass"
+        for row in cal.check(y, p, at_most=at_most, **FAST).rows:
+            passed[row.limit.measure] += row.verdict == "pass"
     # At 2.5 %, 3 or more of 12 have a chance of 0.3 %; at four in ten, 2 or fewer one of 8 %.
-    assert passed <= 2
+    assert max(passed.values()) <= 2, passed
 
 
 def test_both_limits_move_where_all_outcomes_are_alike():
@@ -114,17 +116,17 @@ def test_a_loss_above_its_limit_seldom_passes_where_misses_are_rare():
     assert passed.count("pass") <= 2
 
 
-@pytest.mark.parametrize("measure", ["classification_error", "brier", "log_loss"])
-def test_rare_events_beside_a_sure_one(measure):
+def test_rare_events_beside_a_sure_one():
     """The upper limit was below the truth in four of ten samples."""
-    found = [cal.interval(*rare_and_one_sure(seed), measure=measure) for seed in range(20)]
     p = rare_and_one_sure(0)[1]
-    truth = {
+    truths = {
         "classification_error": np.minimum(p, 1 - p).mean(),
         "brier": (p * (1 - p)).mean(),
         "log_loss": -(p * np.log(p) + (1 - p) * np.log(1 - p)).mean(),
-    }[measure]
-    assert sum(each.high < truth for each in found) <= 2
+    }
+    found = [intervals(*rare_and_one_sure(seed), truths) for seed in range(20)]
+    for measure, truth in truths.items():
+        assert sum(each[measure].high < truth for each in found) <= 2, measure
 
 
 def test_misses_of_classes_and_of_weights():
@@ -174,19 +176,20 @@ def apart(measure, k, right):
     return a - b
 
 
-@pytest.mark.parametrize("measure", ["brier", "log_loss", "spherical_loss", "confidence_loss"])
 @pytest.mark.parametrize(("k", "right"), [(2, 0.99), (5, 0.99), (10, 0.02)])
-def test_differences_of_losses_where_misses_or_hits_are_rare(measure, k, right):
+def test_differences_of_losses_where_misses_or_hits_are_rare(k, right):
     """Where all rows are right two losses differ by one number: limits were that number, and the
     truth was beside it in four of ten samples.
     """
-    truth, outside = apart(measure, k, right), 0
+    losses = ("brier", "log_loss", "spherical_loss", "confidence_loss")
+    outside = dict.fromkeys(losses, 0)
     for seed in range(12):
         y, models = two_of_them(k, 90, right, seed)
-        found = cal.compare(y, models, measures=[measure], n_resamples=50)
-        limits = found.difference("a", "b", measure)
-        outside += not limits.low <= truth <= limits.high
-    assert outside <= 2
+        found = cal.compare(y, models, measures=losses, n_resamples=50, bin_counts=(5,))
+        for measure in losses:
+            limits = found.difference("a", "b", measure)
+            outside[measure] += not limits.low <= apart(measure, k, right) <= limits.high
+    assert max(outside.values()) <= 2, outside
 
 
 def test_differences_of_two_samples_where_misses_are_rare():
@@ -281,34 +284,30 @@ EVERY_CLASS = ["classwise_ece", "ace", "tace", "lin_ce", "classwise_ce"]
 FAR = ["dist_ce", "kl", "jsd", "manhattan", "wasserstein"]
 
 
-@pytest.mark.parametrize("measure", [*EVERY_CLASS, *FAR])
-def test_errors_over_classes_and_distances_where_misses_are_rare(measure):
+def test_errors_over_classes_and_distances_where_misses_are_rare():
     """Thirty rows that are all right: limits were a point, and missed in half of the samples."""
     q, p = np.array([0.985, 0.01, 0.005]), np.tile([0.8, 0.1, 0.1], (30, 1))
-    if measure in FAR:
-        each = [cal.evaluate([c] * 30, p, measures=[measure])[measure] for c in range(3)]
-        truth = q @ each
-    else:
-        truth = cal.evaluate(np.tile(q, (30, 1)), p, measures=[measure])[measure]
-    outside = 0
+    truths = cal.evaluate(np.tile(q, (30, 1)), p, measures=EVERY_CLASS).values
+    each = [cal.evaluate([c] * 30, p, measures=FAR) for c in range(3)]
+    truths |= {measure: q @ [found[measure] for found in each] for measure in FAR}
+    outside = dict.fromkeys([*EVERY_CLASS, *FAR], 0)
     for seed in range(12):
         y = np.random.default_rng((12, seed)).choice(3, 30, p=q)
-        found = cal.interval(y, p, measure=measure, **FAST)
-        outside += not found.low <= truth <= found.high
-    assert outside <= 2
+        for measure, found in intervals(y, p, outside, **FAST).items():
+            outside[measure] += not found.low <= truths[measure] <= found.high
+    assert max(outside.values()) <= 2, outside
 
 
-@pytest.mark.parametrize("measure", ["dist_ce", "ent_ce", "kl", "jsd", "classwise_ce"])
 @pytest.mark.parametrize("resample", ["both", "votes"])
-def test_votes_that_are_unanimous_do_not_rule_out_others(measure, resample):
+def test_votes_that_are_unanimous_do_not_rule_out_others(resample):
     q, p = np.array([0.985, 0.01, 0.005]), np.tile([0.8, 0.1, 0.1], (30, 1))
-    truth = cal.evaluate(np.tile(q, (30, 1)), p, measures=[measure])[measure]
-    outside = 0
+    outside = dict.fromkeys(("dist_ce", "ent_ce", "kl", "jsd", "classwise_ce"), 0)
+    truths = cal.evaluate(np.tile(q, (30, 1)), p, measures=list(outside)).values
     for seed in range(12):
         counts = np.random.default_rng((13, seed)).multinomial(2, q, 30)
-        found = cal.interval(counts, p, measure=measure, resample=resample, **FAST)
-        outside += not found.low <= truth <= found.high
-    assert outside <= 2
+        for measure, found in intervals(counts, p, outside, resample=resample, **FAST).items():
+            outside[measure] += not found.low <= truths[measure] <= found.high
+    assert max(outside.values()) <= 2, outside
 
 
 def test_limits_of_few_misses_are_those_of_their_number():
