@@ -69,47 +69,50 @@ def sigmoid(x: Array) -> Array:
 
 # --- Leznik (2026): soft labels -------------------------------------------------------------------
 
+# One row, few of them, and many.
+N_ROWS = (1, 37, 5000)
+
 
 @to_the_last_bit
 @every_rule
-@pytest.mark.parametrize("n", [1, 37, 5000])
-def test_soft_error_is_the_hard_one_to_the_last_bit_on_hard_labels(n: int, rule: str) -> None:
+def test_soft_error_is_the_hard_one_to_the_last_bit_on_hard_labels(rule: str) -> None:
     """Proposition 1."""
-    rng = np.random.default_rng(n)
-    p = np.round(rng.random(n), 3)
-    y = (rng.random(n) < p).astype(np.int64)
     bins = RULES[rule][0]
-    for norm in ("l1", "l2", "max"):
-        hard = cal.ece(y, p, bins=bins, norm=norm)
-        assert cal.soft_ece(y.astype(np.float64), p, bins=bins, norm=norm) == hard
+    for n in N_ROWS:
+        rng = np.random.default_rng(n)
+        p = np.round(rng.random(n), 3)
+        y = (rng.random(n) < p).astype(np.int64)
+        for norm in ("l1", "l2", "max"):
+            hard = cal.ece(y, p, bins=bins, norm=norm)
+            assert cal.soft_ece(y.astype(np.float64), p, bins=bins, norm=norm) == hard, (n, norm)
 
 
 @to_the_last_bit
 @every_rule
-@pytest.mark.parametrize("n", [1, 37, 5000])
-def test_a_prediction_of_the_soft_label_itself_has_no_error_at_all(n: int, rule: str) -> None:
+def test_a_prediction_of_the_soft_label_itself_has_no_error_at_all(rule: str) -> None:
     """Proposition 2."""
-    rng = np.random.default_rng(n)
-    p = np.round(rng.random(n), 3) if n % 2 else rng.random(n)
-    bins = RULES[rule][0]
-    for w in (None, rng.random(n) + 0.1):
-        for norm in ("l1", "l2", "max"):
-            assert cal.soft_ece(p, p.copy(), bins=bins, norm=norm, sample_weight=w) == 0.0
-        assert cal.lin_ce(p, p.copy(), bins=bins, sample_weight=w) == 0.0
+    for n in N_ROWS:
+        rng = np.random.default_rng(n)
+        p = np.round(rng.random(n), 3) if n % 2 else rng.random(n)
+        for w in (None, rng.random(n) + 0.1):
+            given: dict[str, Any] = {"bins": RULES[rule][0], "sample_weight": w}
+            for norm in ("l1", "l2", "max"):
+                assert cal.soft_ece(p, p.copy(), norm=norm, **given) == 0.0, (n, norm)
+            assert cal.lin_ce(p, p.copy(), **given) == 0.0, n
 
 
 @to_the_last_bit
 @every_vector_rule
-@pytest.mark.parametrize("n", [1, 37, 5000])
-def test_rows_that_prediction_the_soft_label_have_no_error_at_all(n: int, rule: str) -> None:
+def test_rows_that_prediction_the_soft_label_have_no_error_at_all(rule: str) -> None:
     """Proposition 2, of whole distributions."""
-    p = np.random.default_rng(n).dirichlet(np.ones(4), n)
     bins = RULES[rule][0]
-    assert cal.soft_ece(p, p.copy(), bins=bins) == 0.0
-    assert cal.soft_ece(p, p.copy(), bins=bins, notion="classwise") == 0.0
-    assert cal.classwise_ce(p, p.copy(), bins=bins) == 0.0
-    if n < 1000 or rule != "level sets":
-        assert cal.lin_ce(p, p.copy(), bins=bins) == 0.0
+    for n in N_ROWS:
+        p = np.random.default_rng(n).dirichlet(np.ones(4), n)
+        assert cal.soft_ece(p, p.copy(), bins=bins) == 0.0, n
+        assert cal.soft_ece(p, p.copy(), bins=bins, notion="classwise") == 0.0, n
+        assert cal.classwise_ce(p, p.copy(), bins=bins) == 0.0, n
+        if n < 1000 or rule != "level sets":
+            assert cal.lin_ce(p, p.copy(), bins=bins) == 0.0, n
 
 
 def test_thresholded_labels_set_a_floor_that_does_not_sink() -> None:
@@ -536,12 +539,12 @@ def confidence_error(rule: Any) -> Callable[[Array, Array], float]:
 
 @few_rules
 @pytest.mark.parametrize("groups", [[[0], [1], [2], [3]], [[0, 2], [1, 3]], [[0, 1, 2, 3]]])
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_lemma_d_1_of_binary_predictions(n: int, groups: list[list[int]], rule: Any) -> None:
+def test_lemma_d_1_of_binary_predictions(groups: list[list[int]], rule: Any) -> None:
     """A calibrated predictor's expected error is 1/n of its expected squared loss."""
     h = merged(BINARY_WORLD, groups)
-    measured = BINARY_WORLD.expectation(scalar_error(rule), h, n)
-    assert measured == pytest.approx(BINARY_WORLD.loss(square, h) / n, rel=1e-12)
+    for n in (1, 2, 3):
+        measured = BINARY_WORLD.expectation(scalar_error(rule), h, n)
+        assert measured == pytest.approx(BINARY_WORLD.loss(square, h) / n, rel=1e-12), n
 
 
 @few_rules

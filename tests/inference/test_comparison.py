@@ -776,7 +776,7 @@ def test_slices_of_every_predictor():
 
 def test_json_round_trip():
     y, u = binary()
-    found = cal.compare(y, u, bin_counts=(np.int64(5), 10), seed=2, level=0.9)
+    found = cal.compare(y, u, bin_counts=(np.int64(5), 10), seed=2, level=0.9, n_resamples=60)
     again = json.loads(found.to_json())
     assert again == found.to_dict()
     assert again["values"] == found.columns()
@@ -789,7 +789,7 @@ def test_json_round_trip():
     assert again["recipe"] == {
         "n": 200, "n_classes": 2, "bins": "15 equal-width bins, left-closed",
         "truthful_bins": "15 quantile bins, ties together", "bin_counts": [5, 10],
-        "from_logits": False, "weighted": False, "level": 0.9, "n_resamples": 1000, "seed": 2,
+        "from_logits": False, "weighted": False, "level": 0.9, "n_resamples": 60, "seed": 2,
         "grouped": False, "matched_by_ids": False,
     }  # fmt: skip
     assert all(type(m) is int for m in found.recipe["bin_counts"])

@@ -145,7 +145,7 @@ def test_verdict_check_and_compare_take_counts():
     floor = cal.noise_floor(COUNTS, P, **options)
     assert floor == cal.noise_floor(SHARES, P, votes=VOTES, **options)
     assert cal.interval(COUNTS, P, **options) == cal.interval(SHARES, P, votes=VOTES, **options)
-    limit = {"at_most": {"dist_ce": 0.9}}
+    limit = {"at_most": {"dist_ce": 0.9}, "n_resamples": 60}
     assert repr(cal.check(COUNTS, P, **limit)) == repr(cal.check(SHARES, P, votes=VOTES, **limit))
     models = {"a": P, "b": P[:, ::-1].copy()}
     some = {"measures": ["dist_ce", "brier"], "n_resamples": 60, "by": VOTES > 3}

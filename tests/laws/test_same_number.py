@@ -290,7 +290,7 @@ def limits(interval: Any) -> Any:
 def test_the_same_rows_have_one_interval(shape):
     y, p, _ = rows(shape, "hard", False)
     names = JUDGED[shape]
-    page = cal.report(y, p, measures=names).evaluation
+    page = cal.report(y, p, measures=names, recalibrate="temperature").evaluation
     whole = cal.evaluate(y, p, uncertainty=True)
     assert page.values == {name: whole[name] for name in page.values}
     terminal = evaluate_samples(to_samples(y, p), Options(measures=names, intervals="cheap"))

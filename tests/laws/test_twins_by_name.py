@@ -14,12 +14,6 @@ N_ROWS, N_CLASSES = 30, 3
 # Integrals of the smooth twins are sums over a grid.
 ROUGH = {"ls_ece": 1e-3, "smooth_ece": 1e-3}
 KINDS = ("hard", "soft", "weighted")
-CASES = [
-    pytest.param(measure.name, shape, kind, id=f"{measure.name}-{shape}-{kind}")
-    for measure in cal.catalogue()
-    for shape in measure.shapes
-    for kind in KINDS
-]
 
 
 @cache
@@ -36,6 +30,7 @@ def sample(shape: str, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray | 
     return y, p, rng.random(N_ROWS) if kind == "weighted" else None
 
 
+@cache
 def case_of(shape: str, kind: str) -> twins.Case:
     """The same sample as lists, for the twins."""
     y, p, w = sample(shape, kind)
@@ -54,9 +49,12 @@ def agree_with_twin(name: str, shape: str, kind: str) -> None:
     y, p, w = sample(shape, kind)
     value = cal.evaluate(y, p, measures=[name], sample_weight=w)[name]
     expected = twin(case_of(shape, kind))
-    assert value == pytest.approx(expected, rel=ROUGH.get(name, 1e-9), abs=1e-12)
+    rel = ROUGH.get(name, 1e-9)
+    assert value == pytest.approx(expected, rel=rel, abs=1e-12), (name, shape, kind)
 
 
-@pytest.mark.parametrize(("name", "shape", "kind"), CASES)
-def test_every_measure_agrees_with_its_twin(name: str, shape: str, kind: str) -> None:
-    agree_with_twin(name, shape, kind)
+@pytest.mark.parametrize("shape", ["binary", "multiclass"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_measure_agrees_with_its_twin(kind: str, shape: str) -> None:
+    for measure in cal.catalogue(shape):
+        agree_with_twin(measure.name, shape, kind)

@@ -17,7 +17,7 @@ SLICES, GROUPS = np.arange(N) % 2, np.arange(N) % 40
 SOFT = np.clip(P + 0.1, 0.0, 1.0)
 ROWS = np.stack([1 - P, P], axis=1)
 # Of the intervals of all measures one way is enough; pages have more parts than those.
-FEW = {"measures": ["ece", "brier"]}
+FEW = {"measures": ["ece", "brier"], "recalibrate": "temperature"}
 
 
 @pytest.fixture
@@ -46,7 +46,9 @@ WAYS = {
     "report": lambda: cal.report(Y, P, by=SLICES, groups=GROUPS, **FEW),
     "report soft labels": lambda: cal.report(SOFT, P, **FEW),
     "report classes": lambda: cal.report(Y, ROWS, **FEW),
-    "check": lambda: cal.check(Y, P, at_most={"ece": 0.5, "brier": 0.5}, by=SLICES, groups=GROUPS),
+    "check": lambda: cal.check(
+        Y, P, at_most={"ece": 0.5, "brier": 0.5}, by=SLICES, groups=GROUPS, n_resamples=50
+    ),
     "reliability": lambda: cal.reliability(Y, P, groups=GROUPS),
     "bin_sensitivity": lambda: cal.bin_sensitivity(Y, P, bins=(5, 10)),
 }
@@ -67,7 +69,7 @@ COMMANDS = {
     "cheap intervals": (),
     "all intervals": ("--all-intervals",),
     "some measures": ("--measures", "ece,brier"),
-    "a page": ("-o", "page.html", "--measures", "ece,brier"),
+    "a page": ("-o", "page.html", "--measures", "ece,brier", "--recalibrate", "temperature"),
 }
 
 

@@ -164,7 +164,9 @@ def test_votes_need_names_and_company() -> None:
 def test_the_page_and_the_command_have_the_annotators(tmp_path) -> None:
     votes, p = simulated(40)
     people = cal.annotators(votes, p, n_resamples=50)
-    found = cal.report(votes.counts, p, measures=["ece"], annotators=people)
+    found = cal.report(
+        votes.counts, p, measures=["ece"], annotators=people, recalibrate="temperature"
+    )
     page = found.to_html()
     assert 'id="annotator-table"' in page and people.title in page
     assert found.to_dict()["annotators"]["by"] == "annotator"
