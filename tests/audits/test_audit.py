@@ -225,13 +225,13 @@ class TestRefused:
             audit("ece", sed=1)
 
     def test_a_row_that_is_not_there(self):
-        found = audit("brier", properties=["truthful"], n_draws=5)
+        found = audit("brier", properties=["weighted"])
         with pytest.raises(InputError, match="no row"):
-            found.verdict("ece", "truthful")
+            found.verdict("ece", "weighted")
         with pytest.raises(InputError, match="both shapes"):
-            found.verdict("brier", "truthful")
+            found.verdict("brier", "weighted")
         with pytest.raises(InputError, match="no witness"):
-            found.replay(found.verdict("brier", "truthful", "binary"))
+            found.replay(found.verdict("brier", "weighted", "binary"))
 
 
 def test_the_same_seed_finds_the_same():

@@ -132,12 +132,12 @@ def test_intervals_cover_the_truth_of_any_population(extreme, n: int) -> None:
     rows, truth = extreme
     for m in (2, 5, 50):
         missed = 0
-        for seed in range(15):
+        for seed in range(10):
             rng = np.random.default_rng((3, m, seed))
             found = cal.bayes_error(rng.multinomial(m, rows(n, rng)))
             missed += not found.low <= truth <= found.high
             assert found.low <= found <= found.high
-        assert missed <= 3, m  # at 5 % more have a chance of 5 in 1,000
+        assert missed <= 2, m  # at 5 % more have a chance of one in a hundred
 
 
 def test_more_votes_and_not_more_rows_tell_the_population() -> None:
