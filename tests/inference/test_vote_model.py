@@ -221,7 +221,7 @@ def test_limits_hold_where_some_rows_are_entirely_off(name, part, k, m):
     missed = 0
     for seed in range(6):
         rng = np.random.default_rng((9, m, seed))
-        p, q = some_off(part, k, 300, rng)
+        p, q = some_off(part, k, 150, rng)
         found = cal.interval(rng.multinomial(m, q), p, measure=name, n_resamples=50)
         missed += not found.low <= truth <= found.high
     assert missed <= 2
