@@ -41,6 +41,8 @@ FRESH = not (sys.dont_write_bytecode or (Path(__file__).parent / "laws" / "__pyc
 
 # Folders whose tests share what is made once: pages, and the browser that opens them.
 TOGETHER = ("report_page", "site")
+# Packages that take a process seconds to import; all of Spark shares one session, too.
+HEAVY = ("spark", "mlflow", "evaluate_metric")
 # What takes a process longest comes first, so that at the end no process waits for another.
 FIRST = ("audits/test_audit.py", "inference/test_coverage.py", "site", "report_page", "spark")
 
@@ -136,9 +138,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @cache
 def _group(nodeid: str) -> str:
-    """Tests of a file stay together, because of what it keeps; all of Spark shares one session."""
-    if "spark" in nodeid and "sparkline" not in nodeid:
-        return "spark"
+    """Tests of a file stay together, because of what it keeps, and those of a heavy package."""
+    for package in HEAVY:
+        if package in nodeid.replace("sparkline", ""):
+            return package
     folder, _, name = nodeid.split("::")[0].partition("/")
     if folder != "tests":
         return "doctests"
