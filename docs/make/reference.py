@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ ORDER = (
 )  # fmt: skip
 
 
+@cache
 def public() -> dict[str, Any]:
     """Every public function and class by its path, `calibrant.ece`, which is its anchor too."""
     found: dict[str, Any] = {}
@@ -57,6 +59,7 @@ def public() -> dict[str, Any]:
     return found
 
 
+@cache
 def losses() -> list[str]:
     """The public paths of the losses for training."""
     source = Path(cal.__file__).parent / "losses" / "__init__.py"
