@@ -10,6 +10,7 @@ from calibrant.plots import ReliabilityDisplay
 from needs import need
 
 need("matplotlib")
+pytestmark = pytest.mark.usefixtures("any_height")
 
 
 def sample(n=500, seed=0):

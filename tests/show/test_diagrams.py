@@ -39,6 +39,7 @@ def heights_of(strip):
     return [patch.get_data().values for patch in strip.patches[1::2]]
 
 
+@pytest.mark.usefixtures("any_height")
 class TestWhatIsDrawn:
     # Every two of the three meet.
     @pytest.mark.parametrize(
@@ -132,14 +133,6 @@ class TestWhatIsDrawn:
         both = words([1] * 50 + [0] * 50, [0.1] * 50 + [0.9] * 50)
         assert both == []
 
-    def test_the_legend_is_clear_of_the_data(self):
-        y, p, _ = sample()
-        display = ReliabilityDisplay.from_predictions(y, p, name="a model")
-        display.figure_.draw_without_rendering()
-        box = display.ax_.get_legend().get_window_extent()
-        label = display.ax_.xaxis.label.get_window_extent()
-        assert box.y1 < label.y0 < display.ax_.get_window_extent().y0
-
     def test_many_bins_are_dots_without_bars(self):
         y, p, _ = sample(300)
         display = ReliabilityDisplay.from_predictions(y, p, bins=cal.LevelSets())
@@ -148,6 +141,7 @@ class TestWhatIsDrawn:
         assert len(display.line_.get_xdata()) == 300
 
 
+@pytest.mark.usefixtures("any_height")
 class TestTheCurve:
     def test_it_is_the_isotonic_curve_of_the_rows_with_its_band(self):
         y, p, w = sample()
@@ -228,6 +222,7 @@ class TestTheCurve:
         assert other.plot().curve_ is None
 
 
+@pytest.mark.usefixtures("any_height")
 class TestAxes:
     def test_a_second_curve_has_its_own_colour_and_shares_the_strip(self):
         y, p, _ = sample()
@@ -268,18 +263,6 @@ class TestAxes:
         )
         assert plain.line_.get_linestyle() == ":"
 
-    def test_settings_stay_as_they_were_and_pictures_can_be_saved(self):
-        y, p, _ = sample()
-        before = dict(matplotlib.rcParams)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            display = ReliabilityDisplay.from_predictions(y, p, name="model")
-            for kind in ("png", "svg", "pdf"):
-                out = io.BytesIO()
-                display.figure_.savefig(out, format=kind)
-                assert out.getvalue()
-        assert dict(matplotlib.rcParams) == before
-
     def test_many_curves_can_all_be_told_apart(self):
         looks = [look(turn) for turn in range(28)]
         known = {(each["color"], each["marker"], str(each["linestyle"])) for each in looks}
@@ -297,6 +280,36 @@ class TestAxes:
             assert ax.get_legend().get_texts()[0].get_text().startswith(expected)
 
 
+class TestLooks:
+    def test_the_legend_is_clear_of_the_data(self):
+        y, p, _ = sample()
+        display = ReliabilityDisplay.from_predictions(y, p, name="a model")
+        display.figure_.draw_without_rendering()
+        box = display.ax_.get_legend().get_window_extent()
+        label = display.ax_.xaxis.label.get_window_extent()
+        assert box.y1 < label.y0 < display.ax_.get_window_extent().y0
+
+    def test_the_figure_is_as_high_as_what_is_on_it(self):
+        y, p, _ = sample()
+        for table in (cal.reliability(y, p), cal.smooth_reliability(y, p)):
+            figure = table.plot().figure_
+            figure.draw_without_rendering()
+            assert 0 < figure.get_figheight() - figure.get_tightbbox().height < 0.2, type(table)
+
+    def test_settings_stay_as_they_were_and_pictures_can_be_saved(self):
+        y, p, _ = sample()
+        before = dict(matplotlib.rcParams)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            display = ReliabilityDisplay.from_predictions(y, p, name="model")
+            for kind in ("png", "svg", "pdf"):
+                out = io.BytesIO()
+                display.figure_.savefig(out, format=kind)
+                assert out.getvalue()
+        assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.usefixtures("any_height")
 class TestEstimators:
     def test_the_diagram_of_a_classifier(self):
         need("sklearn")

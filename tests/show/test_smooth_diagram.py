@@ -12,6 +12,7 @@ from calibrant.plots import ReliabilityDisplay, SmoothReliabilityDisplay
 from needs import need
 
 need("matplotlib")
+pytestmark = pytest.mark.usefixtures("any_height")
 
 
 def sample(n=400, seed=0):
