@@ -6,8 +6,6 @@ import doctest
 import re
 from pathlib import Path
 
-import pytest
-
 from needs import need
 from shell_lines import run_line
 
@@ -36,9 +34,10 @@ def test_the_first_screen_line_by_line(tmp_path):
     assert quoted in " ".join(printed.split())
 
 
-@pytest.mark.parametrize("path", re.findall(r"\]\(([^)#:]+)\)", TEXT))
-def test_links_lead_somewhere(path):
-    assert (README.parent / path).exists()
+def test_links_lead_somewhere():
+    paths = re.findall(r"\]\(([^)#:]+)\)", TEXT)
+    assert len(paths) > 10
+    assert [path for path in paths if not (README.parent / path).exists()] == []
 
 
 def test_it_is_read_in_a_minute():
