@@ -222,7 +222,8 @@ class TestWhatIsWrong:
 
 def test_the_page_is_written_whole(one_file, tmp_path):
     need("altair")
-    done = run("compare", one_file, "--models", "o=old", "n=new", "-o", "c.html", cwd=tmp_path)
+    models = ("--models", "o=old", "n=new", *only())
+    done = run("compare", one_file, *models, "-o", "c.html", cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == "written: c.html\n"
     assert (tmp_path / "c.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
 

@@ -155,7 +155,8 @@ def test_missing_rows_are_counted(tmp_path, capsys):
     assert found["recipe"]["n_missing"] == N // 10
     assert found["notes"][0].startswith(f"{N // 10} rows were dropped")
     page = tmp_path / "page.html"
-    assert main(["report", str(path), "--missing", "drop", "-o", str(page)]) == 0
+    few = ("--measures", "ece", "--recalibrate", "platt")
+    assert main(["report", str(path), "--missing", "drop", "-o", str(page), *few]) == 0
     recipe = page.read_text(encoding="utf-8").partition("missing</dt>")[2]
     assert recipe.partition("</dd>")[0].strip() == "<dd>drop"
 

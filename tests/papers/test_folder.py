@@ -28,8 +28,9 @@ def drawing():
     return figure
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def small() -> Reproduction:
+    """Drawn once: nobody changes it."""
     need("matplotlib")
     table = Table(
         "numbers", NASTY, {"model": ["A", "A", NASTY], "error": [0.1, float("nan"), 1 / 3]},

@@ -148,7 +148,7 @@ def fashion(folder):
 def soft(folder):
     """A binary problem with soft labels."""
     e = examples.load("fashion-shirt")
-    return saved(folder, "soft", e.test_soft_labels[:500], e.test_proba[:500])
+    return saved(folder, "soft", e.test_soft_labels[:200], e.test_proba[:200])
 
 
 @pytest.fixture(scope="session")
