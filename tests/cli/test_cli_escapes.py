@@ -128,8 +128,7 @@ def test_demo(folder, run):
 def test_audit_reproduce_and_info(folder, run, capsys, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("calibrant._research.audits.audit.audit", audit_once)
-        # It claims nothing that would have to be tried: what is written, and where, is the point.
-        code, said = run("audit", "accuracy_at_coverage", "-o", folder / f"audit {EVIL}")
+        code, said = run("audit", "classwise_ece", "-o", folder / f"audit {EVIL}")
     assert code in (0, 1) and "written: " in said
     file = folder / f"{EVIL}.jsonl"
     for arguments in (("audit", EVIL), ("reproduce", EVIL), ("reproduce", "soft-mean", "-o", file)):
