@@ -145,10 +145,15 @@ class Uncertainty(NoiseFloors):
         if key not in self._wholes:
             votes = np.broadcast_to(1 if self.votes is None else self.votes, self.samples.n)
             self._wholes[key] = possible_targets(self.samples, votes, level)
-        return {
-            (kind, far): self._with_targets(measure, targets) - value
-            for kind, far, targets in self._wholes[key]
-        }
+        # Once for all that it is compared with.
+        own = ("rare", measure.name, value, level)
+        if own not in self._wholes:
+            self._wholes[own] = {
+                (kind, far): self._with_targets(measure, targets) - value
+                for kind, far, targets in self._wholes[key]
+            }
+        out: dict[tuple[str, float], float] = self._wholes[own]
+        return out
 
     def _unseen_targets(self) -> Array | None:
         votes = np.broadcast_to(1 if self.votes is None else self.votes, self.samples.n)
