@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._data.to_samples import to_samples
+from calibrant._inference.few_events import poisson_limits, possible_targets
+from calibrant._inference.paired import Scatter, difference_limits, independent_limits
 from judged import intervals
 
 FAST = {"n_resamples": 200}
@@ -330,6 +333,67 @@ def test_predictions_that_are_certain_and_right_have_limits(measure):
     assert found.value == found.low == 0.0 < found.high < 0.1
 
 
+def mass(targets, column):
+    return float(targets[np.arange(len(targets)), column].sum())
+
+
+class TestPossibleTargets:
+    """As much of what is rare as the limits of its number allow."""
+
+    def at(self, y, p):
+        samples = to_samples(y, p)
+        votes = np.ones(len(y), np.int64)
+        return {(kind, far): z for kind, far, z in possible_targets(samples, votes, 0.95)}
+
+    def test_misses_of_classes(self):
+        y = np.array([0, 1, 2] * 20)
+        p = np.full((60, 3), 0.1)
+        p[np.arange(60), y] = 0.8
+        y = np.where(np.arange(60) < 2, (y + 1) % 3, y)
+        found = self.at(y, p)
+        assert {kind for kind, _ in found} == {"misses"}
+        fewest, most = poisson_limits(2, 0.95)
+        right = {far: mass(z, p.argmax(axis=1)) for (_, far), z in found.items()}
+        assert right[-1.0] == pytest.approx(60 - fewest)
+        assert right[0.5] == pytest.approx(60 - (2 + most) / 2)
+        assert right[1.0] == pytest.approx(60 - most)
+        for z in found.values():
+            assert z.min() >= 0.0 and np.allclose(z.sum(axis=1), 1.0)
+
+    def test_hits_where_these_are_rare(self):
+        p = np.tile([0.6, 0.3, 0.1], (50, 1))
+        y = np.where(np.arange(50) < 1, 0, 1)
+        found = self.at(y, p)
+        hits = {far: mass(z, np.zeros(50, int)) for (_, far), z in found.items()}
+        fewest, most = poisson_limits(1, 0.95)
+        assert hits[1.0] == pytest.approx(most) and hits[-1.0] == pytest.approx(fewest)
+        # What is no hit any more is what the predictions say of the others.
+        assert found["misses", -1.0][0, 1:] == pytest.approx((1 - fewest) * np.array([0.75, 0.25]))
+
+    def test_events_where_misses_are_not_rare(self):
+        y = np.where(np.arange(40) < 3, 1, 0)
+        p = np.where(np.arange(40) % 2, 0.6, 0.2)
+        found = self.at(y, p)
+        assert {kind for kind, _ in found} == {"events"}
+        events = {far: float(z[:, 1].sum()) for (_, far), z in found.items()}
+        assert events[1.0] == pytest.approx(poisson_limits(3, 0.95)[1])
+        assert events[-1.0] == pytest.approx(poisson_limits(3, 0.95)[0])
+
+    def test_nothing_is_rare(self):
+        assert self.at(np.array([0, 1] * 30), np.full(60, 0.6)) == {}
+
+
+def test_rare_misses_of_two_samples_add_up_and_of_one_cancel():
+    still = np.zeros((1, 50))
+    first = Scatter(None, still, rare=lambda level: {("misses", 1.0): -0.03})
+    second = Scatter(
+        None, still, rare=lambda level: {("misses", 1.0): 0.04, ("misses", -1.0): 0.01}
+    )
+    assert difference_limits(0.2, first, second, 0.95)[:2] == pytest.approx((0.13, 0.2))
+    assert independent_limits(0.2, first, second, 0.95)[:2] == pytest.approx((0.15, 0.2))
+    assert independent_limits(-0.2, second, first, 0.95)[:2] == pytest.approx((-0.2, -0.15))
+
+
 class TestAllButCertain:
     """Every tenth row is predicted with certainty, and one in fifty of these is wrong."""
 
@@ -363,6 +427,7 @@ class TestAllButCertain:
         truth, above, apart, better = self.truths(k), 0, 0, 0
         for seed in range(12):
             y, models = self.rows(seed, k)
+            models = dict(sorted(models.items(), reverse=bool(seed % 2)))
             above += cal.interval(y, models["certain"], measure="log_loss").high < truth["certain"]
             found = cal.compare(y, models, measures=["log_loss"], n_resamples=50)
             limits = found.difference("certain", "cautious", "log_loss")
@@ -376,6 +441,13 @@ class TestAllButCertain:
         found = cal.interval(y, models["certain"], measure="log_loss")
         assert found.high == pytest.approx(found.value + 3.689 * -np.log(1e-12) / 200, rel=1e-3)
         assert "20 predictions are all but certain" in found.note
+        # All but certain is as certain, and a miss of either may be the one that was not seen.
+        top = models["certain"] == 1.0
+        other = cal.interval(y, np.where(top, 1 - 1e-6, models["certain"]), measure="log_loss")
+        certain = top | (models["certain"] == 0.0)
+        costs = np.where(top[certain], 1e-6, 1e-12)
+        mean = float((-np.log(costs)).mean())
+        assert other.high == pytest.approx(other.value + 3.689 * mean / 200, rel=1e-3)
         # One that is sure, but not beyond what so many rows could show, is as ever.
         almost = np.clip(models["certain"], 1e-3, 1 - 1e-3)
         assert "certain" not in cal.interval(y, almost, measure="log_loss").note

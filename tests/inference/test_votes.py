@@ -369,9 +369,20 @@ def test_differences_from_predictions_that_are_right(measure, seeds):
         scores = rng.normal(0, 1.5, (150, 3))
         right, steep = (np.exp(t * scores) for t in (1.0, 1.25))
         right, steep = (each / each.sum(axis=1, keepdims=True) for each in (right, steep))
-        found = cal.compare(
-            rng.multinomial(3, right), {"right": right, "steep": steep}, measures=[measure],
-            n_resamples=50,
-        )  # fmt: skip
-        limits = found.difference("steep", "right", measure)
-        assert limits.low <= getattr(cal, measure)(right, steep) <= limits.high, seed
+        votes = rng.multinomial(3, right)
+        for models in ({"right": right, "steep": steep}, {"steep": steep, "right": right}):
+            found = cal.compare(votes, models, measures=[measure], n_resamples=50)
+            limits = found.difference("steep", "right", measure)
+            assert limits.low <= getattr(cal, measure)(right, steep) <= limits.high, seed
+
+
+def test_predictions_that_votes_rule_out_are_not_taken_to_be_right():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(0, 1.5, (150, 3))
+    right, steep, flat = (np.exp(t * scores) for t in (1.0, 2.5, 0.3))
+    right, steep, flat = (each / each.sum(axis=1, keepdims=True) for each in (right, steep, flat))
+    votes = rng.multinomial(8, right)
+    found = cal.compare(votes, {"steep": steep, "flat": flat}, measures=["dist_ce"], n_resamples=50)
+    limits = found.difference("flat", "steep", "dist_ce")
+    assert limits.high < cal.dist_ce(steep, flat)
+    assert limits.low <= cal.dist_ce(right, flat) - cal.dist_ce(right, steep) <= limits.high
