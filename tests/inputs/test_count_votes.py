@@ -61,6 +61,21 @@ def test_class_indices_are_labels_too():
     np.testing.assert_array_equal(found.counts, cal.count_votes(LONG, **COLUMNS).counts)
 
 
+def test_numbers_written_as_text_are_in_the_order_of_numbers():
+    codes = RNG.permutation(np.arange(ITEMS.size) % 12)
+    by_number = cal.count_votes({"item": ITEMS, "label": codes}, **COLUMNS)
+    by_text = cal.count_votes({"item": ITEMS, "label": codes.astype(str)}, **COLUMNS)
+    assert by_text.classes == tuple(map(str, range(12)))
+    np.testing.assert_array_equal(by_text.counts, by_number.counts)
+
+
+def test_a_number_is_one_class_however_it_is_written():
+    labels = np.array(["10", "1.0", 1, "1", " 2", "2.0", "-3", "cat"], dtype=object)
+    found = cal.count_votes({"item": ["a"] * 8, "label": labels}, **COLUMNS)
+    assert found.classes == ("-3", 1, " 2", "10", "cat")
+    assert found.counts.tolist() == [[1, 3, 2, 1, 1]]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -89,6 +89,21 @@ def _whole(text: str) -> int | float:
     return int(exact) if exact == exact.to_integral_value() else float(text)
 
 
+def classes_among(labels: Iterable[Any]) -> list[Any]:
+    """The classes that labels name: numbers first, in their order and each once, then the rest."""
+    by_number: dict[int | float, Any] = {}
+    others = set()
+    # Of names of one number, "1" and "1.0", the number itself or the shortest text stands for it.
+    shortest = sorted(set(labels), key=lambda each: (len(str(each)), str(each)))
+    for label in sorted(shortest, key=lambda each: isinstance(each, str)):
+        number = number_of(label)
+        if number is None:
+            others.add(label)
+        else:
+            by_number.setdefault(number, label)
+    return [by_number[number] for number in sorted(by_number)] + sorted(others, key=str)
+
+
 def are_indices(kind: str, names: Iterable[Any]) -> bool:
     """Whether labels of a kind ("b", "i", "u", "f" as NumPy has it) are indices of the classes."""
     if kind not in "biuf":

@@ -13,7 +13,7 @@ from calibrant._core.errors import InputError, nearest
 from calibrant._core.validation import public
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import is_lazy, pick
-from calibrant._data.labels import encode
+from calibrant._data.labels import classes_among, encode
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ def count_votes(
         Column of who votes; nobody may vote twice on an item.
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; by default the labels that
-        occur, sorted.
+        occur, sorted: numbers, and texts that are numbers, by their size.
     items : array-like of shape (n,), optional
         Ids of the predictions' rows: `counts` has a row for each, in this order. By default items
         are in the order in which they first occur.
@@ -145,7 +145,7 @@ def count_votes(
     columns = _columns(data, {"item": item, "label": label, "annotator": annotator})
     labels = columns["label"]
     if classes is None:
-        classes = sorted(set(labels.tolist()), key=lambda value: (isinstance(value, str), value))
+        classes = classes_among(labels.tolist())
         if len(classes) < 2:
             raise InputError(
                 f"label holds {classes[0]!r} alone: name all classes, in the order of the "
