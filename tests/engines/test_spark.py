@@ -67,6 +67,29 @@ def test_days_in_one_pass(data):
 
 
 @pytest.mark.usefixtures("compiled")
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
+def test_windows_do_not_go_by_the_zone_of_the_session(kind):
+    at = [datetime.datetime(2026, 1, 1, 7 * i % 100 // 24, 7 * i % 24) for i in range(1, 7)]
+    settings = spark().conf
+    zone = settings.get("spark.sql.session.timeZone")
+    settings.set("spark.sql.session.timeZone", "UTC")
+    rows = spark().createDataFrame(
+        [(*row, str(t)) for *row, t in zip(Y[:6].tolist(), P[:6].tolist(), at, strict=True)],
+        ["y", "p", "text"],
+    )
+    rows = rows.selectExpr("y", "p", f"cast(text as {kind}) at").cache()
+    rows.count()
+    try:
+        settings.set("spark.sql.session.timeZone", "America/New_York")
+        found = cal.Monitor(every="6h").update("y", "p", time="at", data=rows).evaluate()
+    finally:
+        settings.set("spark.sql.session.timeZone", zone)
+    expected = cal.Monitor(every="6h").update(Y[:6], P[:6], time=at).evaluate()
+    assert [(w.start, w.n) for w in found] == [(w.start, w.n) for w in expected]
+    assert found.columns()["brier"] == pytest.approx(expected.columns()["brier"], rel=1e-12)
+
+
+@pytest.mark.usefixtures("compiled")
 def test_a_state_from_a_job_merges_with_others(data, tmp_path):
     cal.Accumulator(bins=10).update("y", "p", data=data).save(tmp_path / "monday")
     state = cal.Accumulator.load(tmp_path / "monday").merge(cal.Accumulator(bins=10).update(Y, P))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 
 import calibrant as cal
+from every_engine import LAZY
 from needs import need
 
 RNG = np.random.default_rng(8)
@@ -22,22 +24,30 @@ def frame(times=None):
     return polars.DataFrame({"y": Y, "p": P, "at": at})
 
 
-def zoned():
-    polars = need("polars")
-    column = polars.col("at").dt.replace_time_zone("UTC").dt.convert_time_zone("Europe/Berlin")
-    return frame().with_columns(column).lazy()
+def times(kind):
+    """The hours as a column of Arrow, of one kind or another."""
+    naive = [BEGIN + timedelta(hours=int(h)) for h in HOURS]
+    if kind == "dates":
+        return [each.date() for each in naive]
+    if kind == "naive":
+        return naive
+    pyarrow = need("pyarrow")
+    return pyarrow.array(
+        [each.replace(tzinfo=UTC) for each in naive], pyarrow.timestamp("us", kind)
+    )
 
 
-def in_duckdb():
-    return need("duckdb").from_arrow(frame().to_arrow())
+KINDS = ("naive", "UTC", "America/New_York", "dates")
+CASES = set(itertools.product(LAZY, KINDS)) - {("dask", "dates")}  # to which dates are text
 
 
-@pytest.mark.parametrize("lazy", [lambda: frame().lazy(), zoned, in_duckdb])
-def test_the_windows_are_those_of_rows(lazy):
-    mine = cal.Monitor(every="6h").update("y", "p", time="at", data=lazy()).evaluate()
-    rows = cal.Monitor(every="6h").update(Y, P, time=[
-        (BEGIN + timedelta(hours=int(h))).replace(tzinfo=UTC) for h in HOURS
-    ]).evaluate()  # fmt: skip
+@pytest.mark.parametrize(("engine", "kind"), sorted(CASES))
+def test_the_windows_are_those_of_rows(engine, kind):
+    table = need("pyarrow").table({"y": Y, "p": P, "at.utc": times(kind)})
+    given = {"time": "at.utc", "data": LAZY[engine](table)}
+    every = "1d" if kind == "dates" else "12h"
+    mine = cal.Monitor(every=every).update("y", "p", **given).evaluate()
+    rows = cal.Monitor(every=every).update(Y, P, time=table["at.utc"]).evaluate()
     assert [window.start for window in mine] == [window.start for window in rows]
     assert [window.n for window in mine] == [window.n for window in rows]
     for name in ("ece", "brier", "log_loss"):

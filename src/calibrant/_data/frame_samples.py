@@ -11,6 +11,15 @@ from calibrant._data.links import ROW_SUM_TOLERANCE
 from calibrant._data.samples import Samples, Shape
 
 
+def column_of(frame: Any, name: str) -> Any:
+    """A column of a narwhals frame as an expression."""
+    import narwhals as nw
+
+    if frame.implementation.is_spark_like():  # to Spark a dot is not part of a name
+        name = "`" + name.replace("`", "``") + "`"
+    return nw.col(name)
+
+
 @dataclass(frozen=True, eq=False)
 class FrameSamples:
     """Names of the columns that hold predictions, targets and weights, and the frame they are in.
@@ -95,11 +104,7 @@ class FrameSamples:
 
     def column(self, name: str) -> Any:
         """A column of the frame as a narwhals expression."""
-        import narwhals as nw
-
-        if self.frame.implementation.is_spark_like():  # to Spark a dot is not part of a name
-            name = "`" + name.replace("`", "``") + "`"
-        return nw.col(name)
+        return column_of(self.frame, name)
 
     def is_nan(self, value: Any) -> Any:
         """Whether a floating-point expression of the frame is NaN.
