@@ -223,6 +223,15 @@ class TestGradients:
             whole = torch.compile(of, backend="eager", fullgraph=True)
             torch.testing.assert_close(whole(*tensors(x, y)), of(*tensors(x, y)))
 
+    def test_a_compiled_loss_takes_weights(self):
+        x, _, y, w = batch(k=3)
+        functions = [partial(loss, from_logits=True) for loss in dict(EVERY)]
+        for loss in (*functions, *(module(from_logits=True) for module in MODULES)):
+            whole = torch.compile(loss, backend="aot_eager", fullgraph=True)
+            logits, labels, weight = tensors(x, y, w)
+            got = whole(logits, labels, sample_weight=weight)
+            torch.testing.assert_close(got, loss(logits, labels, sample_weight=weight))
+
 
 class TestModules:
     @pytest.mark.parametrize("module", MODULES)

@@ -12,9 +12,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.grid import LOGIT_LIMIT
+from calibrant._core.validation import have_no_index
 from calibrant._engines.arrays.smooth import logit_reach
 
 NOTIONS = ("binary", "confidence", "classwise")
@@ -23,6 +25,8 @@ REDUCTIONS = ("mean", "sum", "none")
 OVERSHOOT, HALF_OVERSHOOT = 1e-3, 2e-2
 # So far below the largest the probability of a class is 0 to the last bit.
 LEAST_LOGIT = -1000.0
+# A graph of `torch.compile` cannot look for one.
+have_no_index(Tensor, Parameter)
 
 
 @dataclass(frozen=True, eq=False)
