@@ -479,6 +479,38 @@ def test_labels_of_numbers(labels, classes):
     assert cal.brier_score("y", "p", classes=classes, data=data) == pytest.approx(0.3125 / 3)
 
 
+LARGE = 2**53  # from here on doubles do not tell whole numbers apart
+SPELLINGS = {
+    "decimals and words": (["0", "1.0", "true", "1", "False"], [0, 1]),
+    "spaces, zeros and exponents": ([" 0", "01", "1e0", "1 ", "0.0"], ["0", "1"]),
+    "names that are numbers in words": (["1", "0.0", "0", "true", "1e0"], ["true", "false"]),
+    "two names of one number": ([2, 1, 2, 2, 1], ["01", "1", "2"]),
+    "large numbers": ([LARGE, LARGE + 1, LARGE + 1, LARGE, LARGE + 1], [LARGE, LARGE + 1]),
+    "a large number that is none": ([LARGE, LARGE + 1] * 2 + [LARGE], [LARGE, LARGE + 2]),
+    "a number that is none": (["0", "1.5", "1", "0", "1"], [0, 1]),
+}
+
+
+@every_lazy
+@pytest.mark.parametrize("case", SPELLINGS)
+def test_labels_are_read_as_those_of_arrays_are(name, case):
+    labels, classes = SPELLINGS[case]
+    k = len(classes)
+    rows = RNG.dirichlet(np.ones(k), 5)
+    data = frame(name, {"y": labels} | {f"p{r}": rows[:, r].copy() for r in range(k)})
+    args = ("y", [f"p{r}" for r in range(k)])
+    if "is none" in case:
+        with pytest.raises(InputError, match="not in classes"):
+            cal.brier_score(np.array(labels), rows, classes=classes)
+        with pytest.raises(InputError, match="not in classes, such as"):
+            cal.brier_score(*args, data=data, classes=classes)
+        return
+    expected = cal.brier_score(np.array(labels), rows, classes=classes)
+    assert cal.brier_score(*args, data=data, classes=classes) == pytest.approx(expected, rel=1e-12)
+    stream = cal.Accumulator(classes=classes).update(*args, data=data)
+    assert stream.evaluate()["brier"] == pytest.approx(expected, rel=1e-12)
+
+
 def test_columns_of_any_name():
     names = {"y": "select", "p": 'p of "it"', "w": "ok", "day": "u"}
     for name in ("duckdb", "dask", "ibis"):

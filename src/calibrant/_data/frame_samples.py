@@ -10,6 +10,9 @@ import numpy as np
 from calibrant._data.links import ROW_SUM_TOLERANCE
 from calibrant._data.samples import Samples, Shape
 
+# Values of a column, each with the index of its class.
+Labels = tuple[tuple[str | int | float, int], ...]
+
 
 def column_of(frame: Any, name: str) -> Any:
     """A column of a narwhals frame as an expression."""
@@ -35,8 +38,8 @@ class FrameSamples:
     weight: str | None = None
     multiclass: bool = False
     from_logits: bool = False
-    # The labels as the column has them, in the order of the classes; None where it has numbers.
-    labels: tuple[Any, ...] | None = None
+    # The labels as the column has them; None where it has class indices or targets.
+    labels: Labels | None = None
     class_names: tuple[str, ...] | None = None
     inferred: tuple[str, ...] = ()
     # The type of the predictions, if it is shorter than float64: they meet edges rounded to it.

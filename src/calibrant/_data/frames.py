@@ -1,9 +1,10 @@
-"""Columns of a frame in its own engine: they exist and are numbers; nothing is read yet."""
+"""Columns of a frame in its own engine: they exist and are numbers; no row is read yet."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,11 +13,22 @@ import narwhals as nw
 from calibrant._core.errors import InputError, MissingExtra, nearest
 from calibrant._data.columns import check_column_order
 from calibrant._data.frame_counts import Counted, check_votes_name, counted
-from calibrant._data.frame_samples import FrameSamples
-from calibrant._data.labels import Titles, are_indices, are_truths, named_once, number_of, taken
+from calibrant._data.frame_samples import FrameSamples, Labels, column_of
+from calibrant._data.labels import (
+    Lookup,
+    Titles,
+    are_indices,
+    are_truths,
+    named_once,
+    number_of,
+    taken,
+)
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 from calibrant._data.logprobs import Given, read_given
 from calibrant._data.missing import check_missing
+
+# Texts that are brought here to be looked at: more are no spellings of classes.
+_MOST_TEXTS = 10_000
 
 
 def scanned(data: Any) -> Any:
@@ -69,7 +81,7 @@ def frame_to_samples(
         known = named_once(classes, len(predictions) if multiclass else 2, multiclass)
         names = tuple(str(name) for name in known)
         if len(targets) == 1 and not isinstance(classes, Titles):
-            labels = _labels(targets[0], schema, known)
+            labels = _labels(frame, targets[0], schema, known)
             label_note = taken(known, multiclass, labels is None)
     if labels is None:
         for name in targets:
@@ -197,15 +209,11 @@ def _is_whole(dtype: Any) -> bool:
     return bool(dtype.is_integer() or dtype == nw.Boolean)
 
 
-def _labels(name: str, schema: Any, classes: list[Any]) -> tuple[Any, ...] | None:
-    """The labels to look for in a column; None where they are indices of the classes."""
+def _labels(frame: Any, name: str, schema: Any, classes: list[Any]) -> Labels | None:
+    """Values to look for in a column; None where they are indices of the classes."""
     dtype = schema[name]
     if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum):
-        texts = [(label, number_of(label)) for label in classes]
-        return tuple(
-            label if isinstance(label, str) or number is None else str(number)
-            for label, number in texts
-        )
+        return _texts(frame, name, classes)
     if not (dtype.is_numeric() or dtype == nw.Boolean):
         raise InputError(
             f"y_true must be numbers or text; the column {name!r} holds the type {dtype}"
@@ -222,7 +230,41 @@ def _labels(name: str, schema: Any, classes: list[Any]) -> tuple[Any, ...] | Non
             f"classes={list(classes)!r} cannot be found in the column {name!r} of y_true, which "
             f"holds the type {dtype}: give its own values, in the order of the classes"
         )
-    return tuple(wanted)
+    known = Lookup(classes)
+    candidates = [as_held for number in wanted for as_held in _as_held(number, dtype)]
+    found = {value: known.find(value) for value in candidates}
+    return tuple((_compared(value), index) for value, index in found.items() if index is not None)
+
+
+def _texts(frame: Any, name: str, classes: list[Any]) -> Labels:
+    """Texts of a column that name a class. The engine is asked for those that only the number they
+    write may tell, such as "1.0"; where no class is a number there are none.
+    """
+    texts = {str(label): index for index, label in enumerate(classes)}
+    if are_truths(classes) or any(number_of(label) is not None for label in classes):
+        known, column = Lookup(classes), column_of(frame, name).cast(nw.String)
+        rest = frame.select(text=column).filter(~nw.col("text").is_in(list(texts)))
+        for text in rest.unique().head(_MOST_TEXTS).collect()["text"].to_list():
+            index = known.find(text)
+            if index is not None:
+                texts[text] = index
+    return tuple(texts.items())
+
+
+def _as_held(number: Any, dtype: Any) -> list[Any]:
+    """A class's number as a column of this type holds it; nothing if it cannot."""
+    if dtype == nw.Boolean:
+        return [bool(number)] if number in (0, 1) else []
+    if dtype.is_integer():
+        low, high = (-(2**63), 2**63) if dtype.is_signed_integer() else (0, 2**64)
+        return [number] if isinstance(number, int) and low <= number < high else []
+    fits = abs(number) <= sys.float_info.max and float(number) == number
+    return [float(number)] if fits else []
+
+
+def _compared(value: Any) -> int | float:
+    """A value as a query has it: a double, unless it is too large for doubles to tell it apart."""
+    return value if isinstance(value, int) and abs(value) >= 2**53 else float(value)
 
 
 def _engine(frame: Any) -> str:

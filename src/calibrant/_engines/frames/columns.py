@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import narwhals as nw
 
-from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.frame_samples import FrameSamples, Labels
 from calibrant._data.links import OVERSHOOT
 from calibrant._engines.frames.expressions import (
     Expr,
@@ -47,7 +46,8 @@ def raw(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
         out[name] = samples.column(column).cast(Float64)
     for name, column in zip(target_names(samples), samples.targets, strict=True):
         target = samples.column(column)
-        out[name] = _index(samples.labels, target) if samples.labels else target.cast(Float64)
+        known = samples.labels
+        out[name] = target.cast(Float64) if known is None else _index(known, target)
     if samples.vote_columns:
         votes = [samples.column(name).cast(Float64) for name in samples.vote_columns]
         out["m"] = total(votes)
@@ -62,17 +62,19 @@ def raw(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
     return opened(samples.frame, list(dict.fromkeys((*samples.columns, *keep)))).select(**out)
 
 
-def _index(labels: tuple[Any, ...], target: Expr) -> Expr:
+def _index(labels: Labels, target: Expr) -> Expr:
     """The index of a label among the classes; -1 for a label that is none of them."""
-    text = isinstance(labels[0], str)
-    label = target.cast(nw.String if text else Float64)
+    as_text, as_double = target.cast(nw.String), target.cast(Float64)
+
+    def equals(value: str | int | float) -> Expr:
+        if isinstance(value, str):
+            return as_text == value
+        return target == value if isinstance(value, int) else as_double == exact(value)
+
     indices = [
-        nw.when(label == (name if text else exact(name)))
-        .then(nw.lit(r + 1.0))
-        .otherwise(nw.lit(0.0))
-        for r, name in enumerate(labels)
+        nw.when(equals(value)).then(nw.lit(r + 1.0)).otherwise(nw.lit(0.0)) for value, r in labels
     ]
-    return total(indices) - 1.0
+    return total(indices or [nw.lit(0.0)]) - 1.0
 
 
 def missing(samples: FrameSamples) -> Expr:

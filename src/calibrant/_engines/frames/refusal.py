@@ -84,8 +84,8 @@ def check_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: 
 
 def _not_in_classes(samples: FrameSamples, example: dict[str, object]) -> str:
     """What is wrong with a label where the labels of all classes are given."""
-    label, known = example[samples.targets[0]], samples.labels or ()
-    hint = nearest(label, [str(name) for name in known])
+    label = example[samples.targets[0]]
+    hint = nearest(label, samples.class_names or ())
     return f"a y_true that is not in classes, such as {label!r}: {hint}"
 
 
