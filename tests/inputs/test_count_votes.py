@@ -61,6 +61,16 @@ def test_class_indices_are_labels_too():
     np.testing.assert_array_equal(found.counts, cal.count_votes(LONG, **COLUMNS).counts)
 
 
+def test_a_table_is_its_counts():
+    votes = cal.count_votes(LONG, **COLUMNS)
+    rows = RNG.dirichlet(np.ones(3), 30)
+    assert cal.dist_ce(votes, rows) == cal.dist_ce(votes.counts, rows)
+    assert cal.evaluate(votes, rows).values == cal.evaluate(votes.counts, rows).values
+    np.testing.assert_array_equal(cal.entropy_bands(votes), cal.entropy_bands(votes.counts))
+    assert str(cal.bayes_error(votes)) == str(cal.bayes_error(votes.counts))
+    assert str(cal.annotator_ceiling(votes)) == str(cal.annotator_ceiling(votes.counts))
+
+
 def test_numbers_written_as_text_are_in_the_order_of_numbers():
     codes = RNG.permutation(np.arange(ITEMS.size) % 12)
     by_number = cal.count_votes({"item": ITEMS, "label": codes}, **COLUMNS)
@@ -81,6 +91,7 @@ def test_a_number_is_one_class_however_it_is_written():
     [
         ({"classes": ["cat", "dog"]}, r"label\[\d+\] is 'hen', which is not in classes"),
         ({"items": [1, 99]}, r"items\[1\], 99, has no votes"),
+        ({"items": ["1", "2"]}, "items are text and those of data int: give both as one"),
         ({"items": [1, 2, 1]}, r"items\[2\] is 1, as is items\[0\]"),
         ({"label": "labels"}, "did you mean 'label'"),
         ({"annotator": "who"}, "annotator names the column 'who'"),

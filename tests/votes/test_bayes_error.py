@@ -240,3 +240,17 @@ def test_it_is_a_number_that_says_how_it_was_found() -> None:
 def test_what_cannot_be_read(given, options, message) -> None:
     with pytest.raises(InputError, match=message):
         cal.bayes_error(given, **options)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 4.5])
+def test_the_one_count_that_is_none_is_named(bad) -> None:
+    counts = np.tile([3.0, 2.0], (6, 1))
+    counts[3, 1] = bad
+    for function in (cal.bayes_error, cal.annotator_ceiling):
+        with pytest.raises(InputError, match=rf"y_true\[3, 1\] is {bad}.*finite whole numbers"):
+            function(counts)
+
+
+def test_shares_that_were_rounded_are_told_of() -> None:
+    with pytest.raises(InputError, match=r"sums to 0\.99.*if shares were rounded, give the counts"):
+        cal.bayes_error(np.full((5, 3), 0.33))

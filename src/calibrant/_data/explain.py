@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
-from calibrant._data.links import OVERSHOOT
+from calibrant._data.links import OVERSHOOT, ROUNDED
 from calibrant._data.samples import BadRow, RowSamples, Samples
 from calibrant._data.source import Source
 
@@ -188,7 +188,7 @@ def _target_row(
     if abs(total - 1.0) > tolerance:
         return (
             f"y_true[{shown}] sums to {total!r}: rows of class probabilities must sum to 1. Rows "
-            "without votes must be left out"
+            f"without votes must be left out{ROUNDED if total else ''}"
         )
     return None
 

@@ -14,6 +14,8 @@ ROW_SUM_TOLERANCE = 1e-4
 HALF_ROW_SUM_TOLERANCE = {"float16": 5e-3, "bfloat16": 4e-2}
 # Rows that sum to 1 less precisely than this are counted and noted.
 ROW_SUM_TOLD = 1e-5
+# What errors say of soft labels that sum to another number.
+ROUNDED = "; if shares were rounded, give the counts of votes, or divide each row by its sum"
 
 
 # A prediction of 0 on what then happened has infinite log loss. Predictions below this floor are

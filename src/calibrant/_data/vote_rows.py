@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import to_array
 from calibrant._data.counts import labels_of, votes_per_row
-from calibrant._data.links import ROW_SUM_TOLERANCE
+from calibrant._data.links import ROUNDED, ROW_SUM_TOLERANCE
 
 Array = NDArray[np.float64]
 
@@ -54,11 +54,11 @@ def read_vote_rows(y_true: Any, votes: Any) -> VoteRows:
 def _check_shares(shares: Array) -> None:
     bad = ~((shares >= 0) & (shares <= 1))
     if bad.any():
-        at = tuple(int(i) for i in np.argwhere(bad)[0])
-        where = ", ".join(map(str, at))
+        _check_no_stray_count(shares)
+        first = _entry(shares, bad)
         raise InputError(
-            f"y_true[{where}] is {shares[at].item()!r}: shares of votes must lie in [0, 1]. If "
-            "these are counts, give whole numbers: rows (n, k), or (n,) with votes="
+            f"{first}: shares of votes must lie in [0, 1]. If these are counts, give whole "
+            "numbers: rows (n, k), or (n,) with votes="
         )
     if shares.ndim == 2:
         off = np.abs(shares.sum(axis=1) - 1.0) > ROW_SUM_TOLERANCE
@@ -66,8 +66,25 @@ def _check_shares(shares: Array) -> None:
             row = int(np.argmax(off))
             raise InputError(
                 f"y_true[{row}] sums to {shares[row].sum():.6g}: rows of shares must sum to 1, and "
-                "counts of votes must be whole numbers in every row"
+                f"counts of votes must be whole numbers in every row{ROUNDED}"
             )
+
+
+def _check_no_stray_count(shares: Array) -> None:
+    """An error that names the entry for which counts of votes cannot be taken for such."""
+    whole = np.isfinite(shares) & (np.floor(shares) == shares)
+    several = whole & (shares > 1)
+    if several.any() and not whole.all():
+        raise InputError(
+            f"{_entry(shares, ~whole)}, while {_entry(shares, several)}: counts of votes must be "
+            "finite whole numbers in every row, and shares must lie in [0, 1]"
+        )
+
+
+def _entry(shares: Array, chosen: NDArray[np.bool_]) -> str:
+    """The first entry that is chosen, and where it is."""
+    at = tuple(int(i) for i in np.argwhere(chosen)[0])
+    return f"y_true[{', '.join(map(str, at))}] is {shares[at].item()!r}"
 
 
 def _check_whole(rows: Array, votes: NDArray[np.int64] | None) -> None:

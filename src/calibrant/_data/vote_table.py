@@ -23,7 +23,8 @@ class VoteTable:
     Attributes
     ----------
     counts : ndarray of shape (n, k)
-        Number of votes for each class, a row an item: `y_true` for every function.
+        Number of votes for each class, a row an item: `y_true` for every function, as is the
+        table itself.
     items : ndarray of shape (n,)
         Id of each item, in the order of the rows.
     classes : tuple of length k
@@ -64,6 +65,10 @@ class VoteTable:
         """Share of the votes that each class has, a row an item."""
         shares: NDArray[np.float64] = self.counts / self.votes[:, None]
         return shares
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """The counts: as `y_true` a table is what it counts."""
+        return np.array(self.counts, dtype=dtype, copy=True if copy is None else copy)
 
     def __repr__(self) -> str:
         votes = self.votes
@@ -186,9 +191,13 @@ def table_of(
     names = list(rows)
     without = np.flatnonzero(counts.sum(axis=1) == 0)
     if without.size:
+        name = names[without[0]]
+        hint = nearest(name, [str(each) for each in set(ids)])
+        if any(str(each) == str(name) for each in ids):
+            hint = f"items are {_kind(name)} and those of data {_kind(ids[0])}: give both as one"
         raise InputError(
-            f"items[{without[0]}], {names[without[0]]!r}, has no votes, as have {without.size} of "
-            f"{len(names)} items: {nearest(names[without[0]], [str(each) for each in set(ids)])}"
+            f"items[{without[0]}], {name!r}, has no votes, as have {without.size} of {len(names)} "
+            f"items: {hint}"
         )
     if who is not None:
         _check_one_vote_each(index, who, names)
@@ -199,6 +208,11 @@ def table_of(
         counts, plain if plain.ndim == 1 else out, classes, index, of_class, who,
         int(np.count_nonzero(~kept)),
     )  # fmt: skip
+
+
+def _kind(item: Any) -> str:
+    """The type of an item, in a word."""
+    return "text" if isinstance(item, str) else type(item).__name__
 
 
 def _columns(data: Any, names: dict[str, str | None]) -> dict[str, NDArray[Any]]:

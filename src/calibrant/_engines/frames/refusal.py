@@ -6,6 +6,7 @@ import narwhals as nw
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.frame_samples import FrameSamples
+from calibrant._data.links import ROUNDED
 from calibrant._engines.frames.collecting import collected
 from calibrant._engines.frames.columns import raw, sound
 from calibrant._engines.frames.expressions import col, number
@@ -34,7 +35,7 @@ _WHY = {
     ),
     "soft row": (
         "have soft labels in y_true that do not sum to 1",
-        "Rows without votes must be left out",
+        f"Rows without votes must be left out{ROUNDED}",
     ),
     "count": (
         "have counts of votes that are negative, not whole, or more than all votes",
