@@ -76,6 +76,19 @@ def test_decimals_in_memory_are_numbers():
         assert cal.brier_score([Decimal(y) for y in Y], column) == pytest.approx(0.075)
 
 
+def test_numbers_that_come_as_objects_are_numbers():
+    pandas = need("pandas")
+    p = [0.2, 0.7, 0.9, 0.4]
+    for labels in (Y, [bool(y) for y in Y], [0, 1.0, True, Decimal(0)]):
+        objects = np.array(labels, dtype=object)
+        frame = pandas.DataFrame({"y": objects, "p": np.array(p, dtype=object)})
+        assert cal.ece(objects, np.array(p, dtype=object)) == cal.ece(Y, p)
+        assert cal.ece("y", "p", data=frame) == cal.ece(Y, p)
+        assert cal.evaluate("y", "p", data=frame, missing="drop")["ece"] == cal.ece(Y, p)
+    with pytest.raises(InputError, match="must be numbers"):
+        cal.ece(np.array([0, 1, 10**400, 0], dtype=object), p)
+
+
 def test_a_table_of_a_database_brought_here():
     duckdb = need("duckdb")
     there = duckdb.sql("SELECT * FROM (VALUES (0, 0.2), (1, 0.7), (1, 0.9), (0, 0.4)) t(y, p)")

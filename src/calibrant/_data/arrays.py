@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import sys
 from decimal import Decimal
 from functools import cache
@@ -28,7 +29,7 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
     if isinstance(value, np.ndarray):
         # NumPy itself has no bfloat16; float32 holds every value of it.
         plain = value.astype(np.float32) if _is_bfloat16(value.dtype) else native(value)
-        return without_decimals(plain)
+        return without_objects(plain)
     library = type(value).__module__.partition(".")[0]
     if library in _FRAME_LIBRARIES:
         return _from_frame_library(value, argument)
@@ -48,7 +49,7 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
             f"{argument} cannot be read as an array of one shape ({error}): give rows of equal "
             "length"
         ) from error
-    return without_decimals(array)
+    return without_objects(array)
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:
@@ -56,16 +57,20 @@ def native(array: NDArray[Any]) -> NDArray[Any]:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def without_decimals(array: NDArray[Any]) -> NDArray[Any]:
-    """Python's decimals as float64, which is what databases and files have them read as."""
-    if array.dtype.kind != "O" or array.size == 0 or not isinstance(array.flat[0], Decimal):
+def without_objects(array: NDArray[Any]) -> NDArray[Any]:
+    """Numbers that came as Python objects, as numbers; decimals as float64, which is what databases
+    and files have them read as.
+    """
+    if array.dtype.kind != "O" or array.size == 0:
         return array
-    if not all(isinstance(value, Decimal | int | float) for value in array.flat):
+    if not all(isinstance(value, Decimal | numbers.Real | np.bool_) for value in array.flat):
         return array  # something is missing, or is text: an error of the checks that follow
     try:
-        return array.astype(np.float64)
-    except ValueError:  # a signalling NaN
+        decimals = any(isinstance(value, Decimal) for value in array.flat)
+        plain = array.astype(np.float64) if decimals else np.array(array.tolist())
+    except (OverflowError, ValueError):  # a number beyond all bounds, or a signalling NaN
         return array
+    return plain if plain.dtype.kind in "biuf" else array
 
 
 def precision_name(value: Any) -> str:
@@ -141,7 +146,7 @@ def _from_frame_library(value: Any, argument: str) -> NDArray[Any]:
     try:
         native = nw.from_native(value, allow_series=True, eager_only=True)
     except TypeError:
-        return without_decimals(np.asarray(value))
+        return without_objects(np.asarray(value))
     if isinstance(native, nw.Series):
         if native.dtype == nw.Struct:  # its fields have names, which are not compared with labels
             raise InputError(
@@ -172,7 +177,7 @@ def _column(column: Any) -> NDArray[Any]:
         return np.asarray(native if of_any_type else column.cast(nw.String).to_numpy())
     if column.dtype == nw.Decimal:
         column = column.cast(nw.Float64)
-    array: NDArray[Any] = without_decimals(column.to_numpy())
+    array: NDArray[Any] = without_objects(column.to_numpy())
     if array.dtype.kind == "O" and column.dtype in (nw.Float32, nw.Float64):
         return array.astype(np.float64)  # a nullable column without nulls
     if array.dtype.kind == "O" and column.dtype.is_integer():

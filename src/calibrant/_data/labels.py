@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._data.arrays import without_objects
 
 _TRUTH = {"true": 1, "false": 0}
 _SHOWN = 3
@@ -152,7 +153,7 @@ def encode(
     if labels.ndim != 1 or isinstance(classes, Titles):
         return labels, None
     if labels.dtype.kind == "O":
-        labels = _plain(labels)
+        labels = without_objects(labels)
     indices = are_indices(labels.dtype.kind, names)
     label_note = taken(names, multiclass, indices)
     if indices:
@@ -166,14 +167,6 @@ def encode(
     for j in np.argsort(first):  # in order of rows, so that an error names the first
         codes[j] = _index(known, distinct[j].item(), int(first[j]))
     return codes[where.reshape(labels.shape)], label_note
-
-
-def _plain(labels: NDArray[Any]) -> NDArray[Any]:
-    """Numbers that came as Python objects, as numbers; any other objects as they are."""
-    if all(isinstance(label, numbers.Real) for label in labels):
-        plain = np.array(labels.tolist())
-        return plain if plain.dtype.kind in "biuf" else labels
-    return labels
 
 
 def named_once(classes: Any, n_classes: int, multiclass: bool) -> list[Any]:

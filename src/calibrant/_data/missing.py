@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import one_of
-from calibrant._data.arrays import to_array, without_decimals
+from calibrant._data.arrays import to_array, without_objects
 
 
 def check_missing(missing: str) -> str:
@@ -105,7 +105,7 @@ def _columns(value: Any) -> list[Any] | None:
 def _narrowed(array: NDArray[Any], gaps: NDArray[np.bool_]) -> NDArray[Any]:
     """An array of Python objects as numbers, where it holds nothing else."""
     try:
-        present = without_decimals(np.array(array[~gaps].tolist()))
+        present = without_objects(np.array(array[~gaps].tolist()))
     except ValueError:  # lists of several lengths
         return array
     if present.ndim != 1:
