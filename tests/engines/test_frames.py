@@ -143,7 +143,13 @@ BAD = {
     ),
     "a row": ("p1", 0.9999, ("label", REPORTS), {}, "do not sum to 1"),
     "a large prediction": ("p1", 7.0, ("label", REPORTS), {}, r"outside \[0, 1\]"),
-    "a soft row": ("q1", 0.9999, (SOFTS, REPORTS), {}, "soft labels .* do not sum to 1"),
+    "a soft row": (
+        "q1",
+        0.9999,
+        (SOFTS, REPORTS),
+        {},
+        "soft labels .* do not sum to 1.*were rounded",
+    ),
     "a soft label": ("q1", 3.0, (SOFTS, REPORTS), {}, r"soft label .* outside \[0, 1\]"),
     "a weight": ("w", -1.0, ("y", "p"), {"sample_weight": "w"}, "sample_weight that is negative"),
     "an infinite weight": ("w", np.inf, ("y", "p"), {"sample_weight": "w"}, "not finite"),
@@ -509,6 +515,13 @@ def test_labels_are_read_as_those_of_arrays_are(name, case):
     assert cal.brier_score(*args, data=data, classes=classes) == pytest.approx(expected, rel=1e-12)
     stream = cal.Accumulator(classes=classes).update(*args, data=data)
     assert stream.evaluate()["brier"] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pl.LazyFrame, need("pandas").DataFrame])
+def test_what_to_do_with_a_list_in_each_row_is_said(make):
+    data = make({"y": COLUMNS["label"].tolist(), "rows": ROWS.tolist()})
+    with pytest.raises(InputError, match=r"a column for each class|a column of each entry"):
+        cal.ece("y", "rows", data=data)
 
 
 def test_columns_of_any_name():

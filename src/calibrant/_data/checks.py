@@ -62,6 +62,11 @@ def check_bool(from_logits: Any) -> bool:
 def _numeric(array: NDArray[Any], argument: str) -> NDArray[Any]:
     if array.dtype.kind in "OUSMmV":
         what = "text" if array.dtype.kind in "US" else f"dtype {array.dtype}"
+        if array.dtype.kind == "O" and array.size and _is_list(array.flat[0]):
+            raise InputError(
+                f"{argument} must be numbers; it holds a list in each row: give them as an array "
+                "of the shape (n, k), np.stack(column), or a column for each class"
+            )
         hint = (
             ": say which label is which column with classes=[...]"
             if argument == "y_true"
@@ -71,6 +76,10 @@ def _numeric(array: NDArray[Any], argument: str) -> NDArray[Any]:
     if array.dtype.kind == "c":
         raise InputError(f"{argument} must be real numbers; it holds complex ones")
     return array
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple | np.ndarray)
 
 
 def checked_predictions(predictions: NDArray[Any]) -> NDArray[Any]:

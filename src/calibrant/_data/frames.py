@@ -187,7 +187,9 @@ def _check_number(name: str, schema: Any, argument: str) -> None:
         return
     what = "text" if dtype == nw.String else f"the type {dtype}"
     hint = "convert it to numbers"
-    if argument == "y_true":
+    if dtype in (nw.List, nw.Array):
+        hint = "make a column of each entry, and name these"
+    elif argument == "y_true":
         hint = "say which label is which class with classes=[...]"
     raise InputError(f"{argument} must be numbers; the column {name!r} holds {what}: {hint}")
 
