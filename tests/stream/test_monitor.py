@@ -169,8 +169,6 @@ def test_typing_mistakes_are_caught():
 @pytest.mark.parametrize(
     ("measures", "stream", "said"),
     [
-        (["ece", "tace"], "binary", "needs the samples themselves"),
-        (["lin_ce"], "multiclass", "needs the samples themselves"),
         (["classwise_ece"], "binary", "not defined for binary"),
     ],
 )
@@ -179,6 +177,19 @@ def test_what_no_window_will_show_is_said_at_the_first_rows(measures, stream, sa
     with pytest.raises(InputError, match=said):
         monitor.update(*STREAMS[stream], time=0)
     assert monitor.windows() == {}
+
+
+@pytest.mark.parametrize(
+    ("measures", "said"),
+    [
+        (["ece", "sweep_ece"], r"measures, or approximate=True for its value from \d+ cells$"),
+        (["lin_ce"], r"or a rule for all measures, such as bins=EqualWidth\(15\), or approximate="),
+        (["tace"], "'tace' needs the samples themselves, which a Monitor does not keep: drop it"),
+    ],
+)
+def test_what_no_window_ever_shows_is_said_at_once(measures, said):
+    with pytest.raises(InputError, match=said):
+        cal.Monitor(measures=measures)
 
 
 def test_keep_puts_the_oldest_together_whatever_the_order():

@@ -18,12 +18,13 @@ from calibrant._api.streaming.batches import batch_of
 from calibrant._api.streaming.clusters import check_grouped
 from calibrant._api.streaming.recipe import check_same_recipe
 from calibrant._api.streaming.spans import window_width
+from calibrant._api.streaming.summed_stream import instead
 from calibrant._api.streaming.sums import WindowedSums
 from calibrant._core.binning import Bins, FixedRule
 from calibrant._core.errors import InputError, StateError
 from calibrant._core.validation import public
 from calibrant._data.times import moment, single
-from calibrant._measures.catalogue import listed
+from calibrant._measures.catalogue import Measure, catalogue, listed
 from calibrant._summaries.requirements import in_stream
 from calibrant.results._windows import Windows
 
@@ -113,6 +114,8 @@ class Monitor:
             missing=missing,
             approximate=approximate,
         )
+        for name in blank.measures or ():
+            _check_summable([each for each in catalogue() if each.name == name], blank)
         if not isinstance(grouped, bool):
             raise InputError(f"grouped must be True or False; got {grouped!r}")
         self._sums = WindowedSums(
@@ -193,14 +196,8 @@ class Monitor:
         """An error for measures that no window would ever show, before weeks of rows are in."""
         if self.measures is None:
             return
-        blank = self._sums.blank
         for measure in choose(self.measures, "multiclass" if columns > 1 else "binary"):
-            # Whether labels are soft, as distances between distributions need, is not known yet.
-            if not in_stream(measure, own_bins=blank.own_bins, approximate=blank.approximate):
-                raise InputError(
-                    f"the measure {measure.name!r} needs the samples themselves, which a Monitor "
-                    "does not keep: drop it from measures, or see approximate= of Accumulator"
-                )
+            _check_summable((measure,), self._sums.blank)
 
     def merge(self, other: Monitor) -> Monitor:
         """Add another writer's windows to this one's.
@@ -467,3 +464,16 @@ class Monitor:
         span = f"from {moment(starts[0]).isoformat()} to {moment(starts[-1]).isoformat()}"
         windows = f"{len(starts)} window{'s' if len(starts) > 1 else ''} of {self.every}"
         return f"Monitor({self.n_rows} rows in {windows} {span}, {self.rule})"
+
+
+def _check_summable(shapes: Sequence[Measure], blank: Accumulator) -> None:
+    """An error for a measure that windows never have, of whatever shape of predictions it is."""
+    # Whether labels are soft, as distances between distributions need, is not known yet.
+    own, approximate = blank.own_bins, blank.approximate
+    if not any(in_stream(each, own_bins=own, approximate=approximate) for each in shapes):
+        measure = shapes[0]
+        more = instead(measure, blank.rule, own, blank.recipe()["cells"])
+        raise InputError(
+            f"the measure {measure.name!r} needs the samples themselves, which a Monitor does not "
+            f"keep: drop it from measures{more}"
+        )

@@ -22,6 +22,16 @@ from calibrant.results._reliability import ReliabilityTable
 _GIVEN = {True: "logits", False: "probabilities", LOGPROBS: "log-probabilities"}
 
 
+def instead(measure: Measure, rule: FixedRule, own_bins: bool, cells: int) -> str:
+    """What a stream has instead of a measure that needs the samples."""
+    out = ""
+    if follows_rule(measure):
+        out += f", or a rule for all measures, such as bins=EqualWidth({rule.m})"
+    if in_stream(measure, own_bins=own_bins, approximate=True):
+        out += f", or approximate=True for its value from {cells} cells"
+    return out
+
+
 @dataclass(frozen=True, eq=False)
 class SummedStream:
     """The sums of a stream at one moment, and how they were made.
@@ -99,17 +109,9 @@ class SummedStream:
             )
         raise InputError(
             f"the measure {measure.name!r} needs the samples themselves, which an Accumulator does "
-            f"not keep: use evaluate(y_true, y_proba){self._instead(measure)}"
+            "not keep: use evaluate(y_true, y_proba)"
+            f"{instead(measure, self.rule, self.own_bins, self.cells)}"
         )
-
-    def _instead(self, measure: Measure) -> str:
-        """What a stream has instead of a measure that needs the samples."""
-        out = ""
-        if follows_rule(measure):
-            out += f", or a rule for all measures, such as bins=EqualWidth({self.rule.m})"
-        if in_stream(measure, own_bins=self.own_bins, approximate=True):
-            out += f", or approximate=True for its value from {self.cells} cells"
-        return out
 
     def _notes(self, chosen: tuple[Measure, ...], kept: tuple[Measure, ...]) -> tuple[str, ...]:
         """Which measures are not there, and which come from cells."""
