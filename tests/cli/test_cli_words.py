@@ -72,6 +72,17 @@ def test_a_page_keeps_to_the_measures_that_were_asked_for(rows, tmp_path, capsys
         cal.report(OUTCOMES, P, measures="brier")
 
 
+@pytest.mark.parametrize("measure", ["lin_ce", "sweep_ece", "tace"])
+def test_what_windows_do_not_hold_is_told_without_options_of_python(
+    rows, tmp_path, capsys, measure
+):
+    state = tmp_path / "new.state"
+    given = ("--update", rows, "--time", "p", "--measures", measure)
+    code, _, err = said(capsys, "monitor", state, *given)
+    assert code == 3 and not state.exists()
+    assert err.endswith("does not keep: drop it from --measures\n")
+
+
 def test_a_state_is_told_to_be_one(rows, tmp_path, capsys):
     state, monitor = tmp_path / "day.state", tmp_path / "all.state"
     cal.Accumulator().update(OUTCOMES, P).save(state)

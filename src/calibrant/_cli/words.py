@@ -90,6 +90,8 @@ _OPTIONS = (
     (r"bins=Quantile\(m=(\d+), ties='together'\)", r"--bins quantile:\1"),
     (r"files need bins that are", "rows that are not kept in memory need bins that are"),
     (r"a count, EqualWidth or Edges\.", "a count or edges."),
+    # The command has neither such rules nor such cells.
+    (r"(?<=drop it from )measures(, or (a rule for all|approximate=).*|$)", "--measures"),
 )
 
 
