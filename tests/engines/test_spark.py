@@ -131,6 +131,12 @@ def test_predictions_of_0_and_1_have_logarithms(data):
     assert found == pytest.approx(cal.log_loss(sure["y"], sure["p"]), rel=1e-12)
 
 
+def test_log_probabilities_may_have_a_dot_in_their_name():
+    logs = frame("spark", {"y": Y[:50], "log.p": np.log(P[:50])})
+    found = cal.brier_score("y", "log.p", data=logs, from_logprobs=True)
+    assert found == pytest.approx(cal.brier_score(Y[:50], P[:50]), rel=1e-12)
+
+
 def test_empty_partitions_are_no_matter_and_empty_frames_are_refused(data):
     many = data.filter("p < 0.01").repartition(20)
     inside = P < 0.01

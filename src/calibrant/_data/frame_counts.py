@@ -10,6 +10,7 @@ import narwhals as nw
 from calibrant._core.errors import InputError
 from calibrant._core.validation import is_number
 from calibrant._data.counts import COUNTED, COUNTED_BESIDE, IN_STREAMS, NOT_COUNTED
+from calibrant._data.frame_samples import column_of
 
 # Rows that are looked at first: soft labels mostly show a fraction there.
 _FEW = 256
@@ -73,10 +74,8 @@ def check_votes_name(votes: Any, schema: Any) -> None:
 
 
 def _column(frame: Any, name: str) -> Any:
-    """A column as doubles; to Spark a dot is not part of a name."""
-    if frame.implementation.is_spark_like():
-        name = "`" + name.replace("`", "``") + "`"
-    return nw.col(name).cast(nw.Float64)
+    """A column as doubles."""
+    return column_of(frame, name).cast(nw.Float64)
 
 
 def _has_fraction(frame: Any, names: tuple[str, ...]) -> bool:

@@ -100,7 +100,8 @@ def frame_to_samples(
         # The softmax of log-probabilities is that of logits; one alone is a column of exp.
         logits = multiclass
         if not multiclass:
-            frame = frame.with_columns(nw.col(predictions[0]).cast(nw.Float64).exp())
+            logs = column_of(frame, predictions[0]).cast(nw.Float64)
+            frame = frame.with_columns(logs.exp().alias(predictions[0]))
             schema = frame.collect_schema()
     kind = "log-probabilities" if logprobs else "logits" if logits else "probabilities"
     kind_note = f"multiclass {kind}, {len(predictions)} classes" if multiclass else f"binary {kind}"
