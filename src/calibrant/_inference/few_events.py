@@ -41,6 +41,7 @@ class Losses(NamedTuple):
     samples: Samples
     loss: str
     few: bool
+    wrong: Array
 
     @classmethod
     def of(cls, samples: Samples, loss: str, values: Mapping[str, Array]) -> Losses | None:
@@ -54,7 +55,8 @@ class Losses(NamedTuple):
         if not samples.multiclass:
             events = int(np.count_nonzero(samples.targets))
             counts += [events, samples.n - events]
-        return cls(samples, loss, min(counts) < FEW_EVENTS or n_certain(values) > 0)
+        few = min(counts) < FEW_EVENTS or n_certain(values) > 0
+        return cls(samples, loss, few, wrong)
 
     def room(self, level: float) -> tuple[float, float]:
         """How far limits lie from the mean at least; 0 where nothing is rare."""
@@ -66,9 +68,21 @@ class Losses(NamedTuple):
         """How far limits lie from the difference of two means of the same rows at least; of some
         rows `within` these, where others do not differ.
         """
-        if not (self.few or other.few):
-            return 0.0, 0.0
-        return few_event_limits((self.samples, other.samples), self.loss, level, within)
+        low = high = 0.0
+        if self.few or other.few:
+            low, high = few_event_limits((self.samples, other.samples), self.loss, level, within)
+        room = self._unlike(other, level)
+        return min(low, -room), max(high, room)
+
+    def _unlike(self, other: Losses, level: float) -> float:
+        """How far two shares of misses may be apart by rows that one misses and the other does not,
+        where a few such rows were seen. (Where none was, as of maps that keep the order of classes,
+        the two may be alike for good.)
+        """
+        seen = int(np.count_nonzero(self.wrong != other.wrong))
+        if self.loss != "classification" or not 0 < seen < FEW_EVENTS:
+            return 0.0
+        return (poisson_limits(seen, level)[1] - seen) / self.samples.n
 
 
 def n_certain(values: Mapping[str, Array]) -> int:
