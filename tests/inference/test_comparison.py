@@ -991,3 +991,70 @@ def test_slices_are_judged_against_a_tolerance_as_those_of_evaluate():
     assert "tolerance" not in cal.compare(y, models, measures=["ece"], n_resamples=50).recipe
     with pytest.raises(InputError, match="tolerance"):
         cal.compare(y, models, tolerance=2)
+
+
+@pytest.mark.parametrize("measure", ["lin_ce", "top_label_ece", "classwise_ece"])
+def test_differences_are_within_what_the_limits_of_the_two_allow(measure):
+    """Of squares and of errors over all classes they went beyond: two whose limits do not meet were
+    tied.
+    """
+    rng = np.random.default_rng(1)
+    scores = rng.normal(0, 1.5, (500, 10))
+    steep, right = (np.exp(t * scores) for t in (2.0, 1.0))
+    steep, right = (each / each.sum(axis=1, keepdims=True) for each in (steep, right))
+    y = (rng.random(500)[:, None] > right.cumsum(axis=1)).sum(axis=1)
+    found = cal.compare(y, {"steep": steep, "right": right}, measures=[measure], n_resamples=200)
+    limits = found.difference("steep", "right", measure)
+    (low, high, _), (least, most, _) = found.limits[:, 0]
+    assert (
+        low - most - 1e-12 <= limits.low <= limits.estimate <= limits.high <= high - least + 1e-12
+    )
+    if low > most:
+        assert limits.better == "right"
+
+
+def test_a_share_that_no_row_moves_has_limits_of_its_own():
+    """Of six events that are told apart perfectly the difference was a point, and a gate passed."""
+    y = np.r_[np.ones(6, int), np.zeros(54, int)]
+    apart = np.where(y == 1, 0.9, 0.1) + np.linspace(-0.05, 0.05, 60)
+    same = np.full(60, 0.1)
+    alone = cal.interval(y, apart, measure="auroc")
+    for one, other, sign in ((apart, same, 1), (same, apart, -1)):
+        found = cal.compare(y, {"a": one, "b": other}, measures=["auroc"])
+        limits = found.difference("a", "b", "auroc")
+        ends = sorted(sign * end for end in (limits.low, limits.high))
+        assert ends[0] <= alone.low - 0.5 + 1e-12 and ends[1] >= 0.5
+    gate = cal.check(y, apart, baseline=same, max_decrease={"auroc": -0.49})
+    assert gate.verdict == "undecided"
+    other = cal.check(
+        y, apart, baseline={"y_true": y, "y_proba": same}, paired=False,
+        max_decrease={"auroc": -0.49},
+    )  # fmt: skip
+    assert other.rows[0].interval.low <= alone.low - 0.5 + 1e-12
+
+
+def test_rows_that_one_of_two_misses_are_as_rare_as_their_number_allows():
+    """One row of a hundred that only the second misses: there may be 5.57, and none."""
+    y, p = _calibrated(100)
+    turned = p.copy()
+    row = int(np.flatnonzero((p > 0.5) == y)[0])
+    turned[row] = 1 - p[row]
+    models = {"a": p, "b": turned, "c": p**1.0001}
+    found = cal.compare(y, models, measures=["classification_error"], n_resamples=50)
+    limits = found.difference("b", "a", "classification_error")
+    assert limits.low <= 0.01 - 0.04572 + 1e-5 and limits.high >= 0.01 + 0.04572 - 1e-5
+    # A map that keeps the order of classes keeps what is missed.
+    same = found.difference("a", "c", "classification_error")
+    assert same.low == same.high == 0.0
+
+
+def test_of_two_predictors_there_is_no_order_to_be_kept():
+    y, p = _calibrated(100)
+    two = cal.compare(y, {"a": p, "b": p**1.5}, measures=["brier"], n_resamples=50)
+    assert "of two, a correlation can only be 1 or -1" in str(two)
+
+
+def _calibrated(n):
+    rng = np.random.default_rng(8)
+    p = rng.uniform(0.1, 0.9, n)
+    return (rng.random(n) < p).astype(int), p

@@ -42,13 +42,11 @@ COUNTED = 1 << 15
 class Kinks(NamedTuple):
     """Predictions, (n,) or (n, k), and the share of the weight that each has where the sign of the
     gap about it may be noise, 0 elsewhere: which way a small change of a prediction moves a measure
-    that has a kink at a gap of 0 depends on that sign. `limits` are those of the measure alone, at
-    a level, and its estimate.
+    that has a kink at a gap of 0 depends on that sign.
     """
 
     predictions: Array
     unsure: Array
-    limits: Callable[[float], tuple[float, float, float]]
 
     def room(self, other: Kinks) -> float:
         """How far two measures may move apart on one side of their kinks and together on the
@@ -89,6 +87,8 @@ class Scatter:
     influences: Influences | None
     errors: Array | None
     best: float = 0.0
+    # Limits of the measure alone at a level, and its estimate; none of means of rows.
+    alone: Callable[[float], tuple[float, float, float]] | None = None
     # Where a measure has a kink at a gap of 0.
     kinks: Kinks | None = None
     # What the noise of votes adds to the value, where it is taken out.
@@ -140,6 +140,8 @@ def difference_limits(
         if first.losses is not None and second.losses is not None:
             fewest, most = first.losses.room_apart(second.losses, level)
             low, high = min(low, fewest), max(high, most)
+        down, up = _room_at_the_end(first, second, level)
+        low, high = min(low, -down), max(high, up)
         value -= first.excess - second.excess
         return value + low, value + high, value
     if first.by_law and second.by_law:
@@ -165,13 +167,28 @@ def difference_limits(
     low, high = min(lows), max(highs)
     if first.kinks is not None and second.kinks is not None:
         room = (1.0 - unlike) * first.kinks.room(second.kinks)
-        # Whichever way kinks lie, two values are no further apart than their own limits are.
-        least, most, _ = first.kinks.limits(level)
-        lowest, highest, _ = second.kinks.limits(level)
-        low = max(low - room, min(low, least - highest))
-        high = min(high + room, max(high, most - lowest))
+        low, high = low - room, high + room
     fewest, most = _rare_room(first, second, level)
-    return min(low, value + fewest), max(high, value + most), value - float(np.median(a - b))
+    low, high = min(low, value + fewest), max(high, value + most)
+    if first.alone is not None and second.alone is not None:
+        # Two values are no further apart than their own limits are.
+        least, most, _ = first.alone(level)
+        lowest, highest, _ = second.alone(level)
+        low, high = max(low, least - highest), min(high, most - lowest)
+    return low, high, min(max(value - float(np.median(a - b)), low), high)
+
+
+def _room_at_the_end(first: Scatter, second: Scatter, level: float) -> tuple[float, float]:
+    """How far limits lie from the difference of two shares at least, where one is 0 or 1: no row
+    moves it, and only its own limits tell what was not seen.
+    """
+    if first.alone is None or second.alone is None:
+        return 0.0, 0.0
+    least, most, one = first.alone(level)
+    lowest, highest, other = second.alone(level)
+    if 0.0 < one < 1.0 and 0.0 < other < 1.0:
+        return 0.0, 0.0
+    return math.hypot(one - least, highest - other), math.hypot(most - one, other - lowest)
 
 
 def _rare_room(first: Scatter, second: Scatter, level: float) -> tuple[float, float]:
@@ -224,29 +241,14 @@ def independent_limits(
             least, most = _mean_room(first, level)
             lowest, highest = _mean_room(second, level)
             low, high = min(low, -math.hypot(least, highest)), max(high, math.hypot(most, lowest))
+        down, up = _room_at_the_end(first, second, level)
+        low, high = min(low, -down), max(high, up)
         value -= first.excess - second.excess
         return value + low, value + high, value
     assert first.errors is not None and second.errors is not None
     n = min(first.errors.shape[1], second.errors.shape[1])
     low, high, estimate = difference_limits(
-        value,
-        replace(
-            first,
-            errors=first.errors[:, :n],
-            kinks=None,
-            rare=None,
-            against=None,
-            by_law=_first(first, n),
-        ),
-        replace(
-            second,
-            errors=second.errors[:, :n],
-            kinks=None,
-            rare=None,
-            against=None,
-            by_law=_first(second, n),
-        ),
-        level,
+        value, _by_itself(first, n), _by_itself(second, n), level
     )
     least, most = _rare_room(first, replace(second, rare=None), level)
     lowest, highest = _rare_room(second, replace(first, rare=None), level)
@@ -256,8 +258,9 @@ def independent_limits(
         return low, high, estimate
     # No shorter than the limits of the two alone make it, whose variances add up on either side
     # (Zou and Donner, 2008, doi:10.1002/sim.3095).
-    least, most, one = first.kinks.limits(level)
-    lowest, highest, other = second.kinks.limits(level)
+    assert first.alone is not None and second.alone is not None
+    least, most, one = first.alone(level)
+    lowest, highest, other = second.alone(level)
     down, up = math.hypot(one - least, highest - other), math.hypot(most - one, other - lowest)
     return min(low, one - other - down), max(high, one - other + up), estimate
 
@@ -272,8 +275,13 @@ def _mean_room(scatter: Scatter, level: float) -> tuple[float, float]:
     return min(low, fewest), max(high, most)
 
 
-def _first(scatter: Scatter, n: int) -> dict[str, Array]:
-    return {law: errors[:n] for law, errors in scatter.by_law.items()}
+def _by_itself(scatter: Scatter, n: int) -> Scatter:
+    """So many draws, without what only two predictors of the same rows have in common."""
+    assert scatter.errors is not None
+    by_law = {law: errors[:n] for law, errors in scatter.by_law.items()}
+    return replace(
+        scatter, errors=scatter.errors[:, :n], kinks=None, rare=None, against=None, by_law=by_law
+    )
 
 
 def _together(first: Influences, second: Influences) -> Influences:

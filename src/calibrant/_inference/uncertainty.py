@@ -374,7 +374,8 @@ class Uncertainty(NoiseFloors):
             if self._takes_out_votes(measure):
                 excess = value - self.voted.estimate(measure, value)
             losses = self.losses(measure) if mean else None
-            return Scatter(parts, None, excess=excess, losses=losses)
+            alone = None if mean else partial(self._alone, measure, value)
+            return Scatter(parts, None, alone=alone, excess=excess, losses=losses)
         members = self._common_members(measure)
         rare = partial(self._rare, measure, value)
         if members is None:
@@ -383,31 +384,32 @@ class Uncertainty(NoiseFloors):
         truths = np.array([truth for truth, _ in members])
         errors = np.array([drawn - truth for truth, drawn in members])
         best = best_member(value, truths, errors)
-        return Scatter(None, errors, best, self._kinks(measure, value), rare=rare)
+        alone = partial(self._alone, measure, value)
+        return Scatter(None, errors, best, alone, self._kinks(measure), rare=rare)
 
-    def _kinks(self, measure: Measure, value: float) -> Kinks | None:
+    def _alone(self, measure: Measure, value: float, level: float) -> tuple[float, float, float]:
+        """Limits of the measure at a level, and its estimate."""
+        at_level = self if level == self.level else replace(self, level=level)
+        alone = at_level.interval(measure, value)
+        return alone.low, alone.high, value if alone.estimate is None else alone.estimate
+
+    def _kinks(self, measure: Measure) -> Kinks | None:
         """Where a measure with a kink at a gap of 0 may be near one."""
         if measure.power != 1:
             return None
-
-        def limits(level: float) -> tuple[float, float, float]:
-            at_level = self if level == self.level else replace(self, level=level)
-            alone = at_level.interval(measure, value)
-            return alone.low, alone.high, value if alone.estimate is None else alone.estimate
-
         binned = self.binned(measure)
         if binned is not None or measure.cell_formula:
             key, problem = binned or ("cells", self.plain_problem)
             family = self._families["common", key]
             unsure = np.abs(family.gap) <= SIGN_IS_SURE * family.scale
             share = problem.weights / problem.by_bin().sum()
-            return Kinks(problem.u, unsure[problem.bins] * share, limits)
+            return Kinks(problem.u, unsure[problem.bins] * share)
         classes = self.class_family(measure)
         if classes is None:
             return None
         own, p = classes[0], classes[0].bins
         unsure = np.abs(own.gap) <= SIGN_IS_SURE * own.scale
-        return Kinks(p.u, unsure[p.index] * (p.w / p.weight.sum()), limits)
+        return Kinks(p.u, unsure[p.index] * (p.w / p.weight.sum()))
 
     def _common_members(self, measure: Measure) -> list[tuple[float, Array]] | None:
         """True value and draws in members of the family that is common to several predictors."""
