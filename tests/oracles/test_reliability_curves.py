@@ -140,3 +140,14 @@ def test_pictures(tmp_path) -> None:
         curve.plot(ax=display.ax_)
     assert len(display.ax_.get_legend().get_texts()) >= 4
     assert "<svg" in curve._repr_html_() and curve.to_dict()["method"] == "local"
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_a_band_of_clusters_lies_where_frequencies_can(soft):
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), 10)
+    p = np.clip(rng.beta(0.4, 0.4, 300), 0.01, 0.99)
+    y = rng.random(30)[groups] < p
+    y = np.clip(0.9 * y + 0.05, 0, 1) if soft else y.astype(int)
+    found = cal.reliability_curve(y, p, groups=groups)
+    assert min(found.points["low"]) >= 0.0 and max(found.points["high"]) <= 1.0

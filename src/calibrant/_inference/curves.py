@@ -88,7 +88,8 @@ def _consistency(
     """Where the curves of calibrated predictions would lie, at each place by itself."""
     cells = problem.fine_cells
     rng = np.random.default_rng((seed, 11))
-    curves = null_drawn(problem, cells, blocks, DRAWS, rng).isotonic()
+    # Clusters and soft labels are drawn by how far they scatter: beyond what frequencies can be.
+    curves = np.clip(null_drawn(problem, cells, blocks, DRAWS, rng).isotonic(), 0.0, 1.0)
     order = np.argsort(cells.u)
     tails = (1.0 - level) / 2.0
     low, high = np.quantile(curves[:, order], [tails, 1.0 - tails], axis=0)
