@@ -152,7 +152,7 @@ class TestReliability:
             [0, 1, 1], [0.05, 0.95, 1.0], bins=cal.EqualWidth(10, drop_one=True)
         )
         assert table.n == 2 and table.n_dropped == 1
-        assert "1 rows in no bin" in repr(table)
+        assert "1 row in no bin" in repr(table)
 
     def test_edges_are_the_rule_s(self):
         columns = cal.reliability([0, 1], [0.05, 0.95], bins=cal.Edges([0, 0.3, 1])).columns()

@@ -315,12 +315,16 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
             f"what happened {'counts' if one else 'count'} as 1e-12 in the log loss and KL"
         )
     if n_logits_clipped:
+        some = "prediction" if n_logits_clipped == 1 else "predictions"
         notes.append(
-            f"{n_logits_clipped} predictions closer to 0 or 1 than 1e-6 (logits beyond 40) were "
-            "moved there for the logit-smoothed error"
+            f"{n_logits_clipped} {some} closer to 0 or 1 than 1e-6 (logits beyond 40) "
+            f"{'was' if n_logits_clipped == 1 else 'were'} moved there for the logit-smoothed error"
         )
     if table.n_dropped:
-        notes.append(f"{table.n_dropped} predictions of exactly 1 are in no bin (drop_one)")
+        some = (
+            "prediction of exactly 1 is" if table.n_dropped == 1 else "predictions of exactly 1 are"
+        )
+        notes.append(f"{table.n_dropped} {some} in no bin (drop_one)")
     return tuple(notes)
 
 

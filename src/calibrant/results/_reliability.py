@@ -320,7 +320,8 @@ class ReliabilityTable(Result):
     @property
     def title(self) -> str:
         """The notion and the rule, in one line."""
-        dropped = f"; {self.n_dropped} rows in no bin" if self.n_dropped else ""
+        rows = "row" if self.n_dropped == 1 else "rows"
+        dropped = f"; {self.n_dropped} {rows} in no bin" if self.n_dropped else ""
         return f"{self.notion}, {self.rule}{dropped}"
 
     def display_columns(self, level: float | None = None) -> dict[str, list[Any]]:
