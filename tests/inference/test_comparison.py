@@ -17,7 +17,7 @@ from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
 from calibrant._inference.means import influences, mean_limits
-from calibrant._inference.paired import draw_blocks, replicates
+from calibrant._inference.paired import Scatter, difference_limits, draw_blocks, replicates
 from calibrant._inference.problems import Problems
 from calibrant._inference.robustness import rank_robustness
 from calibrant._measures.catalogue import find
@@ -1013,6 +1013,15 @@ def test_differences_are_within_what_the_limits_of_the_two_allow(measure):
         assert limits.better == "right"
 
 
+def test_limits_that_lie_beyond_those_of_the_two_end_there():
+    still = np.zeros((1, 50))
+    first = Scatter(None, still, alone=lambda level: (0.1, 0.2, 0.15))
+    second = Scatter(None, still, alone=lambda level: (0.0, 0.05, 0.02))
+    for value, end in ((0.5, 0.2), (-0.5, 0.05), (0.1, 0.1)):
+        found = difference_limits(value, first, second, 0.95)
+        assert found == pytest.approx((end, end, end))
+
+
 def test_a_share_that_no_row_moves_has_limits_of_its_own():
     """Of six events that are told apart perfectly the difference was a point, and a gate passed."""
     y = np.r_[np.ones(6, int), np.zeros(54, int)]
@@ -1024,6 +1033,11 @@ def test_a_share_that_no_row_moves_has_limits_of_its_own():
         limits = found.difference("a", "b", "auroc")
         ends = sorted(sign * end for end in (limits.low, limits.high))
         assert ends[0] <= alone.low - 0.5 + 1e-12 and ends[1] >= 0.5
+    # What keeps the order keeps what is of nothing else, told apart or not.
+    for scores in (apart, np.roll(apart, 3)):
+        found = cal.compare(y, {"a": scores, "b": scores**2}, measures=["auroc"])
+        limits = found.difference("a", "b", "auroc")
+        assert limits.low == limits.high == 0.0
     gate = cal.check(y, apart, baseline=same, max_decrease={"auroc": -0.49})
     assert gate.verdict == "undecided"
     other = cal.check(

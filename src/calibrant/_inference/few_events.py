@@ -79,8 +79,10 @@ class Losses(NamedTuple):
         where a few such rows were seen. (Where none was, as of maps that keep the order of classes,
         the two may be alike for good.)
         """
+        if self.loss != "classification":
+            return 0.0
         seen = int(np.count_nonzero(self.wrong != other.wrong))
-        if self.loss != "classification" or not 0 < seen < FEW_EVENTS:
+        if not 0 < seen < FEW_EVENTS:
             return 0.0
         return (poisson_limits(seen, level)[1] - seen) / self.samples.n
 

@@ -89,6 +89,8 @@ class Scatter:
     best: float = 0.0
     # Limits of the measure alone at a level, and its estimate; none of means of rows.
     alone: Callable[[float], tuple[float, float, float]] | None = None
+    # The ranks of predictions, of a measure of nothing else.
+    order: NDArray[np.intp] | None = None
     # Where a measure has a kink at a gap of 0.
     kinks: Kinks | None = None
     # What the noise of votes adds to the value, where it is taken out.
@@ -174,7 +176,8 @@ def difference_limits(
         # Two values are no further apart than their own limits are.
         least, most, _ = first.alone(level)
         lowest, highest, _ = second.alone(level)
-        low, high = max(low, least - highest), min(high, most - lowest)
+        ends = least - highest, most - lowest
+        low, high = min(max(low, ends[0]), ends[1]), max(min(high, ends[1]), ends[0])
     return low, high, min(max(value - float(np.median(a - b)), low), high)
 
 
@@ -186,7 +189,9 @@ def _room_at_the_end(first: Scatter, second: Scatter, level: float) -> tuple[flo
         return 0.0, 0.0
     least, most, one = first.alone(level)
     lowest, highest, other = second.alone(level)
-    if 0.0 < one < 1.0 and 0.0 < other < 1.0:
+    ours, theirs = first.order, second.order
+    same = ours is not None and theirs is not None and np.array_equal(ours, theirs)
+    if same or (0.0 < one < 1.0 and 0.0 < other < 1.0):
         return 0.0, 0.0
     return math.hypot(one - least, highest - other), math.hypot(most - one, other - lowest)
 
@@ -241,7 +246,7 @@ def independent_limits(
             least, most = _mean_room(first, level)
             lowest, highest = _mean_room(second, level)
             low, high = min(low, -math.hypot(least, highest)), max(high, math.hypot(most, lowest))
-        down, up = _room_at_the_end(first, second, level)
+        down, up = _room_at_the_end(first, replace(second, order=None), level)
         low, high = min(low, -down), max(high, up)
         value -= first.excess - second.excess
         return value + low, value + high, value

@@ -375,7 +375,8 @@ class Uncertainty(NoiseFloors):
                 excess = value - self.voted.estimate(measure, value)
             losses = self.losses(measure) if mean else None
             alone = None if mean else partial(self._alone, measure, value)
-            return Scatter(parts, None, alone=alone, excess=excess, losses=losses)
+            order = None if mean else self.plain_problem.levels[1]
+            return Scatter(parts, None, alone=alone, order=order, excess=excess, losses=losses)
         members = self._common_members(measure)
         rare = partial(self._rare, measure, value)
         if members is None:
@@ -385,7 +386,8 @@ class Uncertainty(NoiseFloors):
         errors = np.array([drawn - truth for truth, drawn in members])
         best = best_member(value, truths, errors)
         alone = partial(self._alone, measure, value)
-        return Scatter(None, errors, best, alone, self._kinks(measure), rare=rare)
+        kinks = self._kinks(measure)
+        return Scatter(None, errors, best, alone=alone, kinks=kinks, rare=rare)
 
     def _alone(self, measure: Measure, value: float, level: float) -> tuple[float, float, float]:
         """Limits of the measure at a level, and its estimate."""
