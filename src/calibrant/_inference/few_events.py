@@ -89,12 +89,15 @@ class Losses(NamedTuple):
 
 def n_certain(values: Mapping[str, Array]) -> int:
     """How many rows of hard labels are all but certain, by their losses: that of the confidence is
-    its squared distance from whether the row is right, and 1 more where it is not.
+    its squared distance from whether the row is right, and 1 more where it is not. None where
+    misses of such were seen, and hits: then their scatter tells what they cost.
     """
     wrong = values["classification"]
     off = np.sqrt(np.maximum(values["confidence"] - wrong, 0.0))
     chance = np.where(wrong > 0.5, 1.0 - off, off)
-    return int(np.count_nonzero(chance * wrong.size <= _NO_MISS))
+    certain = chance * wrong.size <= _NO_MISS
+    n, misses = int(certain.sum()), int((wrong[certain] > 0.5).sum())
+    return n if min(misses, n - misses) < FEW_EVENTS else 0
 
 
 class _Kind(NamedTuple):
