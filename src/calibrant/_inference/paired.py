@@ -142,7 +142,7 @@ def difference_limits(
         if first.losses is not None and second.losses is not None:
             fewest, most = first.losses.room_apart(second.losses, level)
             low, high = min(low, fewest), max(high, most)
-        down, up = _room_at_the_end(first, second, level)
+        down, up = _share_room(first, second, level)
         low, high = min(low, -down), max(high, up)
         value -= first.excess - second.excess
         return value + low, value + high, value
@@ -181,19 +181,48 @@ def difference_limits(
     return low, high, min(max(value - float(np.median(a - b)), low), high)
 
 
-def _room_at_the_end(first: Scatter, second: Scatter, level: float) -> tuple[float, float]:
-    """How far limits lie from the difference of two shares at least, where one is 0 or 1: no row
-    moves it, and only its own limits tell what was not seen.
+def _share_room(first: Scatter, second: Scatter, level: float) -> tuple[float, float]:
+    """How far limits lie from the difference of two shares at least: near 0 and 1 what rows move
+    them by is skewed, and the limits of each alone tell what was not seen.
     """
     if first.alone is None or second.alone is None:
         return 0.0, 0.0
     least, most, one = first.alone(level)
     lowest, highest, other = second.alone(level)
-    ours, theirs = first.order, second.order
-    same = ours is not None and theirs is not None and np.array_equal(ours, theirs)
-    if same or (0.0 < one < 1.0 and 0.0 < other < 1.0):
-        return 0.0, 0.0
-    return math.hypot(one - least, highest - other), math.hypot(most - one, other - lowest)
+    like = _likeness(first, second)
+    ours, theirs = (one - least, most - one), (other - lowest, highest - other)
+    return _farthest(ours, theirs, like), _farthest(theirs, ours, like)
+
+
+def _likeness(first: Scatter, second: Scatter) -> float:
+    """The correlation of two shares of the same rows; 1 of those that rank rows alike."""
+    if first.order is None or second.order is None:
+        return 0.0  # other rows
+    if np.array_equal(first.order, second.order):
+        return 1.0
+    assert first.influences is not None and second.influences is not None
+    a, b = first.influences.moved, second.influences.moved
+    size = math.sqrt(float(a @ a) * float(b @ b))
+    return min(1.0, max(-1.0, float(a @ b) / size)) if size > 0 else 0.0
+
+
+def _farthest(ours: tuple[float, float], theirs: tuple[float, float], like: float) -> float:
+    """How far a difference can fall within the limits of two that vary together, each as far down
+    and up as given: the farthest point of an ellipse whose quarters have axes of their own. (Of two
+    that do not vary together Zou and Donner, 2008, doi:10.1002/sim.3095.)
+    """
+    (down, up), (lower, higher) = ours, theirs
+    # One falls and the other rises, both fall, both rise: where the farthest point is in there.
+    quarters = (
+        (down, higher, down > like * higher and higher > like * down),
+        (down, lower, lower < like * down),
+        (up, higher, up < like * higher),
+    )
+    within = [
+        math.sqrt(max(a * a + b * b - 2.0 * like * a * b, 0.0)) for a, b, has in quarters if has
+    ]
+    # One falls, or the other rises, alone.
+    return max(max(down, higher) * math.sqrt(1.0 - like**2), *within, 0.0)
 
 
 def _rare_room(first: Scatter, second: Scatter, level: float) -> tuple[float, float]:
@@ -246,7 +275,7 @@ def independent_limits(
             least, most = _mean_room(first, level)
             lowest, highest = _mean_room(second, level)
             low, high = min(low, -math.hypot(least, highest)), max(high, math.hypot(most, lowest))
-        down, up = _room_at_the_end(first, replace(second, order=None), level)
+        down, up = _share_room(first, replace(second, order=None), level)
         low, high = min(low, -down), max(high, up)
         value -= first.excess - second.excess
         return value + low, value + high, value

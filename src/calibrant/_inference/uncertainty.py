@@ -22,7 +22,7 @@ from calibrant._inference.few_events import (
     possible_targets,
     unseen_targets,
 )
-from calibrant._inference.means import Influences, influences, mean_limits
+from calibrant._inference.means import Influences, influences, mean_limits, moment_limits
 from calibrant._inference.noise_floors import NoiseFloors
 from calibrant._inference.paired import (
     PAIRED_MEMBERS,
@@ -253,19 +253,24 @@ class Uncertainty(NoiseFloors):
     def _influenced(
         self, measure: Measure, value: float
     ) -> tuple[float, float, str, float | None, float | None]:
-        """Limits from what each row moves a share by, found on the logit scale."""
+        """Limits from what each row moves a share by, found on the logit scale, which takes up its
+        skewness: near 0 and 1 a second correction for that would be one too many.
+        """
         parts = self._moved(measure)
         kind = "clusters" if self.groups is not None else "rows"
         method = f"limits from what {kind} move it by (DeLong)"
+        # What so few of the rarer outcome cannot exclude.
+        unseen = 1.0 - ((1.0 - self.level) / 2.0) ** (1.0 / max(parts.units, 1.0))
         if not 0.0 < value < 1.0:
-            # Nothing scatters: what so few of the rarer outcome cannot exclude.
-            unseen = 1.0 - ((1.0 - self.level) / 2.0) ** (1.0 / max(parts.units, 1.0))
             low, high = (0.0, unseen) if value <= 0.0 else (1.0 - unseen, 1.0)
             return low, high, method, 0.0, value
-        down, up, error = mean_limits(parts, self.level)
+        down, up, error = moment_limits(
+            float(parts.moved @ parts.moved), 0.0, parts.units, self.level
+        )
         at, steep = math.log(value / (1.0 - value)), value * (1.0 - value)
         low, high = (1.0 / (1.0 + math.exp(min(-at - d / steep, 700.0))) for d in (down, up))
-        return low, high, method, error, value
+        # Rows of a kind that was not seen, of which predictions know nothing, rank in the middle.
+        return min(low, 1.0 - unseen / 2.0), max(high, unseen / 2.0), method, error, value
 
     def _moved(self, measure: Measure) -> Influences:
         """What rows or clusters move a measure by that is no mean."""
