@@ -1,0 +1,151 @@
+"""Whether an order of predictors depends on the number of bins."""
+
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant._core.binning import EqualWidth, Quantile
+from calibrant._inference.robustness import rank_robustness
+from rivals import (
+    binary,
+    calibrated,
+    multi,
+    sigmoid,
+    softmax,
+)
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+FOLDER = Path(os.environ.get("CALIBRANT_DATA") or REPOSITORY.parent / "shared" / "data")
+
+
+def losses_of(y, predictions):
+    return {
+        "classification_error": cal.classification_error(y, predictions),
+        "log_loss": cal.log_loss(y, predictions),
+        "brier": cal.brier_score(y, predictions),
+        "spherical_loss": cal.spherical_loss(y, predictions),
+        "confidence_loss": cal.confidence_loss(y, predictions),
+    }
+
+
+def errors_of(y, predictions, m):
+    equal, mass = EqualWidth(m), Quantile(m)
+    if np.ndim(predictions) == 1:
+        return {
+            "ece": cal.ece(y, predictions, bins=equal),
+            "lin_ce": cal.lin_ce(y, predictions, bins=mass),
+        }
+    return {
+        "classwise_ce": cal.classwise_ce(y, predictions, bins=mass),
+        "confidence_ce": cal.confidence_ce(y, predictions, bins=mass),
+        "confidence_ce_uncorrected": cal.confidence_ce(y, predictions, bins=mass, corrected=False),
+        "ece": cal.ece(y, predictions, bins=equal),
+    }
+
+
+@pytest.mark.parametrize("shape", ["binary", "multi"])
+def test_robustness_is_that_of_the_values(shape):
+    rng = np.random.default_rng(46)
+    if shape == "binary":
+        y, u = binary(250)
+        h = np.log(u["right"] / (1 - u["right"]))
+        u = {f"m{i}": sigmoid(h * rng.uniform(0.3, 3) + rng.normal(0, 0.5, 250)) for i in range(7)}
+    else:
+        y, x = multi(250)
+        noise = rng.normal(0, 1, (7, *x["right"].shape))
+        u = {
+            f"m{i}": softmax(rng.uniform(0.3, 3) * x["right"] + i / 7 * noise[i]) for i in range(7)
+        }
+    counts = (20, 5, 60)
+    found = cal.compare(
+        y, u, measures=["ece"], bins=9, bin_counts=(20, 5, 60, 5), n_resamples=50
+    ).robustness
+    losses, errors = {}, {}
+    for predictions in u.values():
+        for name, value in losses_of(y, predictions).items():
+            losses.setdefault(name, []).append(value)
+    names = list(errors_of(y, predictions, 5))
+    for name in names:
+        for m in counts:
+            errors[name, m] = [errors_of(y, predictions, m)[name] for predictions in u.values()]
+    expected = rank_robustness(errors, losses, names=list(u))
+    assert found.n == 7 and found.names == tuple(u) and found.chain == expected.chain
+    assert len(found.rows) == len(expected.rows) == len(names) * (15 + 3 + 3)
+    for ours, theirs in zip(found.rows, expected.rows, strict=True):
+        assert (ours.measure, ours.relation, ours.first, ours.second, ours.n) == (
+            theirs.measure, theirs.relation, theirs.first, theirs.second, theirs.n
+        )  # fmt: skip
+        assert ours.value == pytest.approx(theirs.value, abs=1e-12)
+        assert ours.margin == pytest.approx(theirs.margin, abs=1e-12)
+
+
+# Spearman with the classification error at 2,000, 20 and 5 bins. On 19 networks on CIFAR-100:
+OF_NINETEEN = {
+    "ece": (0.79, -0.64, -0.54),
+    "confidence_ce_uncorrected": (0.78, -0.41, -0.49),
+    "confidence_ce": (0.96, -0.30, -0.43),
+    "classwise_ce": (0.94, 0.38, 0.48),
+}
+# The same on the 13 of them that may be at hand here.
+OF_THIRTEEN = {
+    "ece": (0.742, -0.495, -0.313),
+    "confidence_ce_uncorrected": (0.621, -0.286, -0.242),
+    "confidence_ce": (0.912, -0.066, -0.143),
+    "classwise_ce": (0.896, 0.335, 0.368),
+}
+
+
+@cache
+def pool():
+    """CIFAR-100 networks, a temperature fitted on one half of the test rows, compared on the
+    other.
+    """
+    files = sorted(FOLDER.glob("cifar100_*.npz")) if FOLDER.is_dir() else []
+    if len(files) != 13:
+        pytest.skip("the 13 sets of CIFAR-100 are not at hand: CALIBRANT_DATA names the folder")
+    order = np.random.default_rng(42).permutation(10_000)
+    first, second = order[:5000], order[5000:]
+    scaled = {}
+    for file in files:
+        with np.load(file, allow_pickle=False) as arrays:
+            labels = arrays["labels"]
+            logits = arrays.get("logits")
+            if logits is None:
+                logits = np.log(np.maximum(arrays["probs"], 1e-12, dtype=np.float64))
+        scaler = cal.TemperatureScaling().fit(labels[first], logits[first].astype(np.float64))
+        scaled[file.stem] = scaler.transform(logits[second].astype(np.float64))
+    return cal.compare(
+        labels[second], scaled, measures=["ece", "brier"], bin_counts=(2000, 20, 5), n_resamples=50
+    )
+
+
+@pytest.mark.parametrize("measure", OF_THIRTEEN)
+def test_bins_turn_the_order_of_real_networks(measure):
+    rows = pool().robustness.select(measure=measure, relation="loss")
+    found = [row.value for row in rows if row.first == "classification_error"]
+    assert found == pytest.approx(OF_THIRTEEN[measure], abs=0.03)
+    # Six networks fewer: the signs are those of all 19, and the values not far off.
+    assert np.sign(found).tolist() == np.sign(OF_NINETEEN[measure]).tolist()
+    assert found == pytest.approx(OF_NINETEEN[measure], abs=0.3)
+    assert found[0] == pytest.approx(OF_NINETEEN[measure][0], abs=0.17)
+
+
+def test_the_order_of_real_networks_by_a_loss_is_firm():
+    found = pool()
+    table = found.ranking("brier")
+    assert table["rank"] == list(range(1, 14))
+    for low, rank, high in zip(table["rank_low"], table["rank"], table["rank_high"], strict=True):
+        assert low <= rank <= high
+    best, worst = table["predictor"][0], table["predictor"][-1]
+    assert found.difference(best, worst, "brier").better == best
+    assert len(found.robustness.chain) == 6
+
+
+def test_of_two_predictors_there_is_no_order_to_be_kept():
+    y, p = calibrated(100)
+    two = cal.compare(y, {"a": p, "b": p**1.5}, measures=["brier"], n_resamples=50)
+    assert "of two, a correlation can only be 1 or -1" in str(two)
