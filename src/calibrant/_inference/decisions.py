@@ -75,8 +75,7 @@ def gain_limits(
 ) -> tuple[float, float, float]:
     """The net benefit of a strategy less that of another, and its limits."""
     gain = first.value - second.value
-    moved = Influences(first.moved.moved - second.moved.moved, first.moved.units)
-    low, high, _ = mean_limits(moved, level)
+    low, high, _ = mean_limits(first.moved.less(second.moved), level)
     fewest, most = _few_deciding(first, second, outcomes, threshold, level)
     return gain, gain + min(low, fewest), gain + max(high, most)
 

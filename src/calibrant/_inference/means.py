@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 # Entries at a time: a handful of arrays of so many stay in a cache.
 _BLOCK = 1 << 16
+# Rows of about the same weight that tell how such rows scatter.
+_ALIKE = 50
 
 
 def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
@@ -98,6 +100,40 @@ class Influences:
 
     moved: Array
     units: float
+    # Each row's share of the weight, where rows have weights and are drawn one by one.
+    shares: Array | None = None
+
+    @property
+    def variance(self) -> float:
+        """The variance of the mean: where few rows carry most of the weight, at least what rows of
+        about their weight show, of which there are more.
+        """
+        own = float((self.moved * self.moved).sum())
+        if self.shares is None:
+            return own
+        _, level, rows = np.unique(-self.shares, return_inverse=True, return_counts=True)
+        # Rows of one weight stay together, so that their order does not matter.
+        alike = ((np.cumsum(rows) - rows) // _ALIKE)[level]
+        carries = self.shares > 0
+        apart = np.divide(self.moved, self.shares, out=np.zeros_like(self.moved), where=carries)
+        spread = np.bincount(alike, apart * apart) / np.maximum(np.bincount(alike, carries), 1.0)
+        known = float((self.shares**2 * spread[alike]).sum())
+        # Equal weights are none, to the last bit.
+        return known if known > own * (1.0 + 1e-9) else own
+
+    @property
+    def third(self) -> float:
+        """The third moment of the mean."""
+        return float((self.moved * self.moved) @ self.moved)
+
+    def in_blocks(self, index: NDArray[np.intp], size: int) -> Influences:
+        """Those of blocks of rows."""
+        shares = None if self.shares is None else summed(index, self.shares, size)
+        return Influences(summed(index, self.moved, size), self.units, shares)
+
+    def less(self, other: Influences) -> Influences:
+        """Those of the difference of two means of the same rows."""
+        return Influences(self.moved - other.moved, self.units, self.shares)
 
 
 def influences(values: Array, weights: Array | None, groups: NDArray[np.intp] | None) -> Influences:
@@ -105,17 +141,16 @@ def influences(values: Array, weights: Array | None, groups: NDArray[np.intp] | 
     w = np.ones(values.size) if weights is None else weights
     total = float(w.sum())
     moved = w * (values - float((w * values).sum()) / total) / total
+    shares = None if weights is None or groups is not None else w / total
     if groups is not None:
         n_groups = int(groups.max()) + 1
         moved, w = summed(groups, moved, n_groups), summed(groups, w, n_groups)
-    return Influences(moved, total**2 / float((w * w).sum()))
+    return Influences(moved, total**2 / float((w * w).sum()), shares)
 
 
 def mean_limits(parts: Influences, level: float) -> tuple[float, float, float]:
     """How far the lower and the upper limit lie from the mean, and its standard error."""
-    moved = parts.moved
-    squares = moved * moved
-    return moment_limits(float(squares.sum()), float(squares @ moved), parts.units, level)
+    return moment_limits(parts.variance, parts.third, parts.units, level)
 
 
 def moment_limits(

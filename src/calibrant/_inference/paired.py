@@ -22,7 +22,7 @@ from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
 from calibrant._inference.cells import Drawn, drawn_tables, levels_of
 from calibrant._inference.classes import ClassBins
 from calibrant._inference.few_events import Losses
-from calibrant._inference.means import Influences, influences, mean_limits
+from calibrant._inference.means import Influences, influences, mean_limits, moment_limits
 from calibrant._inference.problems import Problems
 from calibrant._inference.tails import quantile, quantiles
 from calibrant._measures.catalogue import Measure
@@ -137,8 +137,7 @@ def difference_limits(
     other down.
     """
     if first.influences is not None and second.influences is not None:
-        moved = first.influences.moved - second.influences.moved
-        low, high, _ = mean_limits(Influences(moved, first.influences.units), level)
+        low, high, _ = mean_limits(first.influences.less(second.influences), level)
         if first.losses is not None and second.losses is not None:
             fewest, most = first.losses.room_apart(second.losses, level)
             low, high = min(low, fewest), max(high, most)
@@ -270,7 +269,7 @@ def independent_limits(
     The two must have been drawn with seeds of their own: nothing cancels, and variances add up.
     """
     if first.influences is not None and second.influences is not None:
-        low, high, _ = mean_limits(_together(first.influences, second.influences), level)
+        low, high, _ = _apart(first.influences, second.influences, level)
         if any(each.losses is not None and each.losses.few for each in (first, second)):
             least, most = _mean_room(first, level)
             lowest, highest = _mean_room(second, level)
@@ -318,17 +317,16 @@ def _by_itself(scatter: Scatter, n: int) -> Scatter:
     )
 
 
-def _together(first: Influences, second: Influences) -> Influences:
-    """What the rows of two samples move the difference of their means by."""
-    moved = np.concatenate([first.moved, -second.moved])
-    spreads = [float((each.moved**2).sum()) for each in (first, second)]
+def _apart(first: Influences, second: Influences, level: float) -> tuple[float, float, float]:
+    """Limits of the difference of the means of two samples, less the difference."""
+    spreads = [each.variance for each in (first, second)]
     # Welch and Satterthwaite: the sample that scatters more decides what its spread is known to.
     known = sum(
         spread**2 / max(each.units - 1.0, 0.5)
         for spread, each in zip(spreads, (first, second), strict=True)
     )
     units = 1.0 + sum(spreads) ** 2 / known if known > 0 else first.units + second.units
-    return Influences(moved, units)
+    return moment_limits(sum(spreads), first.third - second.third, units, level)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._inference.blocks import summed
 from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.cells import Problem, table_of
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
@@ -264,9 +263,7 @@ class Uncertainty(NoiseFloors):
         if not 0.0 < value < 1.0:
             low, high = (0.0, unseen) if value <= 0.0 else (1.0 - unseen, 1.0)
             return low, high, method, 0.0, value
-        down, up, error = moment_limits(
-            float(parts.moved @ parts.moved), 0.0, parts.units, self.level
-        )
+        down, up, error = moment_limits(parts.variance, 0.0, parts.units, self.level)
         at, steep = math.log(value / (1.0 - value)), value * (1.0 - value)
         low, high = (1.0 / (1.0 + math.exp(min(-at - d / steep, 700.0))) for d in (down, up))
         # Rows of a kind that was not seen, of which predictions know nothing, rank in the middle.
@@ -280,7 +277,7 @@ class Uncertainty(NoiseFloors):
             problem = self.plain_problem
             values, units = measure.moved(problem.levels[1], problem.z, problem.weights)
             own = influences(values, problem.w, self.groups)
-            self._wholes[key] = Influences(own.moved, min(own.units, units))
+            self._wholes[key] = replace(own, units=min(own.units, units))
         out: Influences = self._wholes[key]
         return out
 
@@ -373,8 +370,7 @@ class Uncertainty(NoiseFloors):
             mean = measure.interval_method == "mean"
             parts = self._influences(measure) if mean else self._moved(measure)
             if self.groups is None:
-                moved = summed(self.blocks.index, parts.moved, self.blocks.size)
-                parts = Influences(moved, parts.units)
+                parts = parts.in_blocks(self.blocks.index, self.blocks.size)
             excess = 0.0
             if self._takes_out_votes(measure):
                 excess = value - self.voted.estimate(measure, value)
