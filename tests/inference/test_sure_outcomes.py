@@ -464,3 +464,42 @@ class TestAllButCertain:
         y, models = self.rows(seed)
         p = models["certain"]
         return bool(np.all((y == p) | ((p > 0) & (p < 1))))
+
+
+def test_losses_of_certain_predictions_that_are_wrong_are_no_chance():
+    """Of certain predictions nothing but what they say can be shown: spread 0, and p was 1."""
+    rng = np.random.default_rng(3)
+    sure = (rng.random(300) < 0.5).astype(int)
+    y = np.where(rng.random(300) < 0.08, 1 - sure, sure)
+    for k in (2, 3):
+        p = sure.astype(float) if k == 2 else np.eye(3)[sure]
+        for measure in ("brier", "log_loss", "classification_error", "spherical_loss"):
+            wrong = cal.noise_floor(y, p, measure=measure)
+            right = cal.noise_floor(sure, p, measure=measure)
+            assert (wrong.p_value, wrong.p_low) == (1e-12, 1.0), (k, measure)
+            assert (right.p_value, right.p_low) == (1.0, 1.0), (k, measure)
+
+
+def test_no_floor_is_beyond_what_a_loss_can_be():
+    assert cal.noise_floor([1], [0.8], measure="classification_error").upper == 1.0
+
+
+def test_where_more_is_better_a_calibrated_model_stays_above():
+    rng = np.random.default_rng(4)
+    p = rng.random(300)
+    y = (rng.random(300) < p).astype(int)
+    floor = cal.noise_floor(y, p, measure="brier_discrimination")
+    assert floor.upper < floor.mean < floor.value * 1.5
+    assert f"stay above {floor.upper:.4f} in 95% of samples" in str(floor)
+    assert "stay below" in str(cal.noise_floor(y, p, measure="brier"))
+
+
+def test_an_error_that_no_population_shows_has_a_lower_limit():
+    """A curve of predictions turned round leaves [0, 1], and no member of the family does: the
+    largest distance had a lower limit of 0, below that of the 90th percentile.
+    """
+    rng = np.random.default_rng(1)
+    h = 1.5 * rng.normal(size=1000)
+    y = (rng.random(1000) < 1 / (1 + np.exp(-h))).astype(int)
+    largest, most = (cal.interval(y, 1 / (1 + np.exp(h)), measure=m) for m in ("emax", "e90"))
+    assert most.low < largest.low < largest.high <= 1.0

@@ -93,6 +93,14 @@ def test_squares_over_classes_are_not_within_it_either():
         assert found.verdict == "miscalibrated" and found.within_tolerance is not True, measure
 
 
+def test_limits_of_few_rows_that_lie_outside_are_not_said_to_be_unsure():
+    """It said of limits from .42 to .59 that they do not show whether .05 is kept."""
+    found = cal.verdict(np.ones(20, int), np.linspace(0.3, 0.6, 20), **FAST)
+    assert found.verdict == "miscalibrated" and found.low > 0.3
+    assert "do not show whether" not in str(found)
+    assert str(found).endswith("But 20 rows are too few to rely on its limits.")
+
+
 @pytest.mark.parametrize("measure", ["ece", "lin_ce", "brier_miscalibration"])
 def test_25_calibrated_rows_are_not_enough_for_any_measure(measure):
     found = cal.verdict(*calibrated(25), measure=measure, **FAST)

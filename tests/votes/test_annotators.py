@@ -194,3 +194,11 @@ def test_the_agreement_is_drawn() -> None:
     assert len(drawn.dots_.get_offsets()) == 4
     assert drawn.dots_.get_offsets()[0][0] == pytest.approx(people.rows[0].agreement)
     assert drawn.expected_.get_offsets()[0][0] == pytest.approx(people.rows[0].expected)
+
+
+def test_one_vote_tells_little_of_an_agreement():
+    """Who voted once had an agreement of 1 (1 to 1), or 0 (0 to 0)."""
+    votes = table([0, 0, 0, 1, 1], [0, 0, 0, 1, 0], ["p", "q", "r", "p", "q"])
+    once = cal.annotators(votes)["r"]
+    assert once.n == 1 and once.agreement == once.high == 1.0
+    assert once.low < 0.05

@@ -254,3 +254,20 @@ def test_the_one_count_that_is_none_is_named(bad) -> None:
 def test_shares_that_were_rounded_are_told_of() -> None:
     with pytest.raises(InputError, match=r"sums to 0\.99.*if shares were rounded, give the counts"):
         cal.bayes_error(np.full((5, 3), 0.33))
+
+
+def test_few_rows_that_are_alike_do_not_rule_out_others():
+    """One row of three votes to two, or five of them, had limits of no width."""
+    lows = []
+    for n in (1, 5, 50):
+        found = cal.bayes_error([[3, 2]] * n)
+        assert found == found.high == 0.5
+        lows.append(found.low)
+    assert lows[0] < 0.05 < lows[1] < 0.3 < lows[2]
+    assert "(1 row;" in str(cal.bayes_error([[3, 2]]))
+    outside = 0
+    for seed in range(60):
+        votes = np.random.default_rng(seed).binomial(5, 0.35, 3)
+        found = cal.bayes_error(np.stack([5 - votes, votes], axis=1))
+        outside += not found.low <= 0.35 <= found.high
+    assert outside <= 6

@@ -18,6 +18,7 @@ from calibrant._core.validation import check_level, check_resamples, check_seed,
 from calibrant._data.arrays import to_array
 from calibrant._data.vote_table import VoteTable
 from calibrant._inference.annotators import agreement_with_rest
+from calibrant._inference.few_events import with_unseen
 from calibrant._inference.means import influences, mean_limits
 from calibrant._measures.catalogue import HEADLINE, find
 from calibrant.results._annotators import Annotator, Annotators
@@ -193,8 +194,10 @@ def _agreed(
     found = agreement_with_rest(own, votes.counts[items], rng)
     low = high = math.nan
     if found.n_shared:
-        below, above, _ = mean_limits(influences(found.per_item, found.weights, None), level)
-        low, high = (min(max(found.value + each, 0.0), 1.0) for each in (below, above))
+        parts = influences(found.per_item, found.weights, None)
+        below, above, _ = mean_limits(parts, level)
+        ends = found.value + below, found.value + above
+        low, high = with_unseen(found.value, ends, (0.0, 1.0), parts.units, level)
     return Annotator(
         name, int(mine.sum()), found.n_shared, found.value, low, high, found.expected,
         found.p_value,

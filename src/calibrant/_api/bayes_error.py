@@ -20,7 +20,7 @@ from calibrant._inference.bayes_error import (
     possible_limits,
 )
 from calibrant._inference.bootstrap import basic_limits
-from calibrant._inference.few_events import FEW_EVENTS, poisson_limits
+from calibrant._inference.few_events import FEW_EVENTS, poisson_limits, with_unseen
 from calibrant._inference.means import influences, mean_limits
 from calibrant.results._bayes_error import BayesError
 
@@ -174,16 +174,17 @@ def _with_limits(
     """The value with its limits; `bounds` are those of what votes leave possible, however many the
     rows.
     """
-    low, high, _ = mean_limits(influences(found.row_values, weights, None), level)
+    parts = influences(found.row_values, weights, None)
+    low, high, _ = mean_limits(parts, level)
     most = 1.0 - 1.0 / rows.shares.shape[1]
     ends = found.value + np.array([low, high])
     if bounds is not None:
         ends = np.array([min(ends[0], bounds[0]), max(ends[1], bounds[1])])
         # Where nobody, or hardly anybody, disagreed, the rows do not tell how they scatter.
         ends[1] = max(ends[1], _unseen_doubt(rows.counts, level))
-    ends = np.clip(ends, 0.0, most)
+    low, high = with_unseen(found.value, (ends[0], ends[1]), (0.0, most), parts.units, level)
     return BayesError(
-        found.value, float(ends[0]), float(ends[1]), level, found.plug_in, method, note,
+        found.value, float(low), float(high), level, found.plug_in, method, note,
         len(weights),
     )  # fmt: skip
 

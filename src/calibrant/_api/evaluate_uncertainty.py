@@ -103,8 +103,8 @@ def add_uncertainty(
     notes = list(result.notes)
     if uncertainty.soft and uncertainty.votes is None:
         notes.append(
-            "soft labels: intervals come from the scatter of the labels given; without votes= "
-            "there is no noise floor"
+            "soft labels: intervals and noise floors come from the scatter of the labels given; "
+            "without votes= losses and distances have no noise floor"
         )
     notes += resampled_note(uncertainty.resampling)
     notes += interval_notes(estimates)

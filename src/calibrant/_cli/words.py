@@ -65,8 +65,9 @@ _OPTIONS = (
     (r"\bintervals='all'", "--all-intervals"),
     (r"\bby='([^']*)'", r"--by \1"),
     (
-        r"; without votes= there is no noise floor",
-        "; their number of votes is not known (--votes COLUMN), so there is no noise floor",
+        r"; without votes= losses and distances have no noise floor",
+        "; their number of votes is not known (--votes COLUMN), so that losses and distances have "
+        "no noise floor",
     ),
     (r"say with votes= of how many, or", "say with --votes COLUMN of how many, or"),
     (r"give the counts of both classes as \(n, 2\)", "give those of both with --counts A,B"),

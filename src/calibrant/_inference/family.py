@@ -421,17 +421,18 @@ def invert(
     each family, from the worst to the calibrated one: true values, and what is usual, fall.
     """
     tail = (1.0 - level) / 2.0
-    lows, highs, estimates = [], [], []
+    lows, highs, estimates, nearest = [], [], [], []
     for shape, grid in grids.items():
         if not grid:
             continue
         seen_at = 0.0 if shape in ("threshold", "sure") else -1.0
         part = _Inversion(partial(member, shape), grid, tail, seen_at)
         lows.append(part.low(value))
+        nearest.append(part.beyond(value))
         if shape != "sure":
             highs.append(part.high(value))
             estimates.append(part.estimate(value))
-    low = min((x for x in lows if x is not None), default=0.0)
+    low = min((x for x in lows if x is not None), default=min(nearest))
     high = max(low, *highs)
     return Limits(low, high, min(max(float(np.mean(estimates)), low), high))
 
@@ -458,6 +459,11 @@ class _Inversion:
         if self.at(self.grid[0]).usual(1.0 - self.tail) < value:
             return None
         return self._crossing(1.0 - self.tail, value)
+
+    def beyond(self, value: float) -> float:
+        """The true value of what no member reaches: as far below as the data as seen have it."""
+        seen = self.at(self.seen_at)
+        return max(0.0, seen.truth + value - max(seen.usual(1.0 - self.tail), seen.truth))
 
     def high(self, value: float) -> float:
         """The highest true value that stays as low as `value` on a lucky day.

@@ -284,3 +284,19 @@ def poisson_limits(events: float, level: float) -> tuple[float, float]:
     tail = (1.0 - level) / 2.0
     fewest = float(gammaincinv(events, tail)) if events else 0.0
     return fewest, float(gammaincinv(events + 1, 1.0 - tail))
+
+
+def unseen_share(units: float, level: float) -> float:
+    """The largest share of rows of another kind that so many rows may well not show at all."""
+    return float(1.0 - ((1.0 - level) / 2.0) ** (1.0 / max(units, 1.0)))
+
+
+def with_unseen(
+    value: float, limits: tuple[float, float], ends: tuple[float, float], units: float, level: float
+) -> tuple[float, float]:
+    """Limits of a mean between two ends, with room for rows that are not there: few rows that are
+    all alike do not tell how they scatter.
+    """
+    share = unseen_share(units, level)
+    low, high = (value + share * (end - value) for end in ends)
+    return max(min(limits[0], low), ends[0]), min(max(limits[1], high), ends[1])

@@ -13,7 +13,13 @@ from calibrant._inference.cells import Cells, Drawn, Problem, as_seen
 from calibrant._inference.families import Families
 from calibrant._inference.means import null_losses
 from calibrant._inference.null import drawn_samples, null_drawn, null_mean, null_of_rare_events
-from calibrant._inference.tails import chance_as_far, lower_tail, upper_chance, upper_tail
+from calibrant._inference.tails import (
+    SMALLEST,
+    chance_as_far,
+    lower_tail,
+    upper_chance,
+    upper_tail,
+)
 from calibrant._measures.catalogue import Measure
 from calibrant.results._uncertainty import NoiseFloor
 
@@ -213,9 +219,10 @@ class NoiseFloors(Families):
         if spread > 0:
             x = (value - mean) / spread
             p, p_low = upper_chance(x, skew), upper_chance(-x, -skew)
-            upper = mean + spread * self._upper_point(skew)
-        else:
-            p = p_low = 1.0
+            upper = min(mean + spread * self._upper_point(skew), measure.high)
+        else:  # certain predictions: what they say can be shown, and nothing else
+            above, below = value > mean + ROUNDING, value < mean - ROUNDING
+            p, p_low = (SMALLEST if above else 1.0), (SMALLEST if below else 1.0)
             upper = mean
         return NoiseFloor(
             measure.name, value, mean, upper, p, 0, "moments under the predictions", True,

@@ -19,6 +19,7 @@ from calibrant._inference.few_events import (
     Losses,
     n_certain,
     possible_targets,
+    unseen_share,
     unseen_targets,
 )
 from calibrant._inference.means import Influences, influences, mean_limits, moment_limits
@@ -109,7 +110,7 @@ class Uncertainty(NoiseFloors):
         """
         if low < high or low not in (measure.low, measure.high) or math.isinf(measure.high):
             return low, high
-        unseen = 1.0 - ((1.0 - self.level) / 2.0) ** (1.0 / self.samples.n)
+        unseen = unseen_share(self.samples.n, self.level)
         room = (measure.high - measure.low) * unseen**measure.power
         return (low, low + room) if low == measure.low else (high - room, high)
 
@@ -259,7 +260,7 @@ class Uncertainty(NoiseFloors):
         kind = "clusters" if self.groups is not None else "rows"
         method = f"limits from what {kind} move it by (DeLong)"
         # What so few of the rarer outcome cannot exclude.
-        unseen = 1.0 - ((1.0 - self.level) / 2.0) ** (1.0 / max(parts.units, 1.0))
+        unseen = unseen_share(parts.units, self.level)
         if not 0.0 < value < 1.0:
             low, high = (0.0, unseen) if value <= 0.0 else (1.0 - unseen, 1.0)
             return low, high, method, 0.0, value

@@ -90,7 +90,7 @@ class BayesError(float):
     def __repr__(self) -> str:
         line = (
             f"Bayes error {shown(float(self))}, {percent(self.level)} CI {shown(self.low)} to "
-            f"{shown(self.high)} ({self.n} rows; {self.method})"
+            f"{shown(self.high)} ({self.n} {'row' if self.n == 1 else 'rows'}; {self.method})"
         )
         return line + (f"\n  {self.note}" if self.note else "")
 

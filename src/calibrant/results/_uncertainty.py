@@ -160,7 +160,7 @@ class NoiseFloor(Record):
     value : float
         Its value on the sample.
     mean, upper : float
-        Its mean and its 95% point for calibrated predictions.
+        Its mean and its 95% point for calibrated predictions; its 5% point where more is better.
     p_value, p_low : float
         The chance of a value at least, and at most, as large as the one of the sample.
     n_draws : int
@@ -191,11 +191,16 @@ class NoiseFloor(Record):
     seed: int | None = None
     p_low: float = math.nan
 
+    @property
+    def side(self) -> str:
+        """Where calibrated predictions would stay: "above" where more is better, or "below"."""
+        return "above" if self.upper < self.mean else "below"
+
     def __repr__(self) -> str:
         return (
             f"NoiseFloor({self.measure}: {shown(self.value)}; a calibrated model would show "
-            f"{shown(self.mean)} on average and stay below {shown(self.upper)} in 95% of samples; "
-            f"p = {shown(self.p_value)}; {self.method})"
+            f"{shown(self.mean)} on average and stay {self.side} {shown(self.upper)} in 95% of "
+            f"samples; p = {shown(self.p_value)}; {self.method})"
         )
 
 

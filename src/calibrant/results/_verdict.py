@@ -45,6 +45,8 @@ def verdict_words(
     if beyond:
         size = f", within {within}" if checked.verdict == "pass" else ""
         unsure = f" These rows do not show whether it is within {within}."
+        if checked.too_few:  # its interval may well lie outside the tolerance
+            unsure = f" But {checked.units} are too few to rely on its limits."
         return "miscalibrated", (
             f"Miscalibrated{size}: {numbers}."
             + (f" {direction}" if direction else "")
@@ -112,6 +114,6 @@ def _numbers(checked: LimitCheck, floor: NoiseFloor | None, tolerance: float, la
     text = f"{label} {value} ({percent(interval.level)} CI {low} to {high}{gap})"
     if interval.comment:
         text = f"{text}; {interval.comment}"
-    if upper:
-        text = f"{text}; a calibrated model would stay below {upper[0]} in 95% of samples"
+    if floor:
+        text = f"{text}; a calibrated model would stay {floor.side} {upper[0]} in 95% of samples"
     return text
