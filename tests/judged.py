@@ -36,9 +36,15 @@ def noise_floors(
 
 
 def _measured(
-    y: Any, p: Any, measures: Iterable[str], *, groups: Any = None, **options: Any
+    y: Any,
+    p: Any,
+    measures: Iterable[str],
+    *,
+    groups: Any = None,
+    sample_weight: Any = None,
+    **options: Any,
 ) -> tuple[Uncertainty, dict[Measure, float]]:
-    samples = to_samples(y, p)
+    samples = to_samples(y, p, sample_weight=sample_weight)
     rules = both_rules(15, samples.n)
     chosen = tuple(find(name, samples.shape) for name in measures)
     uncertainty = Uncertainty(
