@@ -164,6 +164,11 @@ def fitted(tmp_path_factory):
         "report rows.html --format csv -o ./link.html",
         "compare one=a.csv two=b.csv -o b.csv",
         "compare one=rows.html two=b.csv --format csv -o rows.html",
+        "compare one=a.csv two=b.csv --scale-on rows.html b.csv --format csv -o rows.html",
+        "decide rows.png --format csv -o rows.png",
+        "decide one=a.csv two=rows.png --format csv -o rows.png",
+        "monitor rows.html -o rows.html",
+        "check . --format csv --max ece=0.1 --junit a.csv",
         "scale --fit a.csv -o a.csv",
         "scale --fit a.csv --scaler b.csv",
         "scale --fit a.csv --apply a.csv -o a.csv",
@@ -176,7 +181,7 @@ def fitted(tmp_path_factory):
 )
 def test_no_input_is_written_over(tmp_path, monkeypatch, capsys, fitted, line):
     monkeypatch.chdir(tmp_path)
-    for name in ("a.csv", "b.csv", "rows.html"):
+    for name in ("a.csv", "b.csv", "rows.html", "rows.png"):
         binary(tmp_path, name)
     (tmp_path / "link.html").symlink_to("rows.html")
     (tmp_path / "map.json").write_bytes(fitted)

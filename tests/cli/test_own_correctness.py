@@ -177,3 +177,35 @@ def test_the_command_in_long_format(tmp_path, capsys):
     assert "--model-column needs --id" in capsys.readouterr().err
     assert main([*start, "--own-labels"]) == 3
     assert "--own-labels needs --id" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("column", FILE_COLUMNS)
+@pytest.mark.parametrize("more", [(), ("--id", "id")])
+def test_decision_curves_are_of_one_outcome(tmp_path, capsys, column, more):
+    paths = []
+    for name, p in CONFIDENCE.items():
+        paths.append(str(tmp_path / f"{name}.csv"))
+        frame = pd.DataFrame({column: CORRECT[name], "confidence": p, "id": np.arange(N)})
+        frame.to_csv(paths[-1], index=False)
+    assert main(["decide", *paths, *more, "--thresholds", "0.2"]) == 3
+    said = capsys.readouterr().err
+    assert "have different labels in" in said and "one by one" in said
+    assert "--own-labels" not in said
+    assert main(["decide", paths[1], "--thresholds", "0.2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["curves"]["net_benefit"][0]
+    alone = cal.decision_curve(CORRECT["qwen"], CONFIDENCE["qwen"], thresholds=[0.2])
+    assert found == alone.benefits["model"].value[0]
+
+
+def test_decision_curves_of_one_model_s_own_column_are_refused(tmp_path, capsys):
+    path = tmp_path / "both.csv"
+    FRAME.to_csv(path, index=False)
+    told = ("--label", "correct_gpt", "--models", "a=conf_gpt", "b=conf_qwen")
+    assert main(["decide", str(path), *told]) == 3
+    said = capsys.readouterr().err
+    assert "'correct_qwen'" in said and "one by one" in said and "--labels" not in said
+    for data in (FRAME, FRAME.to_dict("list")):
+        with pytest.raises(InputError, match="take the models one by one"):
+            cal.decision_curve("correct_gpt", {"a": "conf_gpt", "b": "conf_qwen"}, data=data)
+    with pytest.raises(InputError, match="one outcome for all"):
+        cal.decision_curve(CORRECT, CONFIDENCE)

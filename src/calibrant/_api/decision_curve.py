@@ -14,6 +14,7 @@ from calibrant._api.groups import group_index
 from calibrant._api.reliability_curve import scalar_problem
 from calibrant._core.errors import CalibrantError, InputError, about, one_of
 from calibrant._core.validation import check_count, check_level, public
+from calibrant._data.columns import check_label_is_shared, column_names
 from calibrant._data.logprobs import Given, given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
@@ -269,6 +270,12 @@ def _samples(
     """Every model's samples, all of one binary outcome."""
     if not given:
         raise InputError("y_proba must hold the predictions of one model or more; got none")
+    if isinstance(y_true, Mapping):
+        raise InputError(
+            "y_true maps models to labels, and a decision curve is of one outcome for all: give "
+            "one set of labels, or take the models one by one"
+        )
+    check_label_is_shared(y_true, given, column_names(data), own=False)
     out: dict[str, Samples] = {}
     for name, predictions in given.items():
         if str(name) in (ALL, NONE):

@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._data.align_rows import align, row_of_id
 from calibrant._data.arrays import to_array
-from calibrant._data.columns import check_label_is_shared, check_labels_are_own, pick
+from calibrant._data.columns import (
+    check_label_is_shared,
+    check_labels_are_own,
+    column_names,
+    pick,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +64,7 @@ def model_set(
     own = isinstance(y_true, Mapping)
     if own:
         _check_one_each(y_true, names)
-    known = _columns(data)
+    known = column_names(data)
     if own:
         check_labels_are_own(y_true, y_proba, known)
     else:
@@ -106,14 +111,6 @@ def _check_one_each(y_true: Mapping[Any, Any], names: list[Any]) -> None:
             f"y_true maps models to their own labels, and {fault}: give labels for each of "
             f"{', '.join(map(repr, names))}, or one set for all"
         )
-
-
-def _columns(data: Any) -> list[str]:
-    if data is None:
-        return []
-    # PyArrow's tables call them otherwise.
-    names: Any = getattr(data, "column_names", None) or getattr(data, "columns", ())
-    return list(names)
 
 
 def _matched(rows: dict[str, ModelRows], ids: Any, data: Any) -> dict[str, ModelRows]:

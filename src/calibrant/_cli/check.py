@@ -92,7 +92,7 @@ def _add_baseline(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    check_writable(options.junit, [*options.files, *filter(None, [options.baseline])], None)
+    check_writable(options.junit, [*options.files, options.baseline], options.format)
     title = f"calibrant check {inputs.format_files(options.files)}"
     try:
         result, messages = _found(options)

@@ -92,7 +92,13 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from calibrant._cli.models import given_paths, named_files, read_models, take_ids_from_logs
+    from calibrant._cli.models import (
+        given_paths,
+        named_files,
+        path_of,
+        read_models,
+        take_ids_from_logs,
+    )
     from calibrant._cli.scale_on import divided, split_of, validation_models
     from calibrant._cli.terminal import working
 
@@ -100,8 +106,9 @@ def run(options: argparse.Namespace) -> None:
     _check_table(options.table)
     if options.method is not None and options.scale_on is None:
         raise InputError("--method is the map of --scale-on: say which rows to fit it to")
+    fitted = [path_of(text) for text in options.scale_on or ()]
     for path in (options.out, options.table):
-        check_writable(path, named_files(options).values(), options.format)
+        check_writable(path, [*named_files(options).values(), *fitted], options.format)
     options.split, value = split_of(options)
     taken = take_ids_from_logs(options)
     models = read_models(options)

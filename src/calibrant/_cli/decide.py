@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import print_json, tell
+from calibrant._cli.output import check_writable, print_json, tell
 from calibrant._cli.parsing import add_json
 from calibrant._core.errors import InputError
 
@@ -50,8 +50,9 @@ def add(commands: Any) -> None:
     )
     inputs.add_chance(parser)
     add_json(parser)
-    # What `compare` knows of models beyond this: labels of their own, long tables.
-    parser.set_defaults(run=run, own_labels=False, model_column=None, labels=None)
+    # What `compare` knows of models beyond this: labels of their own (acting on everyone would have
+    # as many curves as there are models), long tables.
+    parser.set_defaults(run=run, own_labels=None, model_column=None, labels=None)
 
 
 def thresholds(text: str) -> list[float]:
@@ -72,9 +73,11 @@ def thresholds(text: str) -> list[float]:
 
 def run(options: argparse.Namespace) -> None:
     from calibrant._api.decision_curve import decision_curve
+    from calibrant._cli.models import named_files
     from calibrant._cli.terminal import working
 
     _check_picture(options.out)
+    check_writable(options.out, named_files(options).values(), options.format)
     rows, predictions, messages = _read(options)
     with working("net benefits"):
         curve = decision_curve(
@@ -104,13 +107,14 @@ def run(options: argparse.Namespace) -> None:
 
 def _read(options: argparse.Namespace) -> tuple[Rows, dict[str, Any], tuple[str, ...]]:
     """The outcomes, the models by name, and what was inferred about the files."""
-    from calibrant._cli.models import named_files, read_models
+    from calibrant._cli.models import named_files, read_models, take_ids_from_logs
     from calibrant._data.readers.read_rows import read_rows
 
     files = named_files(options)
     if options.models is not None or len(files) > 1:
+        taken = take_ids_from_logs(options)
         models = read_models(options)
-        return models.first, models.predictions, (*models.messages, *models.notes)
+        return models.first, models.predictions, (*models.messages, *taken, *models.notes)
     name, path = next(iter(files.items()))
     rows = read_rows(inputs.request_of(options, [path]), at_most=10_000_000)
     return rows, {name: rows.y_proba}, tuple(rows.messages)

@@ -90,7 +90,12 @@ def named_files(options: argparse.Namespace) -> dict[str, str]:
 
 def given_paths(options: argparse.Namespace) -> list[str]:
     """The files, folders and patterns of a command, without the names given to them."""
-    return [_named(text)[1] for text in options.files]
+    return [path_of(text) for text in options.files]
+
+
+def path_of(text: str) -> str:
+    """The file of [NAME=]FILE."""
+    return _named(text)[1]
 
 
 def _named(text: str) -> list[str]:
@@ -110,7 +115,8 @@ def _in_one_file(options: argparse.Namespace, path: str) -> Models:
     known = open_reader(find_files(path, options.format)[0]).names
     own = _own_columns(options, columns)
     if own is None:
-        check_label_is_shared(request.y_true, columns, known)
+        may_own = options.own_labels is not None
+        check_label_is_shared(request.y_true, columns, known, own=may_own)
     else:
         check_labels_are_own(own, columns, known)
     read = {
@@ -259,7 +265,7 @@ def _a_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Model
                   for line in _dropped_note(rows.n_missing))  # fmt: skip
     more: tuple[str, ...] = ()
     if options.id is None:
-        read = by_position(read)
+        read = by_position(read, own=options.own_labels)
     else:
         drop = options.missing == "drop"
         read, more = by_id(read, options.id, drop=drop, own=options.own_labels)

@@ -71,7 +71,7 @@ def _bins(text: str) -> Any:
 
 def run(options: argparse.Namespace) -> int:
     check_page_possible(options.out)
-    check_writable(options.out, options.update or (), options.format)
+    check_writable(options.out, [options.state, *(options.update or ())], options.format)
     monitor = _state(options)
     if options.update is not None:
         check_writable(options.state, options.update, options.format)

@@ -12,8 +12,8 @@ from calibrant._data.align_rows import align, id_texts, row_of_id
 from calibrant._data.readers.read_rows import Rows
 
 
-def by_position(read: dict[str, Rows]) -> dict[str, Rows]:
-    """The same rows of every file; an error if they are not the same."""
+def by_position(read: dict[str, Rows], *, own: bool | None = False) -> dict[str, Rows]:
+    """The same rows of every file; an error if they are not the same. `own` as in `by_id`."""
     (first_name, first), *others = read.items()
     total = first.n + first.n_missing
     common = first.positions
@@ -27,15 +27,17 @@ def by_position(read: dict[str, Rows]) -> dict[str, Rows]:
     if not common.size:
         raise InputError("in each row something is missing for some model: nothing is left")
     kept = {name: rows.at(common) for name, rows in read.items()}
-    _check_same_rows(kept, "in the same order, or match them with --id COLUMN")
+    _check_same_rows(kept, "in the same order, or match them with --id COLUMN", own=own)
     return kept
 
 
 def by_id(
-    read: dict[str, Rows], column: str, *, drop: bool, own: bool = False
+    read: dict[str, Rows], column: str, *, drop: bool, own: bool | None = False
 ) -> tuple[dict[str, Rows], tuple[str, ...]]:
-    """The rows of every file in the order of the first, matched by a column; labels may be each
-    model's own.
+    """The rows of every file in the order of the first, matched by a column.
+
+    Labels may be each model's own if `own` says so, or the names of their columns; with None they
+    may not.
     """
     ids: dict[str, dict[str, int]] = {}
     for name, rows in read.items():
@@ -64,7 +66,7 @@ def by_id(
 
 
 def _check_same_rows(
-    read: dict[str, Rows], hint: str, *, matched: bool = False, own: bool = False
+    read: dict[str, Rows], hint: str, *, matched: bool = False, own: bool | None = False
 ) -> None:
     (first_name, first), *others = read.items()
     for name, rows in others:
@@ -83,6 +85,12 @@ def _check_same_rows(
                 f"{first.n:,} rows, first in row {int(first.positions[row])} "
                 f"({rows.y_true[row]} and {first.y_true[row]})"
             )
+            if own is None:
+                raise InputError(
+                    f"{fault}, and models are put side by side on one outcome: give the same "
+                    f"labels {hint}. Models of which each has its own labels can be taken one by "
+                    "one"
+                )
             if _may_be_own(rows) and _may_be_own(first):
                 if own or are_correctness(rows, first):
                     if matched:

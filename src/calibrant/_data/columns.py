@@ -22,25 +22,39 @@ def is_lazy(data: Any) -> bool:
         return False
 
 
+def column_names(data: Any) -> list[str]:
+    """The names of a frame's columns; none where there is no frame."""
+    if isinstance(data, Mapping):
+        return list(data)
+    # PyArrow's tables call them otherwise.
+    names: Any = getattr(data, "column_names", None)
+    return list(getattr(data, "columns", ()) if names is None else names)
+
+
 OWN_LABELS = (
     "One set of labels is for all models; where each has its own, such as whether its own answer "
     "was right, one model's confidence would meet another's correctness"
 )
 
 
-def check_label_is_shared(label: Any, predictions: Mapping[str, Any], known: Sequence[str]) -> None:
+def check_label_is_shared(
+    label: Any, predictions: Mapping[str, Any], known: Sequence[str], *, own: bool = True
+) -> None:
     """An error if the column of labels is one model's own, as its name beside another's says:
     correct_a and correct_b, where the models' predictions are conf_a and conf_b.
+
+    `own` says whether each model could be given its own instead.
     """
     if not isinstance(label, str):
         return
     for mine, other, a, b in _swaps(predictions):
         sibling = _with(label, a, b)
         if sibling is not None and sibling in known:
+            each = f"y_true={{{mine!r}: {label!r}, {other!r}: {sibling!r}, ...}}"
             raise InputError(
                 f"y_true names the column {label!r}, which is that of {mine!r}: {other!r} has "
-                f"{sibling!r}. {OWN_LABELS}: give each its own, "
-                f"y_true={{{mine!r}: {label!r}, {other!r}: {sibling!r}, ...}}"
+                f"{sibling!r}. {OWN_LABELS}: "
+                + (f"give each its own, {each}" if own else "take the models one by one")
             )
 
 
