@@ -18,12 +18,13 @@ need("sklearn")
 
 from sklearn import config_context  # noqa: E402
 from sklearn.base import BaseEstimator, ClassifierMixin  # noqa: E402
-from sklearn.datasets import make_classification  # noqa: E402
+from sklearn.datasets import load_iris, make_classification  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 from sklearn.linear_model import LogisticRegression, Perceptron  # noqa: E402
 from sklearn.metrics import make_scorer  # noqa: E402
 from sklearn.model_selection import (  # noqa: E402
     GridSearchCV,
+    KFold,
     StratifiedKFold,
     cross_val_score,
     cross_validate,
@@ -113,8 +114,8 @@ class TestOptions:
             scorer("mce", norm="l1")
         with pytest.raises(UnknownOption, match="metadata"):
             scorer("ece", sample_weight=[1, 2])
-        with pytest.raises(UnknownOption, match="classes_"):
-            scorer("ece", classes=["a", "b"])
+        with pytest.raises(UnknownOption, match="hands the scorer its rows"):
+            scorer("ece", data=[1, 2])
 
     def test_it_shows_how_it_was_made(self):
         assert (
@@ -184,6 +185,77 @@ class TestLabels:
             strange = np.where(np.arange(len(y)) == 4, 9, y % k)
             with pytest.raises(InputError, match=r"y_true\[4\] is 9"):
                 one(model, X, strange)
+
+    def test_a_class_that_a_fold_lacks_has_the_probability_0(self):
+        X, y = load_iris(return_X_y=True)
+        names = np.array(["a", "b", "c"])[y]
+        one = scorer("brier", classes=["a", "b", "c"])
+        found = cross_val_score(GaussianNB(), X, names, scoring=one, cv=KFold(3))
+        # Each fold is one class, which no training rows have: what is predicted is never right.
+        for fold, (train, test) in enumerate(KFold(3).split(X)):
+            p = np.zeros((test.size, 3))
+            p[:, np.unique(y[train])] = GaussianNB().fit(X[train], y[train]).predict_proba(X[test])
+            assert found[fold] == pytest.approx(-cal.brier_score(y[test], p), rel=1e-12)
+        rest = scorer("brier", classes=["a", "b", "c"], pos_label="a")
+        model = GaussianNB().fit(X[y > 0], names[y > 0])
+        assert rest(model, X, names) == -cal.brier_score((y == 0).astype(int), np.zeros(len(y)))
+        alone = GaussianNB().fit(X[y == 0], names[y == 0])
+        assert scorer("brier", classes=["a", "b"])(alone, X[y < 2], names[y < 2]) == -0.5
+        assert repr(rest) == "scorer('brier', pos_label='a', classes=['a', 'b', 'c'])"
+
+    def test_classes_that_do_not_fit_are_named(self):
+        X, y = data(3)
+        model = GaussianNB().fit(X, y)
+        with pytest.raises(InputError, match="classes lacks the estimator's class 2"):
+            scorer("ece", classes=[0, 1])(model, X, y)
+        with pytest.raises(InputError, match="1 is there twice"):
+            scorer("ece", classes=[0, 1, 1])
+        two = LogisticRegression().fit(X[y < 2], y[y < 2])
+        logits = {"response_method": "decision_function", "from_logits": True}
+        with pytest.raises(InputError, match="which no logit is"):
+            scorer("ece", classes=[0, 1, 2], **logits)(two, X, y)
+        plain = scorer("ece", **logits)(two, X[y < 2], y[y < 2])
+        assert scorer("ece", classes=[0, 1], **logits)(two, X[y < 2], y[y < 2]) == plain
+
+    @pytest.mark.parametrize("name", [1, "1", 1.0])
+    def test_a_number_and_its_text_are_one_positive_class(self, name):
+        X, y = data(3)
+        model = GaussianNB().fit(X, y)
+        expected = -cal.ece((y == 1).astype(int), model.predict_proba(X)[:, 1])
+        assert scorer("ece", pos_label=name)(model, X, y) == expected
+        with pytest.raises(InputError, match="pos_label=7 is not a class: use one of 0, 1, 2"):
+            scorer("ece", pos_label=7)(model, X, y)
+
+
+class Fixed(ClassifierMixin, BaseEstimator):
+    """Predictions as they were given, in any shape or type."""
+
+    classes_ = np.array([0, 1])
+
+    def __init__(self, values):
+        self.values = values
+
+    def predict_proba(self, X):
+        return self.values
+
+
+class TestTwoColumns:
+    def test_rows_that_do_not_sum_to_1_are_refused(self):
+        y = np.arange(40) % 2
+        for pos_label in (None, 0):
+            with pytest.raises(InputError, match=r"y_proba\[0\] sums to 0.8: rows must sum to 1"):
+                scorer("ece", pos_label=pos_label)(Fixed(np.full((40, 2), 0.4)), y[:, None], y)
+        with pytest.raises(InputError, match=r"y_proba\[3, 0\] is 5.0"):
+            scorer("ece")(Fixed(np.insert(np.full((39, 2), 0.5), 3, [5, 0.4], axis=0)), y, y)
+
+    def test_frames_and_lists_are_read(self):
+        pandas = need("pandas")
+        y = np.arange(40) % 2
+        p = np.random.default_rng(0).random(40)
+        rows = np.stack([1 - p, p], axis=1)
+        expected = -cal.ece(y, p)
+        for values in (rows, pandas.DataFrame(rows, columns=["no", "yes"]), rows.tolist()):
+            assert scorer("ece")(Fixed(values), y[:, None], y) == expected
 
 
 class TestSharedPredictions:
@@ -338,6 +410,36 @@ class TestMetadata:
         other = scorer("ece", pos_label=0).set_score_request(y_soft=True)
         assert other(model, X, y, y_soft=soft[:, 0]) == -cal.ece(soft[:, 0], p[:, 0])
         assert other(model, X, y, y_soft=soft) == -cal.ece(soft[:, 0], p[:, 0])
+
+    def test_counts_of_votes_stay_counts(self):
+        X, y = data(2)
+        model = GaussianNB().fit(X, y)
+        p = model.predict_proba(X)
+        counts = np.random.default_rng(3).multinomial(5, [0.4, 0.6], len(y))
+        for votes in (counts, np.minimum(counts, 1), np.ones_like(counts)):
+            votes = np.where(votes.sum(axis=1, keepdims=True) == 0, 1, votes)
+            one = scorer("ece").set_score_request(y_soft=True)
+            assert one(model, X, y, y_soft=votes) == -cal.ece(votes, p[:, 1])
+            other = scorer("ece", pos_label=0).set_score_request(y_soft=True)
+            assert other(model, X, y, y_soft=votes) == -cal.ece(votes[:, ::-1], p[:, 0])
+
+    @pytest.mark.parametrize("k", [2, 3])
+    def test_rows_of_soft_labels_must_sum_to_1(self, k):
+        X, y = data(k)
+        soft = soft_labels(y, k)
+        soft[7] *= 0.5
+        for pos_label in (None, 1):
+            one = scorer("ece", pos_label=pos_label).set_score_request(y_soft=True)
+            with pytest.raises(InputError, match=r"y_true\[7\] sums to 0.5"):
+                one(GaussianNB().fit(X, y), X, y, y_soft=soft)
+
+    def test_counts_of_one_class_against_the_rest(self):
+        X, y = data(3)
+        model = GaussianNB().fit(X, y)
+        counts = np.random.default_rng(3).multinomial(4, [0.3, 0.3, 0.4], len(y))
+        one = scorer("ece", pos_label=2).set_score_request(y_soft=True)
+        expected = -cal.ece(counts[:, 2], model.predict_proba(X)[:, 2], votes=4)
+        assert one(model, X, y, y_soft=counts) == expected
 
     def test_metadata_that_nobody_asked_for_is_an_error(self):
         X, y = data(2)

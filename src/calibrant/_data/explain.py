@@ -32,6 +32,13 @@ def explained(samples: Source) -> Iterator[None]:
         raise InputError(message) from None
 
 
+def check_rows(samples: Samples) -> None:
+    """An error if no measure can take some row, for what is used before anything sums it."""
+    row = first_bad_row(samples, samples.n)
+    if row < samples.n:
+        raise InputError(explain(samples, row))
+
+
 def check_not_swapped(samples: Source) -> None:
     """An error if every prediction is 0 or 1; to be asked where targets are known to be
     fractions. Votes are no predictions, and what is sure of itself may be held against them.

@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.arrays import to_array
-from calibrant._data.labels import encode
+from calibrant._data.counts import are_counts
+from calibrant._data.explain import check_rows
+from calibrant._data.labels import Lookup, are_indices, encode
+from calibrant._data.logprobs import Given
+from calibrant._data.to_samples import to_samples
 
 METHODS = ("predict_proba", "decision_function")
 
@@ -65,8 +69,10 @@ def available(estimator: Any, methods: tuple[str, ...]) -> str:
     raise InputError(f"{type(estimator).__name__} has no {' and no '.join(methods)}{hint}")
 
 
-def classes_of(estimator: Any) -> NDArray[Any]:
-    """The labels of the estimator's classes, in the order of its columns."""
+def classes_of(estimator: Any, *, all_named: bool = False) -> NDArray[Any]:
+    """The labels of the estimator's classes, in the order of its columns; one alone only where
+    `all_named`, where others are named elsewhere.
+    """
     classes = getattr(estimator, "classes_", None)
     if classes is None:
         raise InputError(
@@ -76,11 +82,54 @@ def classes_of(estimator: Any) -> NDArray[Any]:
     if isinstance(classes, list) and any(np.ndim(part) for part in classes):
         raise InputError(f"{type(estimator).__name__} has several outputs: measure each by itself")
     labels = to_array(classes, "classes_")
-    if labels.size < 2:
+    if labels.size < 2 and not all_named:
         raise InputError(
             f"{type(estimator).__name__} knows 1 class only: it was fitted to rows of one label"
         )
     return labels
+
+
+def check_seen(y: Any, classes: NDArray[Any]) -> None:
+    """An error for labels that the estimator has not seen, as where a training fold lacks one."""
+    labels = to_array(y, "y")
+    names = classes.tolist()
+    if labels.ndim != 1 or are_indices(labels.dtype.kind, names):
+        return
+    known = Lookup(names)
+    # What is missing is none of them either, and an error of its own.
+    given = [each for each in dict.fromkeys(labels.tolist()) if each is not None and each == each]
+    unseen = [label for label in given if known.find(label) is None]
+    if unseen:
+        row = labels.tolist().index(unseen[0])
+        raise InputError(
+            f"y_true[{row}] is {unseen[0]!r}, which the estimator has not seen; its classes are "
+            f"{names}. Where a training fold may lack a class, use a stratified split, or name all "
+            "of them with scorer(..., classes=[...]), so that an unseen one has the probability 0"
+        )
+
+
+def with_unseen(values: Any, own: NDArray[Any], names: list[Any], logits: bool) -> NDArray[Any]:
+    """Predictions with a column for each of `names`: 0 for those that the estimator lacks."""
+    array = to_array(values, "predictions")
+    if array.ndim == 1:  # of the second of two classes
+        array = np.stack([np.zeros_like(array) if logits else 1 - array, array], axis=1)
+    if array.shape[1] != own.size:
+        raise _other_columns(own.size, array.shape[1])
+    known = Lookup(names)
+    columns: list[int] = []
+    for label in own.tolist():
+        column = known.find(label)
+        if column is None:
+            raise InputError(f"classes lacks the estimator's class {label!r}: name all of them")
+        columns.append(column)
+    if logits and len(columns) < len(names):
+        raise InputError(
+            "an unseen class has the probability 0, which no logit is: use "
+            "response_method='predict_proba'"
+        )
+    out = np.zeros((array.shape[0], len(names)), dtype=array.dtype)
+    out[:, columns] = array
+    return out
 
 
 def problem_of(
@@ -95,11 +144,11 @@ def problem_of(
         soft = _soft(y_soft, classes.size)
         names = classes if soft is None else None
         return Problem(y if soft is None else soft, values, names, from_logits)
-    column = 1 if pos_label is None else _column_of(pos_label, classes)
-    y_proba = _column(values, column, classes.size, from_logits)
+    column = 1 if pos_label is None else column_of(pos_label, classes.tolist())
+    y_proba = _column(to_array(values, "predictions"), column, classes.size, from_logits)
     soft = _soft(y_soft, classes.size)
     if soft is not None:
-        return Problem(soft if soft.ndim == 1 else soft[:, column], y_proba, None, from_logits)
+        return Problem(_against_rest(soft, column), y_proba, None, from_logits)
     labels, _ = encode(to_array(y, "y"), classes, classes.size, True)
     return Problem((labels == column).astype(np.int8), y_proba, None, from_logits)
 
@@ -128,29 +177,55 @@ def _soft(y_soft: Any, k: int) -> NDArray[Any] | None:
     return soft
 
 
-def _column_of(pos_label: Any, classes: NDArray[Any]) -> int:
-    names = classes.tolist()
-    if pos_label not in names:
-        raise InputError(
-            f"pos_label={pos_label!r} is not a class of the estimator: "
-            f"{nearest(pos_label, [str(name) for name in names])}"
-        )
-    return int(names.index(pos_label))
+def _against_rest(soft: NDArray[Any], column: int) -> NDArray[Any]:
+    """Soft labels of one class against the rest; counts of votes stay counts."""
+    if soft.ndim == 1:
+        return soft
+    # Against predictions that nothing is wrong with, an error is about the labels.
+    samples = to_samples(soft, np.full(soft.shape, 1 / soft.shape[1]))
+    check_rows(samples)
+    if not are_counts(soft):
+        return soft[:, column]
+    return np.stack([soft.sum(axis=1) - soft[:, column], soft[:, column]], axis=1)
 
 
-def _column(values: Any, column: int, k: int, from_logits: bool) -> Any:
+def column_of(pos_label: Any, names: list[Any]) -> int:
+    """The column of the class that is measured against the rest."""
+    column = Lookup(names).find(pos_label)
+    if column is None:
+        raise InputError(f"pos_label={pos_label!r} is not a class: {nearest(pos_label, names)}")
+    return column
+
+
+def one_of_two(values: Any, column: int, given: Given) -> NDArray[Any]:
+    """The predictions of one of two classes: probabilities, or logits where logits were given.
+
+    Both columns count: probabilities must sum to 1, and a logit is the difference of two.
+    """
+    array = to_array(values, "predictions")
+    samples = to_samples(np.zeros(array.shape[0], dtype=np.int8), array, from_logits=given)
+    check_rows(samples)
+    own: NDArray[Any] = samples.predictions[:, column]
+    return own - samples.predictions[:, 1 - column] if samples.from_logits else own
+
+
+def _column(values: NDArray[Any], column: int, k: int, from_logits: bool) -> Any:
     """The predictions of one class against the rest."""
     if values.ndim == 1:  # of the second of two classes
         return values if column == 1 else (-values if from_logits else 1 - values)
     if values.shape[1] != k:
-        raise InputError(
-            f"the estimator has {k} classes, but {values.shape[1]} columns of predictions"
-        )
-    if not from_logits:
-        return values[:, column]
-    if k > 2:
+        raise _other_columns(k, values.shape[1])
+    if k == 2:
+        return one_of_two(values, column, from_logits)
+    if from_logits:
         raise InputError(
             "pos_label needs probabilities: logits of more than two classes have none of one class "
             "against the rest. Use response_method='predict_proba'"
         )
-    return values[:, column] - values[:, 1 - column]
+    return values[:, column]
+
+
+def _other_columns(n_classes: int, n_columns: int) -> InputError:
+    return InputError(
+        f"the estimator has {n_classes} classes, but {n_columns} columns of predictions"
+    )

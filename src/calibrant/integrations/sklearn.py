@@ -7,24 +7,29 @@ from __future__ import annotations
 import ast
 import inspect
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from calibrant._api import metrics
 from calibrant._core.errors import InputError, MissingExtra, UnknownOption, nearest
+from calibrant._data.labels import named_once
 from calibrant._measures.catalogue import Measure, canonical, catalogue, nearest_measure
 from calibrant.integrations._displays import ReliabilityDisplay
 from calibrant.integrations._responses import (
     available,
+    check_seen,
     classes_of,
     problem_of,
-    read_problem,
     resolve_methods,
+    with_unseen,
 )
 
 try:
+    from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
     from sklearn.metrics._scorer import _BaseScorer  # type: ignore[import-untyped]
 except ImportError as error:
     raise MissingExtra("scikit-learn", "sklearn", "scoring an estimator") from error
@@ -34,7 +39,6 @@ __all__ = ["MeasureScorer", "ReliabilityDisplay", "scorer", "scorer_names"]
 # Options of the functions that the estimator or scikit-learn's metadata settle.
 _SETTLED = {
     "sample_weight": "pass it as metadata: cross_validate(..., params={'sample_weight': w})",
-    "classes": "the classes are those of the estimator, its classes_",
     "data": "scikit-learn hands the scorer its rows",
     "from_logprobs": "predict_proba gives probabilities, and decision_function logits",
 }
@@ -63,6 +67,7 @@ def scorer(
     response_method: str | tuple[str, ...] = "predict_proba",
     from_logits: bool = False,
     pos_label: Any = None,
+    classes: Sequence[Any] | None = None,
     **options: Any,
 ) -> MeasureScorer:
     """Make a scorer of a measure, for `cross_validate`, `GridSearchCV` and similar functions.
@@ -85,6 +90,10 @@ def scorer(
     pos_label : label, optional
         The class that is measured against the rest. Without it, two classes are measured by the
         probability of the second, and more all together.
+    classes : sequence, optional
+        All classes, where a training fold may lack some: every fold is measured on these, in this
+        order, and a class that the estimator has not seen has the probability 0. By default the
+        classes are `classes_` of the estimator, and other labels are an error.
     **options
         Options of the measure's function: ``scorer("ece", bins=10)``.
 
@@ -119,7 +128,21 @@ def scorer(
         {**fixed, **_checked(entry, function, fixed, options)},
         methods=methods,
         pos_label=pos_label,
+        classes=None if classes is None else _all_classes(classes),
     )
+
+
+def _all_classes(classes: Any) -> list[Any]:
+    return named_once(classes, len(classes) if hasattr(classes, "__len__") else 0, True)
+
+
+class _AsItIs(BaseEstimator):  # type: ignore[misc]
+    """A method of an estimator under its name, and no classifier: of two classes scikit-learn would
+    hand over one column, unchecked.
+    """
+
+    def __init__(self, method: str, call: Callable[..., Any]) -> None:
+        setattr(self, method, call)
 
 
 def _takes(y_true: Any, y_proba: Any, *, sample_weight: Any = None, y_soft: Any = None) -> None:
@@ -143,6 +166,8 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
         The methods that give predictions, in order of preference.
     pos_label : label or None
         The class that is measured against the rest.
+    classes : list or None
+        All classes, where an estimator may not have seen some.
 
     Examples
     --------
@@ -159,6 +184,7 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
         *,
         methods: tuple[str, ...],
         pos_label: Any,
+        classes: list[Any] | None = None,
     ) -> None:
         sign = 1 if measure.higher_is_better else -1
         super().__init__(_takes, sign, options, methods)
@@ -166,6 +192,7 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
         self._attribute = measure.attribute
         self.function = function
         self.pos_label = pos_label
+        self.classes = classes
 
     def _score(
         self,
@@ -177,20 +204,19 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
         sample_weight: Any = None,
         y_soft: Any = None,
     ) -> float:
-        if self.pos_label is None:
-            # Asked through scikit-learn, so that the scorers of a dict share one prediction. The
-            # key is a tuple of our own: under the plain name may lie another scorer's positive
-            # class.
-            method = available(estimator, self._response_method)
-            classes = classes_of(estimator)
-            values = method_caller(estimator, (method,), X)
-            logits = method == "decision_function"
-            problem = problem_of(values, classes, y_true, y_soft, None, logits)
-        else:
-            problem = read_problem(
-                estimator, X, y_true, y_soft=y_soft, methods=self._response_method,
-                pos_label=self.pos_label,
-            )  # fmt: skip
+        method = available(estimator, self._response_method)
+        logits = method == "decision_function"
+        known = classes_of(estimator, all_named=self.classes is not None)
+        # Asked through scikit-learn, so that the scorers of a dict share one prediction. The name
+        # twice is a key of our own: under others may lie another scorer's positive class.
+        as_it_is = _AsItIs(method, getattr(estimator, method))
+        values = method_caller(as_it_is, (method, method), X)
+        if self.classes is not None:
+            values = with_unseen(values, known, self.classes, logits)
+            known = np.array(self.classes)
+        elif y_soft is None:
+            check_seen(y_true, known)
+        problem = problem_of(values, known, y_true, y_soft, self.pos_label, logits)
         value = self.function(
             problem.y_true, problem.y_proba, sample_weight=sample_weight, classes=problem.classes,
             from_logits=problem.from_logits, **self._kwargs,
@@ -202,7 +228,8 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self._kwargs.items())
         label = "" if self.pos_label is None else f", pos_label={self.pos_label!r}"
-        return f"scorer({self.name!r}{label}{options})"
+        named = "" if self.classes is None else f", classes={self.classes!r}"
+        return f"scorer({self.name!r}{label}{named}{options})"
 
 
 def _entry(name: str) -> Measure:
