@@ -93,6 +93,41 @@ def test_probabilities_in_the_data(runs):
     assert found.metrics["calibration/brier"] == pytest.approx(cal.brier_score(1 - Y, 1 - P))
 
 
+@pytest.mark.parametrize("how", ["from_logits", "from_logprobs"])
+def test_both_of_two_columns_count(runs, how):
+    both = np.stack([0.3 * X[:, 1], 2 * X[:, 0]], axis=1)
+    if how == "from_logprobs":
+        both = both - np.log(np.exp(both).sum(axis=1, keepdims=True))
+    wanted = 1 / (1 + np.exp(both[:, 0] - both[:, 1]))
+    data = table(l0=both[:, 0], l1=both[:, 1], label=Y)
+    config = {"measures": ["ece", "brier"], "predictions": ["l0", "l1"], how: True}
+    found, _ = evaluated(runs, data, config=config, predictions="l1")
+    assert found.metrics["calibration/brier"] == pytest.approx(cal.brier_score(Y, wanted))
+    assert found.metrics["calibration/ece"] == pytest.approx(cal.ece(Y, wanted))
+
+
+@pytest.mark.parametrize("more", [{}, {"pos_label": 0}])
+def test_two_columns_must_sum_to_1(runs, more):
+    data = table(a=np.full(300, 0.4), b=np.full(300, 0.4), x=P, label=Y)
+    config = {"predictions": ["a", "b"], **more}
+    with pytest.raises(cal.InputError, match=r"y_proba\[0\] sums to 0.8: rows must sum to 1"):
+        evaluated(runs, data, predictions="x", config=config)
+
+
+@pytest.mark.parametrize("how", ["from_logits", "from_logprobs"])
+def test_probabilities_of_a_model_are_no_logits(how):
+    need("mlflow")
+    from types import SimpleNamespace as Made
+
+    from calibrant.integrations.mlflow import _probabilities
+
+    model = Made(_model_impl=Made(sklearn_model=Made(predict_proba=lambda rows: rows)))
+    dataset = Made(features_data=np.stack([1 - P, P], axis=1), predictions_data=None)
+    assert _probabilities(dataset, model, None, {})[0] is dataset.features_data
+    with pytest.raises(cal.InputError, match=f"gives probabilities, so leave out {how}"):
+        _probabilities(dataset, model, None, {how: True})
+
+
 @pytest.mark.parametrize(
     ("columns", "config", "said"),
     [

@@ -154,17 +154,15 @@ def _probabilities(
     classes = options.get("classes")
     named = options.get("predictions")
     if named is not None:
-        features = dataset.features_data
-        columns = [named] if isinstance(named, str) else list(named)
-        missing = [name for name in columns if name not in features]
-        if missing:
-            raise InputError(
-                f"predictions names the column {missing[0]!r}: {nearest(missing[0], features)}"
-            )
-        found = features[columns].to_numpy()
-        return (found[:, 0] if isinstance(named, str) else found), classes
+        return _columns(dataset, named), classes
     predict = getattr(_raw(model), "predict_proba", None)
     if predict is not None:
+        for option in ("from_logits", "from_logprobs"):
+            if options.get(option):
+                raise InputError(
+                    f"predict_proba of the model gives probabilities, so leave out {option}; to "
+                    "read other columns of the dataset, name them in predictions"
+                )
         own = getattr(_raw(model), "classes_", None)
         return predict(dataset.features_data), classes if own is None else list(own)
     given = dataset.predictions_data if model is None else model.predict(dataset.features_data)
@@ -173,6 +171,27 @@ def _probabilities(
     if column is not None and hasattr(given, "columns") and column in given:
         given = given[column]
     return _checked_probabilities(given), classes
+
+
+def _columns(dataset: Any, named: Any) -> Any:
+    """The columns of the dataset that the option `predictions` names."""
+    import numpy as np
+
+    features = dataset.features_data
+    if hasattr(features, "columns"):
+        known = {name: features[name] for name in features}
+    else:
+        known = dict(zip(dataset.feature_names, features.T, strict=True))
+    if dataset.predictions_data is not None:  # MLflow takes this one out of the features
+        known[dataset.predictions_name] = dataset.predictions_data
+    columns = [named] if isinstance(named, str) else list(named)
+    missing = [name for name in columns if name not in known]
+    if missing:
+        raise InputError(
+            f"predictions names the column {missing[0]!r}: {nearest(missing[0], known)}"
+        )
+    found = [np.asarray(known[name]) for name in columns]
+    return found[0] if isinstance(named, str) else np.stack(found, axis=1)
 
 
 def _raw(model: Any) -> Any:
@@ -208,33 +227,24 @@ def _reported(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, Any
     import numpy as np
 
     from calibrant._api.report.report import report
+    from calibrant._data.logprobs import given_as
+    from calibrant.integrations._responses import column_of, one_of_two
 
     y_proba = np.asarray(y_proba)
     positive = options.get("pos_label")
+    passed = ("measures", "bins", "from_logits", "from_logprobs", "level", "tolerance", "seed")
+    chosen = {name: options[name] for name in passed if name in options}
     if y_proba.ndim == 2 and y_proba.shape[1] == 2:
         # Two columns say one thing: the probability of the second class, or of the one asked for.
         names = [0, 1] if classes is None else list(classes)
-        if positive is not None and positive not in names:
-            raise InputError(f"pos_label is {positive!r}; the classes are {names}")
-        column = 1 if positive is None else names.index(positive)
-        y_proba, classes = y_proba[:, column], [names[1 - column], names[column]]
+        column = 1 if positive is None else column_of(positive, names)
+        given = given_as(chosen.get("from_logits", False), chosen.pop("from_logprobs", False))
+        y_proba = one_of_two(y_proba, column, given)
+        classes = [names[1 - column], names[column]]
     elif positive is not None:
         raise InputError("pos_label is for two classes")
     if classes is not None and list(classes) in ([0, 1], list(range(len(classes)))):
         classes = None  # labels are indices as they are
-    chosen = {
-        name: options[name]
-        for name in (
-            "measures",
-            "bins",
-            "from_logits",
-            "from_logprobs",
-            "level",
-            "tolerance",
-            "seed",
-        )
-        if name in options
-    }
     return report(labels, y_proba, classes=classes, name="MLflow run", **chosen)
 
 
