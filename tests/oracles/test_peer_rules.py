@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import calibrant as cal
 from calibrant._measures.peer_rules import (
     PEER_RULES,
     PeerRule,
@@ -192,6 +193,27 @@ def test_uncertainty_debiased_agrees_on_bins_of_one_to_three_rows(n_rows: int) -
     expected = need("calibration").get_calibration_error(predictions, targets.astype(np.int64))
     ours = uncertainty_calibration_debiased_l2(predictions, targets, 15)
     assert ours == pytest.approx(expected, rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["rows", "logits", "float32", "tied", "tied in part", "two"])
+def test_uncertainty_debiased_is_of_all_classes(kind: str) -> None:
+    rows, labels = softmax_rows(5, 2 if kind == "two" else 4)
+    if kind.startswith("tied"):  # as of a binned model: in every column, or in some
+        rng, n_tied = np.random.default_rng(1), 4 if kind == "tied" else 2
+        some = rng.multinomial(20, np.full(n_tied, 1 / n_tied), len(rows)) / 20
+        rest = rng.dirichlet(np.ones(2), len(rows))
+        rows = some if kind == "tied" else np.hstack([some / 2, rest / 2])
+    given = rows.astype(np.float32) if kind == "float32" else rows
+    expected = need("calibration").get_calibration_error(given.astype(np.float64), labels)
+    if kind == "logits":
+        table = cal.conventions(labels, np.log(np.maximum(rows, 1e-300)), from_logits=True)
+    else:
+        table = cal.conventions(labels, given)
+    found = {row.tool: row.at_default for row in table.rows}
+    ours = found["uncertainty-calibration get_calibration_error"]
+    assert ours == pytest.approx(expected, rel=1e-9)
+    one_hot = cal.conventions(np.eye(rows.shape[1])[labels], given).rows
+    assert kind == "logits" or ours in [row.at_default for row in one_hot]
 
 
 @every_bin_count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -131,23 +131,37 @@ def conventions_of(
     ordered = u[order], z[order]
 
     def row(peer: PeerRule) -> Convention:
-        return _row(peer, *((u, z) if peer.by_row else ordered), rule.m, findings.soft)
+        if peer.of_classes is not None and samples.multiclass:
+            return _row(peer, peer.of_classes, *rows_of_all(), rule.m, findings.soft)
+        given = (u, z) if peer.by_row else ordered
+        return _row(peer, peer.compute, *given, rule.m, findings.soft)
+
+    def rows_of_all() -> tuple[NDArray[np.float64], NDArray[Any]]:
+        block = samples.block(0, samples.n)
+        labels = block.targets if block.targets.ndim == 1 else block.targets.argmax(axis=1)
+        return block.predictions.astype(np.float64), labels
 
     rows = in_threads(row, ALL_RULES, n_threads() if many else 1)
     return Conventions((own, *rows), rule.m, notion)
 
 
 def _row(
-    peer: PeerRule, u: NDArray[np.float64], z: NDArray[np.float64], bins: int, soft: bool
+    peer: PeerRule,
+    compute: Callable[..., float],
+    u: NDArray[np.float64],
+    z: NDArray[Any],
+    bins: int,
+    soft: bool,
 ) -> Convention:
-    own_bins = peer.bins_for(u.size)
+    n = u.shape[0]
+    own_bins = peer.bins_for(n)
     values: tuple[float | None, float | None] = (None, None)
     if soft and peer.soft_targets == "refused":
         answer = "refuses soft labels"
-    elif u.size < peer.fewest_rows:
+    elif n < peer.fewest_rows:
         answer = f"fails below {peer.fewest_rows} rows"
     else:
-        with_its = peer.compute(u, z, own_bins)
-        values = with_its, with_its if bins == own_bins else peer.compute(u, z, bins)
+        with_its = compute(u, z, own_bins)
+        values = with_its, with_its if bins == own_bins else compute(u, z, bins)
         answer = "wrong with soft labels" if soft and peer.soft_targets == "wrong" else "answers"
     return Convention(peer.tool, peer.version, own_bins, *values, answer, peer.rule, peer.why)

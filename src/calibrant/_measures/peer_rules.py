@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -163,8 +163,32 @@ def uncertainty_calibration_equal_mass_ece(
 
 def uncertainty_calibration_debiased_l2(predictions: Array, targets: Array, n_bins: int) -> float:
     """`get_calibration_error`: the debiased root mean square gap of Kumar et al. (2019)."""
-    distinct = np.unique(predictions)
-    if distinct.size < predictions.size / 4:  # the tool takes such predictions for a binned model's
+    bins = None if _seems_binned(predictions) else n_bins
+    return float(np.sqrt(_debiased_square(predictions, targets, bins)))
+
+
+def uncertainty_calibration_marginal(rows: Array, labels: NDArray[Any], n_bins: int) -> float:
+    """`get_calibration_error` of (n, k) predictions: each class against the rest, and the root of
+    their mean square. All classes have bins of one kind.
+    """
+    columns = rows.T
+    bins = None if all(map(_seems_binned, columns)) else n_bins
+    squares = [
+        _debiased_square(column, (labels == r).astype(np.float64), bins)
+        for r, column in enumerate(columns)
+    ]
+    return float(np.sqrt(np.mean(squares)))
+
+
+def _seems_binned(predictions: Array) -> bool:
+    """Whether the tool takes predictions for those of a binned model."""
+    return bool(np.unique(predictions).size < predictions.size / 4)
+
+
+def _debiased_square(predictions: Array, targets: Array, n_bins: int | None) -> float:
+    """The mean square gap less its sampling variance; without a count, a bin per prediction."""
+    if n_bins is None:
+        distinct = np.unique(predictions)
         edges = _equal_mass_edges(distinct, distinct.size)
     else:
         edges = _equal_mass_edges(predictions, n_bins)
@@ -174,7 +198,7 @@ def uncertainty_calibration_debiased_l2(predictions: Array, targets: Array, n_bi
     mean_targets = sums.targets[enough] / counts
     noise = mean_targets * (1.0 - mean_targets) / (counts - 1.0)
     squared = np.sum(counts * ((sums.gaps[enough] / counts) ** 2 - noise)) / predictions.size
-    return float(np.sqrt(max(squared, 0.0)))
+    return float(max(squared, 0.0))
 
 
 def mccaffrey_ece(predictions: Array, targets: Array, n_bins: int) -> float:
@@ -210,6 +234,8 @@ class PeerRule:
     fewest_rows: int = 1
     # Sums in single precision depend on the order of rows.
     by_row: bool = False
+    # Its answer for (n, k) predictions and labels, where it is not of the top label.
+    of_classes: Callable[[Array, NDArray[Any], int], float] | None = None
 
     def bins_for(self, n: int) -> int:
         """Its default number of bins for n rows."""
@@ -291,11 +317,14 @@ PEER_RULES: tuple[PeerRule, ...] = (
         default_bins=15,
         rule="equal mass, right-closed at midpoints, or one bin per distinct prediction where "
         "those "
-        "are fewer than n/4; root mean square less sampling variance; float64",
+        "are fewer than n/4; root mean square less sampling variance; of several classes that of "
+        "each against the rest; float64",
         why="It is another quantity: the root mean square gap over equally filled bins, with the "
-        "part that chance alone would produce taken away.",
+        "part that chance alone would produce taken away; of several classes it is of all of "
+        "them (mode='marginal'), not of the top label.",
         soft_targets="refused",
         compute=uncertainty_calibration_debiased_l2,
+        of_classes=uncertainty_calibration_marginal,
     ),
     PeerRule(
         tool="McCaffrey's tutorial",

@@ -166,7 +166,7 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
         The methods that give predictions, in order of preference.
     pos_label : label or None
         The class that is measured against the rest.
-    classes : list or None
+    classes : list, optional
         All classes, where an estimator may not have seen some.
 
     Examples
