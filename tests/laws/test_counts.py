@@ -4,6 +4,7 @@ lie, and what cannot be counts is an error that names the row.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -199,6 +200,39 @@ def test_zeros_and_ones_beside_votes_stay_shares_and_it_is_said():
     with pytest.raises(cal.InputError, match=r"could be shares or counts.*\(n, 2\)"):
         stream.update(outcomes, Q, votes=VOTES + 1)
     assert stream.n_rows == 0
+
+
+UNDECIDED = {
+    "ece": lambda y, p, v: cal.ece(y, p, votes=v),
+    "evaluate": lambda y, p, v: cal.evaluate(y, p, votes=v, measures=["ece"]),
+    "verdict": lambda y, p, v: cal.verdict(y, p, votes=v, n_resamples=50),
+    "compare": lambda y, p, v: cal.compare(y, {"a": p, "b": p / 2}, votes=v, measures=["ece"]),
+    "decision_curve": lambda y, p, v: cal.decision_curve(y, p, votes=v, thresholds=[0.2]),
+    "scaler": lambda y, p, v: cal.PlattScaling().fit(y, p, votes=v),
+}
+
+
+@pytest.mark.parametrize("name", UNDECIDED)
+def test_zeros_and_ones_beside_votes_are_warned_of_everywhere(name):
+    outcomes = (POSITIVE > 0).astype(int)
+    for y in (outcomes, outcomes.astype(float)):
+        with pytest.warns(cal.CalibrantWarning, match=r"read as shares.*counts of both.*\(n, 2\)"):
+            UNDECIDED[name](y, Q, VOTES + 1)
+    # One vote a row is its share, and counts of both classes leave nothing to say.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", cal.CalibrantWarning)
+        cal.ece(outcomes, Q, votes=1)
+        cal.ece(np.column_stack([VOTES + 1 - outcomes, outcomes]), Q)
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars streaming", "duckdb"])
+def test_zeros_and_ones_beside_a_column_of_votes_are_warned_of(name):
+    rows = ROWS | {"hit": (POSITIVE > 0).astype(int), "more": VOTES + 1, "one": VOTES**0}
+    with pytest.warns(cal.CalibrantWarning, match="read as shares, all of the votes or none"):
+        call(name, cal.evaluate, rows, "hit", "q", votes="more", measures=["ece"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", cal.CalibrantWarning)
+        call(name, cal.evaluate, rows, "hit", "q", votes="one", measures=["ece"])
 
 
 def with_row(row: Any) -> Any:

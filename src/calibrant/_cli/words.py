@@ -75,6 +75,10 @@ _OPTIONS = (
         r"Give the counts of both classes, y_true of the shape \(n, 2\)",
         "Give the counts of both classes with --counts A,B, or leave out --stream",
     ),
+    (
+        r"give the counts of both classes, y_true of the shape \(n, 2\)",
+        "give the counts of both classes with --counts A,B",
+    ),
     (r"\bGive votes=, the number", "Give --votes COLUMN, the number"),
     (r"\bvotes=(?=[\s,.:;)]|$)", "--votes"),
     (r"\bcounts and (y_true|votes|item|annotator) both say", r"--counts and --\1 both say"),

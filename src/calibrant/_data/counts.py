@@ -16,12 +16,18 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import to_array
 from calibrant._data.links import OVERSHOOT
+from calibrant._data.logits import warn_caller
 
 COUNTED = "targets are counts of votes, read as their shares"
 COUNTED_BESIDE = "targets are counts of votes for class 1 out of votes=, read as their shares"
 ONE_HOT = "targets are one-hot rows of class 0 and class 1"
 NOT_COUNTED = "targets of 0 and 1 beside votes= are shares of the votes, not counts of them"
 VOTE_NOTES = (COUNTED, COUNTED_BESIDE, ONE_HOT, NOT_COUNTED)
+UNDECIDED = (
+    "y_true holds 0 and 1 alone beside votes= above 1: they are read as shares, all of the votes "
+    "or none. If they count the votes for class 1, give the counts of both classes, y_true of the "
+    "shape (n, 2)"
+)
 IN_STREAMS = (
     "y_true holds 0 and 1 alone beside votes= above 1: of some rows among many, these could be "
     "shares or counts of votes. Give the counts of both classes, y_true of the shape (n, 2)"
@@ -75,6 +81,8 @@ def labels_of(
         undecided = bool((votes > 1).any() and np.isin(targets, (0, 1)).all())
         if undecided and stream:
             raise InputError(IN_STREAMS)
+        if undecided:
+            warn_caller(UNDECIDED)
         return Labels(targets, votes, NOT_COUNTED if undecided else None)
     return _shares_of_positives(targets, votes)
 

@@ -9,8 +9,15 @@ import narwhals as nw
 
 from calibrant._core.errors import InputError
 from calibrant._core.validation import is_number
-from calibrant._data.counts import COUNTED, COUNTED_BESIDE, IN_STREAMS, NOT_COUNTED
+from calibrant._data.counts import (
+    COUNTED,
+    COUNTED_BESIDE,
+    IN_STREAMS,
+    NOT_COUNTED,
+    UNDECIDED,
+)
 from calibrant._data.frame_samples import column_of
+from calibrant._data.logits import warn_caller
 
 # Rows that are looked at first: soft labels mostly show a fraction there.
 _FEW = 256
@@ -55,9 +62,12 @@ def counted(
     if _any_above_one(frame, targets[0]):
         return Counted(frame, targets, (votes,), None, COUNTED_BESIDE)
     whole = schema[targets[0]].is_integer() or not _has_fraction(frame, targets)
-    if whole and stream:
+    undecided = whole and _any_above_one(frame, votes)
+    if undecided and stream:
         raise InputError(IN_STREAMS)
-    return Counted(frame, targets, note=NOT_COUNTED if whole else None)
+    if undecided:
+        warn_caller(UNDECIDED)
+    return Counted(frame, targets, note=NOT_COUNTED if undecided else None)
 
 
 def check_votes_name(votes: Any, schema: Any) -> None:
