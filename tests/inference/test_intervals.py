@@ -384,6 +384,17 @@ def test_the_three_verdicts():
         assert repr(found).startswith(f"Verdict({found.verdict}")
 
 
+def test_rows_are_needed_where_an_error_is_shown_and_the_tolerance_is_not_decided():
+    rng = np.random.default_rng(0)
+    p = rng.random(2000)
+    y = (rng.random(2000) < np.clip(p + 0.05, 0, 1)).astype(int)
+    found = cal.verdict(y, p, tolerance=0.04, n_resamples=200)
+    assert found.verdict == "miscalibrated" and found.within_tolerance is None
+    assert "These rows do not show" in str(found) and found.rows_needed > 2000
+    sure = cal.verdict(y, p, tolerance=0.2, n_resamples=200)
+    assert sure.verdict == "miscalibrated" and sure.within_tolerance and sure.rows_needed is None
+
+
 def test_the_rows_needed_are_enough_as_a_rule():
     """From the same world; the upper limit there is about the tolerance, and scatters."""
     fast = {"n_resamples": 100}

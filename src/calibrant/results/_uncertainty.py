@@ -418,7 +418,8 @@ class Verdict(Record):
     n : int
         Number of rows.
     rows_needed, clusters_needed : int or None
-        About how many would decide; None where that cannot be estimated.
+        About how many would decide whether the tolerance is kept; None where these do, or where
+        that cannot be estimated.
     estimate : float or None
         The value without the upward bias of a sample.
     level : float

@@ -318,7 +318,8 @@ def verdict(
     Miscalibrated: the value is larger than calibrated predictions show by chance (p below ``1 -
     level``, and an interval above 0 or p below half of that). Calibrated within noise: it is not,
     and a true error above `tolerance` can be excluded. Not enough data: it is not, and such an
-    error cannot be excluded; `rows_needed` is about how many rows would be enough.
+    error cannot be excluded. `rows_needed` is about how many rows would tell whether `tolerance`
+    is kept, where these do not.
 
     For errors that are sums of squares (`lin_ce`, `classwise_ce`, ...) limits are converted to the
     gap that, in every bin, would give them; for losses the tolerance is on their own scale. Whether
@@ -489,7 +490,7 @@ def verdict_of(
             "these rows used to fit the model or a recalibration map?"
         )
     needed: tuple[int | None, int | None] = (None, None)
-    if kind == "not enough data":
+    if kind == "not enough data" or checked.verdict == "undecided":
         needed = (checked.rows_needed, checked.clusters_needed)
     return Verdict(
         kind, sentence, measure.name, interval.value, interval.low, interval.high, upper, p,
