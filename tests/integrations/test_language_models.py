@@ -62,6 +62,31 @@ def test_values_of_several_entries_and_percent(calibration: Any) -> None:
         calibration()([SampleScore(Score("C"))])
 
 
+def test_confidences_as_models_write_them(calibration: Any) -> None:
+    said = ["90%", "70 %", 40, "", None, float("nan")]
+    scores = [SampleScore(Score("C", {"confidence": each})) for each in said]
+    found = calibration(percent=True)(scores)
+    assert found["ece"] == cal.ece([1, 1, 1], [0.9, 0.7, 0.4])
+    assert (found["n"], found["n_missing"]) == (3, 3)
+    texts = [SampleScore(Score("C", {"confidence": each})) for each in ("0.9", " ", 0.5)]
+    assert calibration()(texts)["ece"] == cal.ece([1, 1], [0.9, 0.5])
+    for percent, bad in ((False, "90%"), (False, "high"), (False, [0.9]), (True, "high"),
+                         (True, 140)):  # fmt: skip
+        with pytest.raises(cal.InputError, match=r"'confidence' of a score is .*percent"):
+            calibration(percent=percent)([SampleScore(Score("C", {"confidence": bad}))])
+
+
+@pytest.mark.parametrize(
+    "logs", [[-np.inf, -np.inf], [np.nan, -1.0], [np.inf, -1.0], [np.nan, np.nan]]
+)
+def test_choices_without_a_probability_are_refused(logs: list[float]) -> None:
+    process = multiple_choice("answer")
+    with pytest.raises(cal.InputError, match="the log-likelihoods of a document are"):
+        process({"answer": 0}, [(x, False) for x in logs])
+    found = process({"answer": 1}, [(-np.inf, False), (-1.0, True)])
+    assert found["acc"] == 1.0 and found["ece"] == (1, [0.0, 1.0])
+
+
 def test_the_entry_point_is_there_and_light() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["entry-points"]["inspect_ai"] == {

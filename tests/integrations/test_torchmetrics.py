@@ -249,6 +249,24 @@ def test_state_dict():
         different.compute()
 
 
+@pytest.mark.parametrize("bins", [7, cal.EqualWidth(15, "right")])
+def test_states_of_other_options_are_not_merged(bins):
+    metric = fed(CalibrationMetric("ece", num_classes=K), ROWS, LABELS)
+    metric.merge_state(fed(CalibrationMetric("ece", num_classes=np.int64(K)), ROWS, LABELS))
+    assert metric.accumulator().n_rows == 2 * N
+    other = fed(CalibrationMetric("ece", num_classes=K, bins=bins), ROWS, LABELS)
+    for state in (other, other.metric_state):
+        with pytest.raises(StateError, match="other options"):
+            metric.merge_state(state)
+    assert metric.accumulator().n_rows == 2 * N
+
+
+def test_names_cannot_be_ignored_by_a_number():
+    metric = CalibrationMetric("ece", num_classes=2, classes=["a", "b"], ignore_index=-100)
+    with pytest.raises(InputError, match=r"target cannot be read as a tensor.*class indices"):
+        metric.update(torch.tensor([[0.5, 0.5]]), ["a"])
+
+
 def test_a_collection_shares_states_of_one_recipe_only():
     """Two metrics whose first batch looks alike must not share what comes later."""
     left, right = cal.EqualWidth(10), cal.EqualWidth(10, "right")
@@ -294,7 +312,7 @@ def test_mistakes_are_named():
         CalibrationMetric("ecee")
     with pytest.raises(InputError, match="fixed before the data"):
         CalibrationMetric("ece", bins=cal.Quantile(10))
-    for wrong in (0, -1, True):
+    for wrong in (0, -1, True, "2", 2.0):
         with pytest.raises(InputError, match="num_classes"):
             CalibrationMetric("ece", num_classes=wrong)
     with pytest.raises(InputError, match="not defined for binary"):

@@ -36,9 +36,9 @@ def rows_of_batch(
     """
     if ignore_index is None and not _is_map(preds, num_classes):
         return Rows(preds, target, sample_weight)
-    preds, target = torch.as_tensor(preds), torch.as_tensor(target)
+    preds, target = _tensor(preds, "preds"), _tensor(target, "target")
     if sample_weight is not None:
-        sample_weight = torch.as_tensor(sample_weight)
+        sample_weight = _tensor(sample_weight, "sample_weight")
     note = ""
     if _is_map(preds, num_classes):
         note = f" (rows are the positions of preds {_written(preds)} in order)"
@@ -64,6 +64,16 @@ def rows_of_batch(
 
     weights = None if sample_weight is None else rows(sample_weight)
     return Rows(rows(preds), rows(target), weights, note)
+
+
+def _tensor(values: Any, argument: str) -> Tensor:
+    try:
+        return torch.as_tensor(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(
+            f"{argument} cannot be read as a tensor ({error}): with ignore_index, and of maps, "
+            "give numbers, such as class indices in place of names"
+        ) from None
 
 
 def _is_map(preds: Any, num_classes: int | None) -> bool:

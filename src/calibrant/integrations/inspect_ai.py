@@ -24,7 +24,7 @@ def calibration(
 
     A score's value says whether the answer was right, by Inspect's `value_to_float`; its metadata,
     or its value where that has several entries, says how sure the model was. Scores without a
-    confidence are dropped and counted.
+    confidence (none, an empty text, or NaN) are dropped and counted.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def calibration(
     bins : int, str or binning rule, default 15
         The bins, as for `calibrant.evaluate`.
     percent : bool, default False
-        Whether confidences are in percent.
+        Whether confidences are in percent: 85, or "85%".
 
     Returns
     -------
@@ -53,8 +53,8 @@ def calibration(
         from calibrant._measures.catalogue import listed
 
         names = [m.name for m in listed("metric", "binary")] if measures is None else measures
-        rows = [_row(each.score, confidence) for each in scores]
-        kept = [(y, p / 100 if percent else p) for y, p in rows if p is not None]
+        rows = [_row(each.score, confidence, percent) for each in scores]
+        kept = [(y, p) for y, p in rows if p is not None]
         if not kept:
             raise InputError(
                 f"no score has {confidence!r} in its metadata: name its key with confidence="
@@ -66,7 +66,7 @@ def calibration(
     return measured
 
 
-def _row(score: Any, confidence: str) -> tuple[float, float | None]:
+def _row(score: Any, confidence: str, percent: bool) -> tuple[float, float | None]:
     """Whether the answer was right, and how sure the model was."""
     value = score.value
     said = (score.metadata or {}).get(confidence)
@@ -77,4 +77,26 @@ def _row(score: Any, confidence: str) -> tuple[float, float | None]:
             raise InputError(
                 "a score's value has several entries, and none is 'score' or 'correct'"
             )
-    return value_to_float()(value), None if said is None else float(said)
+    return value_to_float()(value), _number(said, confidence, percent)
+
+
+def _number(said: Any, confidence: str, percent: bool) -> float | None:
+    """A confidence as a probability; None where there is none."""
+    from calibrant._data.readers.chunks import plain_number
+    from calibrant._data.readers.written import percentage
+
+    if said is None or said != said or (isinstance(said, str) and not said.strip()):
+        return None
+    if percent:
+        share = percentage(said)
+        if isinstance(share, str):
+            raise InputError(f"{confidence!r} of a score is {share}")
+        return share
+    number: Any = plain_number(said.strip()) if isinstance(said, str) else said
+    try:
+        return float(number)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{confidence!r} of a score is {said!r}, which is not a number: give a probability, or "
+            "percentages with percent=True"
+        ) from None

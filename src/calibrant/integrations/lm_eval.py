@@ -51,7 +51,7 @@ def multiple_choice(
     Raises
     ------
     InputError
-        If the right choice is not an index of the choices.
+        If the right choice is not an index of the choices, or a log-likelihood is not a number.
 
     Examples
     --------
@@ -70,6 +70,11 @@ def multiple_choice(
                 f"gold is {right!r}: it must be the index of one of the {logs.size} choices. A "
                 "function from a document to the index may be given in its place"
             )
+        if np.isnan(logs).any() or not np.isfinite(logs.max()):
+            raise InputError(
+                f"the log-likelihoods of a document are {logs[0].tolist()}: they must be numbers, "
+                "and one of them above -inf, or no choice has a probability"
+            )
         pair: Item = (right, softmax(logs)[0].tolist())
         return {"acc": float(int(np.argmax(logs)) == right), **dict.fromkeys(metrics, pair)}
 
@@ -80,7 +85,9 @@ def multiple_choice(
 def aggregation(measure: str = "ece", *, bins: Any = 15) -> Callable[[Iterable[Any]], float]:
     """Make the aggregation of a metric: a measure over all documents of a task.
 
-    Documents with different numbers of choices are judged by their likeliest choice.
+    Where all documents have the same number of choices k, they are rows (n, k), as for
+    `calibrant.evaluate`; a single one with another number changes that for all, which are then
+    judged by their likeliest choice, right or wrong, (n,).
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,12 @@ try:
 except ImportError as error:
     purpose = "calibrant.integrations.torchmetrics"
     raise MissingExtra("torchmetrics", "torchmetrics", purpose) from error
+
+
+OTHER_OPTIONS = (
+    "the loaded or merged state was summed with other options (bins, from_logits, from_logprobs, "
+    "classes, missing): make both metrics in the same way"
+)
 
 
 class CalibrationMetric(Metric):
@@ -119,13 +126,14 @@ class CalibrationMetric(Metric):
             sync_on_compute=sync_on_compute,
             compute_with_cache=compute_with_cache,
         )
-        if num_classes is not None and (isinstance(num_classes, bool) or num_classes < 1):
+        whole = isinstance(num_classes, Integral) and not isinstance(num_classes, bool)
+        if num_classes is not None and (not whole or num_classes < 1):
             raise InputError(
                 "num_classes must be None for binary preds (n,), 1 for binary preds of any shape, "
                 f"or the number of classes; got {num_classes!r}"
             )
         self.measure = measure if isinstance(measure, str) else tuple(measure)
-        self.num_classes = num_classes
+        self.num_classes = None if num_classes is None else int(num_classes)
         self.ignore_index = ignore_index
         self._blank = Accumulator(
             bins=bins,
@@ -202,6 +210,25 @@ class CalibrationMetric(Metric):
         }
         return out[self._names[0]] if isinstance(self.measure, str) else out
 
+    def merge_state(self, incoming_state: Any) -> None:
+        """Add the sums of another metric of the same options.
+
+        Parameters
+        ----------
+        incoming_state : CalibrationMetric or dict
+            The other metric, or its states by name.
+
+        Raises
+        ------
+        StateError
+            If the other was made with other options.
+        """
+        states = getattr(incoming_state, "metric_state", incoming_state)
+        digest = states.get("recipe_digest") if isinstance(states, dict) else None
+        if digest is not None and not torch.equal(digest.cpu(), self._digest()):
+            raise StateError(OTHER_OPTIONS)
+        super().merge_state(incoming_state)
+
     def accumulator(self) -> Accumulator:
         """Give what was summed so far, to be saved, merged, or evaluated in full.
 
@@ -211,10 +238,7 @@ class CalibrationMetric(Metric):
             The sums of this rank; inside `sync_context`, of all ranks.
         """
         if not torch.equal(self.recipe_digest.cpu(), self._digest()):
-            raise StateError(
-                "the loaded state was summed with other options (bins, from_logits, from_logprobs, "
-                "classes, missing): make the metric as the saved one was made"
-            )
+            raise StateError(OTHER_OPTIONS)
         names = [name for name in self._defaults if name != "recipe_digest"]
         arrays = {name: getattr(self, name).cpu().numpy() for name in names}
         counts = np.array(arrays["counts"])

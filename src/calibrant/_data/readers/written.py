@@ -94,7 +94,7 @@ def number_column(
 ) -> Column:
     """A column of predictions as probabilities; text is looked at once for each distinct value."""
     if isinstance(given, Names):
-        read = _percent if how.percent else _lookup(how.words or {})
+        read = percentage if how.percent else _lookup(how.words or {})
         return _from_names(file, chunk, name, given, read)
     if how.percent:
         return Column(given.values / 100.0, given.gaps)
@@ -126,7 +126,7 @@ def _from_names(
     return Column(values[given.codes], gone[given.codes] if gone.any() else None)
 
 
-def _percent(value: Any) -> float | str:
+def percentage(value: Any) -> float | str:
     """A percentage as a share: 85, "85", "85%", "85 %"; or why it is none."""
     number = value
     if isinstance(value, str):
