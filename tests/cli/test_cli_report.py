@@ -267,3 +267,28 @@ def test_a_depth_below_1_is_refused_in_words_of_the_command(tmp_path, capsys, de
     with pytest.raises(SystemExit):
         main(["report", "rows.csv", "--segments", "site", f"--depth={depth}"])
     assert f"--depth: '{depth}' is not 1 or more" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("report a.csv --label p --proba p", "--label and --proba both name the column 'p'"),
+        ("check a.csv --label p --proba p --max ece=0.1", "both name the column 'p'"),
+        ("scale --fit a.csv --label p --proba p", "both name the column 'p'"),
+        ("decide a.csv --label p --models a=p", "both name the column 'p'"),
+        ("report a.csv --stream --label p --proba p", "both name the column 'p'"),
+        ("report a.csv --multilabel --label p --proba p", "both name the column 'p'"),
+        ("report a.csv --title X", "--title is of the page"),
+        ("compare a=a.csv b=a.csv --title X", "--title is of the page"),
+        ("monitor a.state --title X", "--title is of the page"),
+        ("report a.csv --stream --all-intervals", "--all-intervals needs the rows in memory"),
+        ("report a.csv --one-pass --all-intervals", "--all-intervals needs the rows in memory"),
+    ],
+)
+def test_options_without_effect_and_one_column_for_two_are_refused(
+    tmp_path, monkeypatch, capsys, line, words
+):
+    monkeypatch.chdir(tmp_path)
+    binary(tmp_path, "a.csv")
+    assert main(line.split()) == 3
+    assert words in capsys.readouterr().err

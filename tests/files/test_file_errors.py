@@ -136,10 +136,10 @@ def test_swapped_columns_are_noticed(tmp_path):
 
 
 def test_shapes_that_do_not_fit(tmp_path):
-    path = write(tmp_path, "npz", {"label": ROWS, "p": REPORTS, "x": ROWS})
+    path = write(tmp_path, "npz", {"label": ROWS, "p": REPORTS, "x": ROWS, "z": REPORTS})
     refused(path, r"rows\.npz: y_true has the shape \(\d+, 4\) while y_proba is \(n,\)")
-    refused(path, "holds lists: name it alone", y_true="p", y_proba=["x", "p"])
-    refused(path, "one column is one class only", y_true="p", y_proba=["p"])
+    refused(path, "holds lists: name it alone", y_true="z", y_proba=["x", "p"])
+    refused(path, "one column is one class only", y_true="z", y_proba=["p"])
 
 
 def test_arguments_that_are_no_columns(tmp_path):

@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
+from calibrant._core.validation import public
 from calibrant._engines.arrays.selection import available, engine
 from needs import need
 
@@ -967,3 +968,31 @@ def test_votes_and_predictions_that_cannot_be(name):
             function(ones, rows[:, 1], votes=6)
     with pytest.raises(cal.InputError, match=r"no more can be for class 1"):
         function(np.full(20, 7), rows[:, 1], votes=6)
+
+
+def test_the_options_of_a_class_are_those_of_its_user() -> None:
+    class Made:
+        @public
+        def __init__(self, *, bins: int = 15) -> None:
+            self.bins = bins
+
+        @classmethod
+        @public
+        def of(cls, *, level: float = 0.95) -> float:
+            return level
+
+    for call, option in ((Made, "bins"), (Made.of, "level")):
+        with pytest.raises(TypeError, match=f"has no option 'zzz': use one of '{option}'$"):
+            call(zzz=1)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("kind", ["dict", "pandas", "polars lazy"])
+def test_one_column_is_not_labels_and_predictions(kind: str) -> None:
+    rows: Any = {"p": [0.2, 0.7, 0.9], "q": [0.8, 0.3, 0.1], "y": [0, 1, 1]}
+    if kind == "pandas":
+        rows = need("pandas").DataFrame(rows)
+    elif kind == "polars lazy":
+        rows = need("polars").LazyFrame(rows)
+    for labels, predictions in (("p", "p"), ("q", ["p", "q"]), (["p", "q"], ["p", "q"])):
+        with pytest.raises(cal.InputError, match="y_true and y_proba both name the column"):
+            cal.evaluate(labels, predictions, data=rows)

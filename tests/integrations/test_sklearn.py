@@ -226,6 +226,15 @@ class TestLabels:
         with pytest.raises(InputError, match="pos_label=7 is not a class: use one of 0, 1, 2"):
             scorer("ece", pos_label=7)(model, X, y)
 
+    def test_a_measure_is_refused_where_evaluate_refuses_it(self):
+        X, y = data(2)
+        model = GaussianNB().fit(X, y)
+        for name in ("confidence_ce_uncorrected", "classwise_ece"):
+            with pytest.raises(InputError, match=f"{name}' is not defined for binary"):
+                scorer(name)(model, X, y)
+            with pytest.raises(InputError, match=f"{name}' is not defined for binary"):
+                cal.evaluate(y, model.predict_proba(X)[:, 1], measures=[name])
+
 
 class Fixed(ClassifierMixin, BaseEstimator):
     """Predictions as they were given, in any shape or type."""

@@ -155,3 +155,12 @@ def test_rows_with_something_missing_are_counted_in_their_window(weighted):
         [1, 0], [0.9, 0.2], time=DAY, sample_weight=[2, 1] if weighted else None
     )
     assert table["brier"][1] == pytest.approx(kept.evaluate().columns()["brier"][0])
+
+
+def test_numbers_that_count_rows_are_warned_of():
+    p = np.full(50, 0.5)
+    with pytest.warns(cal.CalibrantWarning, match="in seconds since 1970 a time of 1970-01-01"):
+        cal.Monitor(every="1d").update(p.round(), p, time=np.arange(50))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", cal.CalibrantWarning)
+        cal.Monitor(every="1d").update(p.round(), p, time=1.7e9 + np.arange(50))

@@ -107,6 +107,8 @@ def run(options: argparse.Namespace) -> None:
     if options.method is not None and options.scale_on is None:
         raise InputError("--method is the map of --scale-on: say which rows to fit it to")
     fitted = [path_of(text) for text in options.scale_on or ()]
+    if options.title is not None and options.out is None:
+        raise InputError("--title is of the page: say where to write it with -o PAGE")
     for path in (options.out, options.table):
         check_writable(path, [*named_files(options).values(), *fitted], options.format)
     options.split, value = split_of(options)

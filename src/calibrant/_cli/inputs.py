@@ -116,10 +116,12 @@ def add_chance(parser: argparse.ArgumentParser) -> None:
 
 def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
     """What the options say is to be read."""
+    from calibrant._data.columns import check_apart
     from calibrant._data.readers.columns import answers_of
     from calibrant._data.readers.read_rows import ReadRequest
     from calibrant._data.readers.written import written_as
 
+    check_apart(options.label, getattr(options, "proba", None))
     others: dict[str, str] = {}
     for option in ("by", "groups", "id", "keep", "model_column", "segments", "split", "time"):
         given_names = getattr(options, option, None) or []

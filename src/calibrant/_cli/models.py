@@ -22,7 +22,11 @@ from numpy.typing import NDArray
 from calibrant._cli import inputs
 from calibrant._cli.same_rows import by_id, by_position
 from calibrant._core.errors import InputError, nearest
-from calibrant._data.columns import check_label_is_shared, check_labels_are_own
+from calibrant._data.columns import (
+    check_apart,
+    check_label_is_shared,
+    check_labels_are_own,
+)
 from calibrant._data.readers.find import LOGS
 from calibrant._data.readers.read_rows import ReadRequest, Rows, read_rows
 from calibrant._data.readers.recognise import find_files
@@ -114,6 +118,8 @@ def _in_one_file(options: argparse.Namespace, path: str) -> Models:
     request = inputs.request_of(options, path)
     known = open_reader(find_files(path, options.format)[0]).names
     own = _own_columns(options, columns)
+    for name, given_text in columns.items():
+        check_apart(request.y_true if own is None else own[name], given_text)
     if own is None:
         may_own = options.own_labels is not None
         check_label_is_shared(request.y_true, columns, known, own=may_own)

@@ -71,6 +71,8 @@ def _bins(text: str) -> Any:
 
 def run(options: argparse.Namespace) -> int:
     check_page_possible(options.out)
+    if options.title is not None and options.out is None:
+        raise InputError("--title is of the page: say where to write it with -o PAGE")
     check_writable(options.out, [options.state, *(options.update or ())], options.format)
     monitor = _state(options)
     if options.update is not None:

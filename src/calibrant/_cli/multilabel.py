@@ -26,6 +26,8 @@ _WITHOUT = {
 
 def run(options: argparse.Namespace) -> None:
     """Every label of the files, their mean and the worst."""
+    from calibrant._data.columns import check_apart
+
     for name, option in _WITHOUT.items():
         if getattr(options, name, None):
             raise InputError(
@@ -38,6 +40,7 @@ def run(options: argparse.Namespace) -> None:
             "--multilabel needs a column of labels and one of predictions for every label, in the "
             f"same order: --label A,B --proba P_A,P_B; got {len(labels)} and {len(predictions)}"
         )
+    check_apart(labels, predictions)
     result = _evaluated(options, labels, predictions)
     if options.json:
         print_json(result.to_dict())

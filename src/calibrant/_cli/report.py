@@ -103,6 +103,8 @@ def run(options: argparse.Namespace) -> None:
         return
     check_page_possible(options.out)
     check_writable(options.out, options.files, options.format)
+    if options.title is not None and options.out is None:
+        raise InputError("--title is of the page: say where to write it with -o PAGE")
     if options.recalibrate is not None:
         from calibrant._core.errors import one_of
         from calibrant._core.map_names import METHODS
@@ -118,6 +120,10 @@ def run(options: argparse.Namespace) -> None:
     streamed = options.stream or options.one_pass
     options.people = None
     options.taken = inputs.take_from_logs(options, by=True, held=not streamed)
+    if streamed and options.all_intervals:
+        raise InputError(
+            "--all-intervals needs the rows in memory: leave it out, or --stream and --one-pass"
+        )
     if streamed and options.out is not None:
         raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
     result = None if streamed else _in_memory(options)

@@ -11,6 +11,7 @@ _OPTIONS = (
         r"give each its own, --labels \1=\2 \3=\4",
     ),
     (r"\by_true gives\b", "--labels gives"),
+    (r"\by_true and y_proba both name", "--label and --proba both name"),
     (r"\by_true names the column", "--label names the column"),
     (r"\by_proba names the column", "--proba names the column"),
     (r"\bsample_weight names the column", "--weight names the column"),

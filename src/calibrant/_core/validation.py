@@ -111,7 +111,8 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         for name in kwargs:
             if name not in known:
-                why = REASONS.get(name) or nearest(name, known)
+                options = [each for each in known if each not in ("self", "cls")]
+                why = REASONS.get(name) or nearest(name, options)
                 raise UnknownOption(f"{shown}() has no option {name!r}: {why}")
         if has_rows and not (_PLAIN.issuperset(map(type, args)) and _without_index(kwargs)):
             check_same_index({**dict(zip(known, args, strict=False)), **kwargs})

@@ -31,6 +31,24 @@ def column_names(data: Any) -> list[str]:
     return list(getattr(data, "columns", ()) if names is None else names)
 
 
+def check_apart(y_true: Any, y_proba: Any) -> None:
+    """An error if one column is named as labels and as predictions."""
+    labels, predictions = (
+        {names} if isinstance(names, str) else set(names) if _are_names(names) else set()
+        for names in (y_true, y_proba)
+    )
+    both = sorted(labels & predictions)
+    if both:
+        raise InputError(
+            f"y_true and y_proba both name the column {both[0]!r}: predictions that are held "
+            "against themselves are never wrong. Name the column of labels, and that of predictions"
+        )
+
+
+def _are_names(names: Any) -> bool:
+    return isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+
+
 OWN_LABELS = (
     "One set of labels is for all models; where each has its own, such as whether its own answer "
     "was right, one model's confidence would meet another's correctness"

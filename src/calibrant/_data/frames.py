@@ -11,7 +11,7 @@ from typing import Any
 import narwhals as nw
 
 from calibrant._core.errors import InputError, MissingExtra, nearest
-from calibrant._data.columns import check_column_order
+from calibrant._data.columns import check_apart, check_column_order
 from calibrant._data.frame_counts import Counted, check_votes_name, counted
 from calibrant._data.frame_samples import FrameSamples, Labels, column_of
 from calibrant._data.labels import (
@@ -65,6 +65,7 @@ def frame_to_samples(
     frame: Any = nw.from_native(data)
     schema = frame.collect_schema()
     multiclass = not isinstance(y_proba, str)
+    check_apart(y_true, y_proba)
     predictions = named(y_proba, "y_proba", schema)
     targets = named(y_true, "y_true", schema)
     weights = () if sample_weight is None else named(sample_weight, "sample_weight", schema)

@@ -14,8 +14,11 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import to_array
+from calibrant._data.logits import warn_caller
 
 SECOND = 1_000_000
+# In seconds.
+DAY = 86_400
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KINDS = (
     "times must be datetimes, ISO texts such as '2026-01-31T12:00:00+01:00', or seconds since 1970"
@@ -75,6 +78,7 @@ def _of_array(array: NDArray[Any], argument: str, masked: NDArray[np.bool_] | No
         missing = gone | np.isnan(array)
         _check_near(~((array >= _FIRST) & (array <= _LAST)), missing, array, argument)
         filled = np.where(missing, np.zeros((), array.dtype), array)
+        _warn_of_ids(array[~missing], argument)
         if kind == "f":
             return np.floor(filled.astype(np.float64) * SECOND).astype(np.int64), missing
         return filled.astype(np.int64) * SECOND, missing
@@ -84,6 +88,15 @@ def _of_array(array: NDArray[Any], argument: str, masked: NDArray[np.bool_] | No
         )
         return times.reshape(array.shape), missing.reshape(array.shape)
     raise InputError(f"{argument} holds {array.dtype}: {_KINDS}")
+
+
+def _warn_of_ids(numbers: NDArray[Any], argument: str) -> None:
+    """A warning where numbers are times of the first day that there is: they may count rows."""
+    if numbers.size > 1 and numbers.min() >= 0 and numbers.max() < DAY:
+        warn_caller(
+            f"every {argument} is a number below {DAY:,}, in seconds since 1970 a time of "
+            "1970-01-01: if these are ids, or numbers of days or rows, give times"
+        )
 
 
 def _check_near(

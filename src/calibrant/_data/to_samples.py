@@ -21,7 +21,7 @@ from calibrant._data.checks import (
     warn_of_logits,
     weight_exponent,
 )
-from calibrant._data.columns import check_column_order, is_lazy, pick
+from calibrant._data.columns import check_apart, check_column_order, is_lazy, pick
 from calibrant._data.counts import labels_of, votes_per_row
 from calibrant._data.labels import encode
 from calibrant._data.logits import kind_of_logits
@@ -81,6 +81,7 @@ def to_samples(
     """
     names: tuple[str, ...] | None = None
     if data is not None:
+        check_apart(y_true, y_proba)
         if isinstance(y_proba, list | tuple):
             names = tuple(str(name) for name in y_proba)
             if classes is None:

@@ -17,7 +17,7 @@ import numpy as np
 from calibrant._api import metrics
 from calibrant._core.errors import InputError, MissingExtra, UnknownOption, nearest
 from calibrant._data.labels import named_once
-from calibrant._measures.catalogue import Measure, canonical, catalogue, nearest_measure
+from calibrant._measures.catalogue import Measure, canonical, catalogue, find, nearest_measure
 from calibrant.integrations._displays import ReliabilityDisplay
 from calibrant.integrations._responses import (
     available,
@@ -217,6 +217,7 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
         elif y_soft is None:
             check_seen(y_true, known)
         problem = problem_of(values, known, y_true, y_soft, self.pos_label, logits)
+        find(self.name, "binary" if np.ndim(problem.y_proba) == 1 else "multiclass")
         value = self.function(
             problem.y_true, problem.y_proba, sample_weight=sample_weight, classes=problem.classes,
             from_logits=problem.from_logits, **self._kwargs,

@@ -27,6 +27,7 @@ from calibrant._core.binning import Bins, Cuts, FixedRule, Quantile, Rule, both_
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
+from calibrant._data.columns import check_apart
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.columns import answers_of
 from calibrant._data.readers.passes import over_pieces
@@ -165,6 +166,7 @@ def evaluate_file(
     written = written_as(
         from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
     )
+    check_apart(y_true, y_proba)
     check_vote_columns(y_true=y_true, votes=votes, counts=counts, item=None, annotator=None)
     rows = file_rows(
         path, y_true=y_true if counts is None else counts, y_proba=y_proba,
