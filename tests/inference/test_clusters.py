@@ -10,6 +10,7 @@ import calibrant as cal
 from calibrant._cli import main
 from calibrant._core.errors import InputError
 from calibrant._inference.blocks import blocks_of
+from calibrant._inference.paths import LEAST_P, weighted_chi_square_tail
 from calibrant._measures.proportions import design_effects
 from judged import intervals
 from needs import need
@@ -269,3 +270,36 @@ def test_an_interval_does_not_depend_on_the_name_of_the_outcome():
         high = here[name].high
         assert there[name].high == pytest.approx(high, rel=0.1), name
         assert there[name].low == pytest.approx(here[name].low, abs=0.1 * high), name
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.02, 0.02), (0.01, 0.03)])
+def test_p_values_of_outbreaks_that_did_not_happen_are_not_small(low, high):
+    """A hundred clusters of ten that have the event together: in one of eight samples none has, and
+    nothing that was seen tells that ten are as one. All tests had p < .01 then.
+    """
+    small, groups = {}, np.repeat(np.arange(100), 10)
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        p = rng.uniform(low, high, 1000)
+        y = (rng.random(100)[groups] < p).astype(int)
+        found = {
+            "spiegelhalter": cal.spiegelhalter(y, p, groups=groups),
+            "lin_ce": cal.truthful_test(y, p, groups=groups),
+            "atb": cal.truthful_test(y, p, measure="atb", groups=groups),
+            "cox": cal.cox_calibration(y, p, groups=groups),
+        }
+        for name, each in found.items():
+            small[name] = small.get(name, 0) + (each.p_value < 0.05)
+    assert max(small.values()) <= 6, small
+    # What no clusters excuse is found all the same.
+    sure = cal.spiegelhalter(np.zeros(1000, int), np.full(1000, 0.3), groups=groups)
+    assert sure.p_value < 1e-6
+
+
+def test_residuals_that_cancel_are_no_error():
+    """20 of 1,000 at .02: the statistic is rounding, and the root of its tail was not bracketed."""
+    groups = np.repeat(np.arange(100), 10)
+    y = (groups < 2).astype(int)
+    assert cal.truthful_test(y, np.full(1000, 0.02), measure="atb", groups=groups).p_value == 1.0
+    assert weighted_chi_square_tail(1e20, np.array([1.0, 0.5])) == LEAST_P
+    assert weighted_chi_square_tail(1.0, np.zeros(3)) == LEAST_P

@@ -149,20 +149,22 @@ def weighted_chi_square_tail(x: float, weights: Array) -> float:
 
     lam = weights[weights > 1e-12 * max(float(weights.max()), 0.0)]
     if lam.size == 0:
-        return 1.0 if x <= 0 else 0.0
+        return 1.0 if x <= 0 else LEAST_P
     lam = lam / float(lam.max())
     x = x / float(weights.max())
-    if x <= 0:
+    mean = float(lam.sum())
+    if x <= 1e-12 * mean:  # residuals that cancel, but for rounding
         return 1.0
 
     def slope(t: float) -> float:
         return float((lam / (1.0 - 2.0 * t * lam)).sum()) - x
 
-    mean = float(lam.sum())
     if abs(x - mean) < 1e-4 * mean:  # there the formula is 0 / 0, and the tail nearly straight
         sides = (weighted_chi_square_tail(mean * (1 + e), lam) for e in (-2e-4, 2e-4))
         return sum(sides) / 2.0
     high = 0.5 * (1.0 - 1e-15)
+    if slope(high) <= 0.0:  # beyond all that the formula tells apart
+        return LEAST_P
     low = -0.5 * lam.size / x
     t = float(brentq(slope, low if x < mean else 0.0, high if x > mean else 0.0, xtol=1e-15))
     cumulant = -0.5 * float(np.log1p(-2.0 * t * lam).sum())

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._inference.cells import Problem
+from calibrant._inference.few_events import FEW_EVENTS
 
 Array = NDArray[np.float64]
 Groups = NDArray[np.intp]
@@ -34,6 +35,9 @@ class ScatterModel:
             dispersion = float((w * away**2).sum()) / max(float((w * spread).sum()), 1e-300)
         if groups is None:
             return cls(dispersion, 0.0)
+        if problem.hard and _clusters_with_the_rarer(problem.z, w, groups) < FEW_EVENTS:
+            # So few do not tell whether a cluster that has one has many.
+            return cls(dispersion, 1.0)
         pairs = _pairs(away, groups)
         most = dispersion * _pairs(np.sqrt(spread), groups)
         return cls(dispersion, min(max(pairs / most, 0.0), 1.0) if most > 0 else 0.0)
@@ -45,6 +49,12 @@ class ScatterModel:
         rho = self.correlation
         out: Array = self.dispersion * ((1.0 - rho) * single + rho * (together @ together.T))
         return out
+
+
+def _clusters_with_the_rarer(z: Array, w: Array, groups: Groups) -> int:
+    """In how many clusters the rarer of two outcomes was seen."""
+    seen = [np.unique(groups[(z == outcome) & (w > 0)]).size for outcome in (0.0, 1.0)]
+    return min(seen)
 
 
 def _pairs(values: Array, groups: Groups) -> float:
