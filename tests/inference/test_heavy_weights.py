@@ -1,10 +1,10 @@
-"""Means of rows of which a few carry most of the weight, as those of surveys do."""
+"""Means of rows or clusters of which a few carry most of the weight, as in surveys and wards."""
 
 import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._inference.means import influences
+from calibrant._inference.means import influences, mean_limits
 from judged import intervals
 
 REPEATS = 100
@@ -90,3 +90,38 @@ def test_the_variance_by_hand():
     values = 1.0 - values
     again = influences(values, w, None)
     assert again.variance == pytest.approx(max(own, known))
+
+
+@pytest.mark.parametrize(("within", "n"), [(0.0, 1000), (0.5, 1000), (1.0, 1000), (1.0, 4000)])
+def test_limits_of_clusters_of_any_size_hold_the_truth(within, n):
+    """Few clusters are large, and rows of a cluster are alike, more or less."""
+    outside, widths, plain = [0, 0], [], []
+    for seed in range(REPEATS):
+        rng = np.random.default_rng((2, seed))
+        sizes = np.minimum((rng.pareto(1.5, n) + 1).astype(int), 200)
+        sizes = sizes[: np.searchsorted(np.cumsum(sizes), n) + 1]
+        groups = np.repeat(np.arange(sizes.size), sizes)
+        own, shared = rng.exponential(size=groups.size) - 1, rng.exponential(size=sizes.size) - 1
+        values = np.sqrt(1 - within) * own + np.sqrt(within) * shared[groups]
+        parts = influences(values, None, groups)
+        low, high, _ = mean_limits(parts, 0.95)
+        outside[0] += values.mean() + low > 0
+        outside[1] += values.mean() + high < 0
+        widths.append(parts.variance)
+        plain.append((parts.moved**2).sum())
+    assert max(outside) <= MOST, outside
+    # Without anything in common hardly more than rows show.
+    assert within or np.mean(widths) < 1.6 * np.mean(plain)
+
+
+def test_equal_clusters_are_as_they_were():
+    rng = np.random.default_rng(5)
+    values, groups = rng.normal(size=600), np.repeat(np.arange(60), 10)
+    parts = influences(values, None, groups)
+    assert parts.variance == pytest.approx((parts.moved**2).sum(), rel=1e-12)
+    # One of each cluster, and so less alike than chance would have it.
+    winners = (np.arange(600) % 10 == 0).astype(float)
+    even = influences(winners + 1e-3 * values, None, groups)
+    assert even.variance == pytest.approx((even.moved**2).sum(), rel=1e-9)
+    half = influences(values / 2, None, groups)
+    assert parts.less(half).variance == pytest.approx(half.variance)

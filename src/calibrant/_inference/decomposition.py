@@ -43,7 +43,7 @@ def uncertainty_limits(
     parts = influences(z, problem.w, groups)
     if groups is not None and 0.0 < q < 1.0:
         # As many rows as would scatter like the clusters do.
-        rows = min(rows, q * (1.0 - q) / max(float((parts.moved**2).sum()), 1e-300))
+        rows = min(rows, q * (1.0 - q) / max(parts.variance, 1e-300))
     point = float(ndtri(0.5 + level / 2.0))
     centre = (q + point**2 / (2 * rows)) / (1 + point**2 / rows)
     half = point * math.sqrt(q * (1 - q) / rows + point**2 / (4 * rows**2)) / (1 + point**2 / rows)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ Array = NDArray[np.float64]
 
 # Entries at a time: a handful of arrays of so many stay in a cache.
 _BLOCK = 1 << 16
-# Rows of about the same weight that tell how such rows scatter.
+# Rows, or clusters, of about the same weight that tell how such ones scatter.
 _ALIKE = 50
 
 
@@ -94,32 +95,59 @@ def _losses(p: Array, q: Array, multiclass: bool) -> dict[str, Array]:
     }
 
 
+class _Rows(NamedTuple):
+    """What each row of clusters moves a mean by, its share of the weight, and its cluster."""
+
+    moved: Array
+    shares: Array
+    groups: NDArray[np.intp]
+
+
 @dataclass(frozen=True, eq=False)
 class Influences:
     """What each row or cluster moves a weighted mean by, and how many equal ones there would be."""
 
     moved: Array
     units: float
-    # Each row's share of the weight, where rows have weights and are drawn one by one.
+    # Each unit's share of the weight, where units may differ in that.
     shares: Array | None = None
+    rows: _Rows | None = None
 
     @property
     def variance(self) -> float:
-        """The variance of the mean: where few rows carry most of the weight, at least what rows of
-        about their weight show, of which there are more.
+        """The variance of the mean: where few units carry most of the weight, at least what units
+        of about their weight show, of which there are more.
         """
         own = float((self.moved * self.moved).sum())
         if self.shares is None:
             return own
-        _, level, rows = np.unique(-self.shares, return_inverse=True, return_counts=True)
-        # Rows of one weight stay together, so that their order does not matter.
-        alike = ((np.cumsum(rows) - rows) // _ALIKE)[level]
+        _, level, units = np.unique(-self.shares, return_inverse=True, return_counts=True)
+        # Units of one weight stay together, so that their order does not matter.
+        alike = ((np.cumsum(units) - units) // _ALIKE)[level]
         carries = self.shares > 0
         apart = np.divide(self.moved, self.shares, out=np.zeros_like(self.moved), where=carries)
-        spread = np.bincount(alike, apart * apart) / np.maximum(np.bincount(alike, carries), 1.0)
-        known = float((self.shares**2 * spread[alike]).sum())
+        # What rows add in a cluster falls with its size; the rest is that of clusters of any size.
+        inside = self._inside()
+        sums = np.bincount(alike, np.where(carries, apart * apart - inside, 0.0))
+        beyond = sums / np.maximum(np.bincount(alike, carries), 1.0)
+        known = float((self.shares**2 * np.maximum(beyond[alike] + inside, 0.0)).sum())
         # Equal weights are none, to the last bit.
         return known if known > own * (1.0 + 1e-9) else own
+
+    def _inside(self) -> Array:
+        """The variance of the mean of each cluster that comes from its rows; of rows none."""
+        assert self.shares is not None
+        if self.rows is None:
+            return np.zeros_like(self.shares)
+        moved, shares, groups = self.rows
+        whole = np.where(self.shares > 0, self.shares, 1.0)
+        carries = shares > 0
+        apart = np.divide(moved, shares, out=np.zeros_like(moved), where=carries)
+        apart -= (self.moved / whole)[groups]
+        free = float((shares * (1.0 - shares / whole[groups])).sum())
+        spread = float((shares * apart * apart).sum()) / free if free > 1e-12 else 0.0
+        out: Array = spread * summed(groups, shares * shares, self.moved.size) / whole**2
+        return out
 
     @property
     def third(self) -> float:
@@ -133,7 +161,10 @@ class Influences:
 
     def less(self, other: Influences) -> Influences:
         """Those of the difference of two means of the same rows."""
-        return Influences(self.moved - other.moved, self.units, self.shares)
+        rows = self.rows
+        if rows is not None and other.rows is not None:
+            rows = rows._replace(moved=rows.moved - other.rows.moved)
+        return replace(self, moved=self.moved - other.moved, rows=rows)
 
 
 def influences(values: Array, weights: Array | None, groups: NDArray[np.intp] | None) -> Influences:
@@ -141,11 +172,13 @@ def influences(values: Array, weights: Array | None, groups: NDArray[np.intp] | 
     w = np.ones(values.size) if weights is None else weights
     total = float(w.sum())
     moved = w * (values - float((w * values).sum()) / total) / total
-    shares = None if weights is None or groups is not None else w / total
-    if groups is not None:
-        n_groups = int(groups.max()) + 1
-        moved, w = summed(groups, moved, n_groups), summed(groups, w, n_groups)
-    return Influences(moved, total**2 / float((w * w).sum()), shares)
+    if groups is None:
+        shares = None if weights is None else w / total
+        return Influences(moved, total**2 / float((w * w).sum()), shares)
+    rows = _Rows(moved, w / total, groups)
+    n_groups = int(groups.max()) + 1
+    moved, w = summed(groups, moved, n_groups), summed(groups, w, n_groups)
+    return Influences(moved, total**2 / float((w * w).sum()), w / total, rows)
 
 
 def mean_limits(parts: Influences, level: float) -> tuple[float, float, float]:
