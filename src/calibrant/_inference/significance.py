@@ -49,6 +49,8 @@ LEAST_P = 5e-324
 # Of chances much below one in as many draws, the tail that is fitted to these knows nothing: two
 # seeds differ by many powers of ten.
 LEAST_DRAWN_P = 1e-12
+# What twice the log of a likelihood ratio is beyond in 5% of samples whose slope is 1.
+SLOPE_IS_OFF = 3.8414588206941236
 
 
 def two_sided(z: float) -> float:
@@ -381,7 +383,8 @@ def cox_fits(problem: Problem, h: Array, groups: Groups | None) -> CoxFits:
     """Slope and intercepts on the logits h of the predictions, with what they are worth.
 
     Unweighted outcomes that are independent have the likelihood ratio and the curvature. Weights,
-    soft labels and clusters have the scatter of the scores.
+    soft labels and clusters have the scatter of the scores, and so has an intercept at slope 1
+    where the slope is another.
     """
     z, w = problem.z, problem.weights
     why_not = why_not_estimable(z, h, problem.w)
@@ -395,6 +398,10 @@ def cox_fits(problem: Problem, h: Array, groups: Groups | None) -> CoxFits:
     tested = large if alike else both
     if problem.hard and problem.w is None and groups is None:
         covariances = [None if fit is None else fit.bread for fit in (both, large)]
+        if both is not None and 2.0 * (both.log_likelihood - large.log_likelihood) > SLOPE_IS_OFF:
+            # The curvature of a model that does not hold tells nothing of how its intercept varies.
+            seen = robust_covariance(large, z, h, w, np.arange(h.size))
+            covariances[1] = np.maximum(large.bread, seen)
         df = math.inf
         p = nan if tested is None else _likelihood_ratio_p(tested, z, h)
     else:
