@@ -193,6 +193,26 @@ class TestOnesOwnMeasure:
         with pytest.raises(InputError, match=r"must return one number.*returned list"):
             audit(lambda y, p: [1.0, 2.0], shape="binary")
 
+    @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+    def test_what_is_never_a_finite_number_is_not_judged(self, value):
+        def constant(y_true, y_proba, sample_weight=None):
+            return value
+
+        rows = audit(constant, n_draws=2).rows
+        assert len(rows) == 10 and not any(row.holds for row in rows)
+        # What is infinite at every size does not tend to 0, and that is a verdict.
+        limits = ("complete", "sound")
+        assert {row.holds for row in rows if row.property not in limits} == {None}
+
+    def test_samples_without_a_value_are_not_counted(self):
+        def of_both_classes(y_true, y_proba):
+            return brier(y_true, y_proba) if 0 < y_true.mean() < 1 else np.nan
+
+        found = audit(of_both_classes, shape="binary", properties=["truthful"], n_draws=5)
+        whole = audit(brier, shape="binary", properties=["truthful"], n_draws=5)
+        some, every = (a.rows[0].evidence["worlds"] for a in (found, whole))
+        assert 0 < some < every
+
     def test_what_takes_nothing(self):
         with pytest.raises(InputError, match="takes no predictions"):
             audit(lambda y: 0.0)
@@ -223,6 +243,11 @@ class TestRefused:
             audit("ece", n_draws=1)
         with pytest.raises(UnknownOption, match="did you mean 'seed'"):
             audit("ece", sed=1)
+
+    @pytest.mark.parametrize("seed", [-1, 0.5, True, "0"])
+    def test_a_seed_that_is_none(self, seed):
+        with pytest.raises(InputError, match="seed"):
+            audit("ece", seed=seed)
 
     def test_a_row_that_is_not_there(self):
         found = audit("brier", properties=["weighted"])

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant._core.binning import Bins, as_rule
 from calibrant._core.errors import InputError, one_of
-from calibrant._core.validation import check_count, public
+from calibrant._core.validation import check_count, check_seed, public
 from calibrant._measures.catalogue import Shape, canonical, catalogue, find, nearest_measure
 from calibrant._research.audits import (
     bin_sensitivity,
@@ -101,14 +101,16 @@ def audit(
     """
     wanted = _wanted(properties)
     check_count("n_draws", n_draws, 2)
+    check_seed(seed)
     if shape is not None:
         one_of("shape", shape, _SHAPES)
     if bins is not None:
         as_rule(bins)
     subjects, notes = _subjects(measure, shape, bins, _claimed(claims, measure))
     rows: list[AuditVerdict] = []
-    for each in _SHAPES:
-        rows += _verdicts([s for s in subjects if s.shape == each], wanted, n_draws, seed)
+    with np.errstate(invalid="ignore"):  # a function of one's own may be infinite
+        for each in _SHAPES:
+            rows += _verdicts([s for s in subjects if s.shape == each], wanted, n_draws, seed)
     if measure is not None:
         notes += _untested(subjects, rows)
     # Measures in the order asked for, each with its properties in theirs.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._measures.catalogue import Shape
-from calibrant._research.audits.subjects import Array, SharedValues, Subject, values
+from calibrant._research.audits.subjects import NO_VALUES, Array, SharedValues, Subject, values
 from calibrant._research.audits.worlds import Labels
 from calibrant.results._audit import AuditVerdict
 
@@ -71,6 +71,7 @@ def continuity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[
     jumps: dict[str, Step] = {}
     largest: dict[str, float] = {s.name: 0.0 for s in subjects}
     sizes: dict[str, float] = {s.name: 1.0 for s in subjects}
+    seen = {s.name: 0 for s in subjects}
     routes = paths(subjects[0].shape, seed) if subjects else ()
     for path in routes:
         left = [s for s in subjects if s.name not in jumps]
@@ -84,14 +85,16 @@ def continuity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[
         )
         shared = SharedValues(left)
         for i, subject in enumerate(left):
-            scale = float(np.nanmax(np.abs(along[:, i]), initial=0.0))
+            finite = np.isfinite(along[:, i])
+            seen[subject.name] += bool((finite[1:] & finite[:-1]).any())
+            scale = float(np.max(np.abs(along[finite, i]), initial=0.0))
             sizes[subject.name] = max(sizes[subject.name], scale)
             small = max(_JUMP * scale, _ROUNDING * sizes[subject.name])
             step = _largest(subject, shared, path, times, along[:, i], small)
             largest[subject.name] = max(largest[subject.name], step.size)
             if step.size > small:
                 jumps[subject.name] = step
-    return [_verdict(s, jumps.get(s.name), largest[s.name], len(routes)) for s in subjects]
+    return [_verdict(s, jumps.get(s.name), largest[s.name], seen[s.name]) for s in subjects]
 
 
 def _largest(
@@ -136,6 +139,10 @@ def _zoom(step: Step, value: Callable[[float], float], small: float) -> Step:
 def _verdict(subject: Subject, jump: Step | None, largest: float, n_paths: int) -> AuditVerdict:
     shared = {"measure": subject.name, "shape": subject.shape, "property": "continuous"}
     claim = subject.claim("continuous")
+    if jump is None and not n_paths:
+        return AuditVerdict(
+            **shared, holds=None, claim=claim, witness=None, evidence={}, sentence=NO_VALUES
+        )
     if jump is None:
         return AuditVerdict(
             **shared, holds=True, claim=claim, witness=None,

@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 Function = Callable[..., Any]
 Weights = Array | None
 
+# Of a measure that is not a finite number wherever a property is tested.
+NO_VALUES = "it has no finite value on what is tried, so that nothing can be decided"
 _DEFAULT_BINS = 15
 # So many measures of one sample share a read of it and its order.
 _MANY = 8

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._research.audits.misreports import misreports
-from calibrant._research.audits.subjects import Array, SharedValues, Subject
+from calibrant._research.audits.subjects import NO_VALUES, Array, SharedValues, Subject
 from calibrant._research.audits.worlds import World, errors_of, worlds
 from calibrant.results._audit import AuditVerdict
 
@@ -44,6 +44,11 @@ class Duel:
         return self.truth_value - self.misreport_value
 
     @property
+    def judged(self) -> bool:
+        """Whether the measure has values that can be compared."""
+        return not np.isnan(self.gain)
+
+    @property
     def won(self) -> bool:
         """Whether the misreport beats the truth by more than rounding or chance can explain."""
         scale = max(1.0, abs(self.truth_value))
@@ -64,11 +69,12 @@ def truthfulness(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> lis
         shared = SharedValues(left)
         for subject in left:
             own = duels[subject.name]
-            tried[subject.name] += len(own)
-            seen[subject.name] += 1
+            n_judged = sum(duel.judged for duel in own)
             if world.searched and not any(duel.won for duel in own):
                 own.append(_searched(subject, shared, world, seed))
-                tried[subject.name] += _SEARCH_STEPS
+                n_judged += _SEARCH_STEPS * own[-1].judged
+            tried[subject.name] += n_judged
+            seen[subject.name] += n_judged > 0
             best = max(own, key=lambda duel: duel.gain if duel.won else -np.inf)
             if best.won and _stands(subject, best, n_draws, seed):
                 winners[subject.name] = best
@@ -144,6 +150,10 @@ def _verdict(
 ) -> AuditVerdict:
     claim = subject.claim("truthful")
     shared = {"measure": subject.name, "shape": subject.shape, "property": "truthful"}
+    if won is None and not tried:
+        return AuditVerdict(
+            **shared, holds=None, claim=claim, witness=None, evidence={}, sentence=NO_VALUES
+        )
     if won is None:
         return AuditVerdict(
             **shared, holds=True, claim=claim, witness=None,

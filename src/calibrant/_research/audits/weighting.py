@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._measures.catalogue import Shape
-from calibrant._research.audits.subjects import Array, Subject, values
+from calibrant._research.audits.subjects import NO_VALUES, Array, Subject, values
 from calibrant._research.audits.worlds import Labels, draw_labels
 from calibrant.results._audit import AuditVerdict
 
@@ -30,16 +30,16 @@ Sample = tuple[Labels, Array, Array | None]
 def weighting(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
     """A verdict for each subject, all of one shape."""
     refuted: dict[str, AuditVerdict] = {}
-    tried = 0
+    tried = {s.name: 0 for s in subjects}
     for number in range(_N_SAMPLES if subjects else 0):
         for words, first, second in _pairs(subjects[0].shape, number, seed):
-            tried += 1
             one, two = (values(subjects, *sample) for sample in (first, second))
             for i, subject in enumerate(subjects):
+                tried[subject.name] += bool(np.isfinite(one[i]) or np.isfinite(two[i]))
                 if subject.name not in refuted and not _same(one[i], two[i]):
                     witness = {"number": number, "seed": seed, "change": words}
                     refuted[subject.name] = _refuted(subject, words, one[i], two[i], witness)
-    return [refuted.get(s.name) or _borne_out(s, tried) for s in subjects]
+    return [refuted.get(s.name) or _borne_out(s, tried[s.name]) for s in subjects]
 
 
 def _pairs(shape: Shape, number: int, seed: int) -> Iterator[tuple[str, Sample, Sample]]:
@@ -63,8 +63,8 @@ def _pairs(shape: Shape, number: int, seed: int) -> Iterator[tuple[str, Sample, 
 
 
 def _same(first: float, second: float) -> bool:
-    if np.isnan(first) or np.isnan(second):
-        return bool(np.isnan(first) and np.isnan(second))
+    if not (np.isfinite(first) and np.isfinite(second)):
+        return bool(first == second or (np.isnan(first) and np.isnan(second)))
     return bool(abs(first - second) <= _ROUNDING * max(abs(first), abs(second)))
 
 
@@ -80,10 +80,11 @@ def _refuted(
 
 
 def _borne_out(subject: Subject, tried: int) -> AuditVerdict:
+    words = f"the same in {tried} samples with the same shares of weight"
     return AuditVerdict(
-        measure=subject.name, shape=subject.shape, property="weighted", holds=True,
-        claim=subject.claim("weighted"), witness=None, evidence={"tried": tried},
-        sentence=f"the same in {tried} samples with the same shares of weight",
+        measure=subject.name, shape=subject.shape, property="weighted",
+        holds=True if tried else None, claim=subject.claim("weighted"), witness=None,
+        evidence={"tried": tried}, sentence=words if tried else NO_VALUES,
     )  # fmt: skip
 
 
