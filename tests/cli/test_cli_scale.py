@@ -179,6 +179,61 @@ def test_classes_in_another_order_are_put_right(tmp_path, capsys):
     np.testing.assert_allclose(np.load(tmp_path / "out.npz")["y_proba"], expected, rtol=1e-12)
 
 
+ORDER = ("--proba", "proba_cat,proba_dog,proba_eel", "--classes", "cat,dog,eel")
+
+
+@pytest.mark.usefixtures("values_alone")
+@pytest.mark.parametrize("labels", [("--label", "label"), ()])
+@pytest.mark.parametrize(
+    "columns", [("--proba", "proba_eel,proba_cat,proba_dog", "--classes", "eel,cat,dog"),
+                ("--proba", "proba_eel,proba_cat,proba_dog"),
+                ("--classes", "eel,cat,dog")],
+)  # fmt: skip
+def test_columns_named_in_another_order_are_put_right(tmp_path, capsys, columns, labels):
+    path, out, map_file = named(tmp_path), tmp_path / "out.csv", tmp_path / "m.json"
+    scaled(capsys, "--fit", path, "--method", "vector", *ORDER, "-o", map_file)
+    if not labels:
+        path.write_text(path.read_text().replace("label,", "kind,", 1))
+    said = scaled(capsys, "--apply", path, "--scaler", map_file, *labels, *columns, "-o", out)
+    expected = cal.VectorScaling(from_logits=False).fit_transform(LABELS, ROWS)
+    written = cal.read_file(out, y_true="y_proba_cat", y_proba=[f"y_proba_{c}" for c in CLASSES])
+    np.testing.assert_allclose(written.y_proba, expected, rtol=1e-9)
+    if labels:
+        table = said["apply"]["measures"]
+        loss = table["recalibrated"][table["measure"].index("log_loss")]
+        assert loss == pytest.approx(cal.log_loss(LABELS, expected), rel=1e-9)
+
+
+@pytest.mark.usefixtures("values_alone")
+@pytest.mark.parametrize(
+    ("fit", "new", "said"),
+    [
+        (ORDER, ("--proba", "proba_eel,proba_cat,proba_dog", "--classes", "cat,dog,eel"),
+         "name them in the order of the classes"),
+        (ORDER, ("--proba", "proba_cat,proba_dog,proba_eel", "--classes", "cat,dog,fox"),
+         "the map was fitted to the classes cat, dog, eel; these are cat, dog, fox"),
+        (("--proba", "proba_cat,proba_dog,proba_eel", "--label", "y"),
+         ("--proba", "proba_eel,proba_cat,proba_dog", "--label", "y"), "in that order"),
+        (("--proba", "proba_cat", "--classes", "cat,dog"),
+         ("--proba", "proba_cat", "--classes", "dog,cat"), "predictions of dog"),
+    ],
+)  # fmt: skip
+def test_columns_that_cannot_be_those_of_the_map(tmp_path, capsys, fit, new, said):
+    path, map_file = named(tmp_path), tmp_path / "m.json"
+    head, *rows = path.read_text().splitlines()
+    if "cat,dog" in fit:
+        rows = [row for row in rows if not row.startswith("eel")]
+    rows = [f"{row},{CLASSES.index(row.split(',')[0])}" for row in rows]
+    path.write_text("\n".join([f"{head},y", *rows]) + "\n")
+    both = () if "y" in fit else ("--label", "label")
+    scaled(capsys, "--fit", path, "--method", "platt", *both, *fit, "-o", map_file)
+    if "cat,dog,fox" in new:
+        path.write_text(path.read_text().replace("\neel,", "\nfox,"))
+    arguments = ["--apply", path, "--scaler", map_file, *both, *new, "-o", tmp_path / "o.csv"]
+    assert main(["scale", *map(str, arguments)]) == 3
+    assert said in capsys.readouterr().err and not (tmp_path / "o.csv").exists()
+
+
 @pytest.mark.usefixtures("values_alone")
 @pytest.mark.parametrize("shape", ["binary", "named", "list"])
 def test_labels_are_not_needed_to_apply(tmp_path, capsys, shape):

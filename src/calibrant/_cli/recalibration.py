@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant._cli.inputs import groups_of
 from calibrant._core.errors import InputError, StateError
-from calibrant._data.readers.columns import choose_columns, has_usual
+from calibrant._data.readers.columns import choose_columns, classes_by_endings, has_usual
 from calibrant._data.readers.read_rows import ReadRequest, Rows, read_rows
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import open_reader
@@ -28,19 +28,23 @@ from calibrant.scaling._predictions import to_predictions
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A map, the order of the classes it was fitted to, a summary of the fit, and why this map,
-    where it was chosen by the rows.
+    """A map, the order of the classes it was fitted to (of columns whose classes have no names,
+    that of the columns), a summary of the fit, and why this map, where it was chosen by the rows.
     """
 
     scaler: Scaler
     classes: tuple[str, ...] | None
+    column_names: tuple[str, ...] | None = None
     summary: dict[str, Any] = field(default_factory=dict)
     choice: Recommendation | None = None
 
     def to_dict(self) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(self.scaler.to_json())
         # Calibrant's own reader passes over what it does not know.
-        return content if self.classes is None else {**content, "classes": list(self.classes)}
+        for name in ("classes", "column_names"):
+            if getattr(self, name) is not None:
+                content[name] = list(getattr(self, name))
+        return content
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), allow_nan=False)
@@ -70,8 +74,12 @@ def fitted(
         rows.y_true, rows.y_proba, sample_weight=rows.sample_weight, votes=rows.votes,
         classes=rows.class_names,
     )  # fmt: skip
-    classes = rows.chosen.classes
-    fit_result = Fitted(scaler, None if classes is None else tuple(map(str, classes)))
+    classes, spec = rows.chosen.classes, rows.chosen.y_proba
+    fit_result = Fitted(
+        scaler,
+        None if classes is None else tuple(map(str, classes)),
+        spec.names if classes is None and spec.stacked else None,
+    )
     summary = {
         "n": rows.n,
         "n_missing": rows.n_missing,
@@ -124,21 +132,78 @@ def loaded(path: str) -> Fitted:
     """A map out of its file."""
     try:
         scaler = load(path)
-        classes = json.loads(Path(path).read_bytes()).get("classes")
+        content = json.loads(Path(path).read_bytes())
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    if classes is not None and not isinstance(classes, list):
-        raise StateError(f"{path} is damaged: its classes are not a list")
-    return Fitted(scaler, None if classes is None else tuple(map(str, classes)))
+
+    def listed_under(name: str) -> tuple[str, ...] | None:
+        each = content.get(name)
+        if each is not None and not isinstance(each, list):
+            raise StateError(f"{path} is damaged: its {name} are not a list")
+        return None if each is None else tuple(map(str, each))
+
+    return Fitted(scaler, listed_under("classes"), listed_under("column_names"))
 
 
 def rows_to_map(request: ReadRequest, fit_result: Fitted) -> tuple[Rows, bool]:
-    """The rows of a file, and whether they have labels: a map needs none."""
+    """The rows of a file in the order of the map's classes, and whether they have labels: a map
+    needs none.
+    """
     if request.from_logits and not fit_result.scaler.from_logits:
         raise InputError("the map was fitted to probabilities: --from-logits does not fit it")
     request = replace(request, from_logits=fit_result.scaler.from_logits)
-    if request.classes is None and fit_result.classes is not None:
-        request = replace(request, classes=fit_result.classes)
+    classes = fit_result.classes
+    _check_columns(request, fit_result)
+    if request.classes is None and classes is not None:
+        # Columns named one by one say their classes, where their names end in these.
+        named = request.y_proba if isinstance(request.y_proba, list) else []
+        request = replace(request, classes=classes_by_endings(named, classes) or classes)
+    rows, labelled = _rows(request)
+    return (rows if classes is None else _in_order(rows, classes)), labelled
+
+
+def _check_columns(request: ReadRequest, fit_result: Fitted) -> None:
+    """An error if the columns of the fit are named in another order: their classes have no names by
+    which they and the labels could be put right.
+    """
+    names, given = fit_result.column_names, request.y_proba
+    if names is None or request.classes is not None or not isinstance(given, list):
+        return
+    if tuple(given) != names and sorted(given) == sorted(names):
+        raise InputError(
+            f"--proba names the columns {', '.join(given)}, and the map was fitted to them in the "
+            f"order {', '.join(names)}: name them in that order"
+        )
+
+
+def _in_order(rows: Rows, classes: tuple[str, ...]) -> Rows:
+    """The rows with their columns, and labels, in the order of a map's classes."""
+    own = tuple(map(str, rows.chosen.classes or ()))
+    if own == classes or not own:
+        return rows
+    if sorted(own) != sorted(classes):
+        raise InputError(
+            f"the map was fitted to the classes {', '.join(classes)}; these are {', '.join(own)}: "
+            "give the same classes, in any order"
+        )
+    if not rows.multiclass:
+        raise InputError(
+            f"the map was fitted to predictions of {classes[1]}, and --classes says that these are "
+            f"of {own[1]}: give --classes {','.join(classes)}, and 1 - p as predictions"
+        )
+    order = [own.index(name) for name in classes]
+    soft = rows.y_true.ndim == 2
+    return replace(
+        rows,
+        y_proba=rows.y_proba[:, order],
+        y_true=rows.y_true[:, order] if soft else np.argsort(order)[rows.y_true],
+        chosen=replace(rows.chosen, classes=classes),
+        vote_table=None,
+    )
+
+
+def _rows(request: ReadRequest) -> tuple[Rows, bool]:
+    """The rows of a file, and whether they have labels."""
     reader = open_reader(find_files(request.path, request.format)[0])
     given = (request.y_true, request.answers, request.counts, request.item)
     named = any(each is not None for each in given)

@@ -216,7 +216,8 @@ class Scaler(ABC):
         y_proba : array-like of shape (n,) or (n, k)
             Predictions of the kind that the map was fitted to.
         data : frame, optional
-            A frame; `y_proba` is then the name of its column, or a list of names.
+            A frame; `y_proba` is then the name of its column, or a list of names, in the order of
+            the classes in the fit: the names of its columns are not remembered.
 
         Returns
         -------

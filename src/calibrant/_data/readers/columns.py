@@ -193,7 +193,10 @@ def choose_columns(
     if labels.classes is not None:
         labels, order = _in_order(labels, order, "y_true")
     elif labels.stacked and order is not None:
-        _check_same_order(labels.names, order)
+        _check_same_order(labels.names, order, "y_true")
+    # The numbers of columns may be their places, whatever the classes are called.
+    if predictions.stacked and order is not None and not all(str(n).isdigit() for n in order):
+        _check_same_order(predictions.names, order, "y_proba")
     return ColumnMapping(
         labels,
         predictions,
@@ -433,14 +436,22 @@ def _in_order(
     return replace(spec, names=columns, classes=None), classes
 
 
-def _check_same_order(names: tuple[str, ...], classes: tuple[Any, ...]) -> None:
-    """An error if columns of soft labels or counts end in the classes' names in another order."""
+def classes_by_endings(names: Sequence[str], classes: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The class that each column's name ends in, if that is one column a class."""
     endings = [re.compile(rf"(?:^|[._ -]){re.escape(str(name))}$") for name in classes]
     of_class = [next((r for r, end in enumerate(endings) if end.search(n)), -1) for n in names]
-    if sorted(of_class) == list(range(len(classes))) != of_class:
+    if sorted(of_class) != list(range(len(classes))):
+        return None
+    return tuple(classes[r] for r in of_class)
+
+
+def _check_same_order(names: tuple[str, ...], classes: tuple[Any, ...], argument: str) -> None:
+    """An error if columns of one class each end in the classes' names in another order."""
+    if classes_by_endings(names, classes) not in (None, classes):
         raise InputError(
-            f"y_true names the columns {', '.join(map(repr, names[:SHOWN]))}, while the classes "
-            f"are {', '.join(map(repr, classes[:SHOWN]))}: name them in the order of the classes"
+            f"{argument} names the columns {', '.join(map(repr, names[:SHOWN]))}, while the "
+            f"classes are {', '.join(map(repr, classes[:SHOWN]))}: name them in the order of the "
+            "classes"
         )
 
 
