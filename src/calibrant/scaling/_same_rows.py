@@ -6,9 +6,10 @@ A fitted map keeps a 64-bit hash of each row of predictions (never of labels), o
 whose hashes are smallest: a sample that two sets of rows share whatever their order, so that the
 share of rows in common can be estimated for any number of them.
 
-Equal predictions are not always the same row: rounded ones repeat by chance. How often a new row
-repeats one of the fit by chance is estimated from how often rows of one set repeat each other; only
-an excess over that is reported.
+Equal predictions are not always the same row: rounded ones repeat by chance, and certain ones are
+all 1. A value that comes several times identifies no row, so that only values which a set has once
+are counted, each once. How often such a value repeats one of the fit by chance is estimated from
+how many values come twice in a set; only an excess over that is reported.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ KEPT = 4096
 MAX_EXAMINED = 1 << 15
 # The largest chance that rows which only repeat by chance are taken for rows of the fit.
 BY_CHANCE = 0.01
+CROWD = 10
 _LARGEST = 2**64 - 1
 _BLOCK = 1 << 20
 
@@ -73,6 +75,20 @@ def fingerprint(hashes: Hashes, columns: int | None) -> str:
     return digest.hexdigest()
 
 
+def telling(hashes: Hashes) -> bool:
+    """Whether another set of as many rows would hardly have the same values, each as often, by
+    chance: a constant always does, and says nothing of the rows it is of.
+    """
+    from scipy.special import gammaln
+
+    n, counts = hashes.size, np.unique(hashes, return_counts=True)[1]
+    every = np.ones(n, dtype=np.bool_)
+    if _Test(every, every, counts).p(n) < BY_CHANCE:
+        return True
+    chance = gammaln(n + 1) + float((counts * np.log(counts / n) - gammaln(counts + 1)).sum())
+    return bool(chance < math.log(BY_CHANCE))
+
+
 def row_hashes(values: NDArray[Any]) -> Hashes:
     """A hash of each row: equal for equal rows in single precision, whatever they came in."""
     rows = values.reshape(len(values), -1)
@@ -105,8 +121,8 @@ class Overlap:
     """How many of some rows were among those of a fit.
 
     `share` is None where rows repeat so much that those of the fit would not be recognised, and 0.0
-    where none was. `examined` are the rows that were examined, `seen` which of them equal a row of
-    the fit, `by_chance` the share that is expected to if none is a row of the fit.
+    where none was. `examined` are the rows whose values could identify them, `seen` which of them
+    equal a row of the fit, `by_chance` the share that is expected to if none is a row of the fit.
     """
 
     share: float | None
@@ -148,20 +164,23 @@ class FittedRows:
         old, counts = self.hashes[kept], self.counts[kept]
         if not new.size or not old.size:
             return Overlap(None, examined, np.zeros(new.size, dtype=np.bool_))
-        seen = old[np.minimum(np.searchsorted(old, new), old.size - 1)] == new
-        # How often rows repeat each other: within the fit, and within the new rows where these are
-        # as many, because repeats become likelier with more rows.
-        sets = [counts]
+        kinds, index, own = np.unique(new, return_inverse=True, return_counts=True)
+        nearest = np.minimum(np.searchsorted(old, kinds), old.size - 1)
+        seen = old[nearest] == kinds
+        # A value of several rows of the fit identifies none of them, however many new rows have it.
+        tests = [_Test(~(seen & (counts[nearest] > 1)), seen, counts, most=2)]
+        # As many new rows may show by themselves how often rows repeat each other: those of the fit
+        # may do so for another reason. With fewer, repeats would seem rarer than they are.
         if new.size >= counts.sum():
-            sets.append(np.unique(new, return_counts=True)[1])
-        n_seen, n = int(seen.sum()), int(new.size)
-        p, by_chance = min(
-            (len(sets) * _as_many(n_seen, n, each), _repeated(each)) for each in sets
-        )
+            tests.append(_Test(own == 1, seen, own))
+        p, test = min(((len(tests) * t.p(t.n_seen), t) for t in tests), key=lambda pair: pair[0])
+        used = test.usable[index]
+        examined, by_chance = examined[used], test.by_chance
         if p < BY_CHANCE:
-            return Overlap((n_seen / n - by_chance) / (1 - by_chance), examined, seen, by_chance)
-        distinguishable = min(len(sets) * _as_many(n, n, each) for each in sets) < BY_CHANCE
-        return Overlap(0.0 if distinguishable else None, examined, seen, by_chance)
+            share = (test.n_seen / test.n - by_chance) / (1 - by_chance)
+            return Overlap(share, examined, seen[index][used], by_chance)
+        distinguishable = min(len(tests) * t.p(t.n) for t in tests) < BY_CHANCE
+        return Overlap(0.0 if distinguishable else None, examined, seen[index][used], by_chance)
 
     def to_dict(self) -> dict[str, Any]:
         """For a file: little-endian bytes in base 64."""
@@ -186,33 +205,60 @@ class FittedRows:
         return cls(hashes, counts, n_distinct)
 
 
-def _repeated(counts: NDArray[np.int64]) -> float:
-    """The share of a set's rows that have a twin in it, from how many rows there are of each kind.
+@dataclass(frozen=True, eq=False)
+class _Test:
+    """Whether as many values of new rows are those of a fit by chance only.
 
-    It is Good and Turing's estimate of the chance that another row repeats one of them.
+    `usable` are the new values that could identify a row, and `seen` which of all are those of the
+    fit. `counts` say how often values repeat within one set, those above `most` apart.
     """
-    return float(counts[counts > 1].sum() / counts.sum())
 
+    usable: NDArray[np.bool_]
+    seen: NDArray[np.bool_]
+    counts: NDArray[np.int64]
+    most: float = math.inf
 
-def _as_many(n_seen: int, n: int, counts: NDArray[np.int64]) -> float:
-    """The chance that as many of n new rows repeat one of a set, if they do so by chance only.
+    @property
+    def n(self) -> int:
+        return int(self.usable.sum())
 
-    The rate has the distribution that Jeffreys' prior gives it, after Good and Turing's estimate
-    was raised by three of its standard errors (Esty 1983): where rows are of few kinds, one kind
-    that came once does not yet mean that there are others.
-    """
-    from scipy.special import betaln, gammaln
+    @property
+    def n_seen(self) -> int:
+        return int((self.usable & self.seen).sum())
 
-    if n_seen == 0:
-        return 1.0
-    rows, once, twice = (int(c) for c in (counts.sum(), (counts == 1).sum(), (counts == 2).sum()))
-    error = math.sqrt(once * (rows - once) / rows + 2 * twice)
-    once_at_least = max(0.0, once - 3 * error)
-    a, b = rows - once_at_least + 0.5, once_at_least + 0.5
-    j = np.arange(n_seen, n + 1, dtype=np.float64)
-    logs = gammaln(n + 1) - gammaln(j + 1) - gammaln(n - j + 1)
-    logs += betaln(a + j, b + n - j) - betaln(a, b)
-    return min(1.0, float(np.exp(logs).sum()))
+    @property
+    def repeated(self) -> int:
+        """The rows of the set that have a twin in it."""
+        return int(self.counts[(self.counts > 1) & (self.counts <= self.most)].sum())
+
+    @property
+    def by_chance(self) -> float:
+        """Good and Turing's estimate of the chance that another row repeats one of them."""
+        return self.repeated / max(1, self.repeated + int((self.counts == 1).sum()))
+
+    def p(self, n_seen: int) -> float:
+        """The chance that as many of the values are those of a fit, if by chance only.
+
+        The rate has the distribution that Jeffreys' prior gives it, after Good and Turing's
+        estimate was raised by three of its standard errors (Esty 1983): where rows are of few
+        kinds, one kind that came once does not yet mean that there are others.
+        """
+        from scipy.special import betaln, gammaln
+
+        if n_seen == 0:
+            return 1.0
+        # How many more than a few rows have one value says nothing of how many values there are.
+        counts, n = np.minimum(self.counts, CROWD), self.n
+        rows, once, twice = (
+            int(c) for c in (counts.sum(), (counts == 1).sum(), (counts == 2).sum())
+        )
+        error = math.sqrt(once * (rows - once) / rows + 2 * twice)
+        once_at_least = max(0.0, once - 3 * error)
+        a, b = self.repeated + once - once_at_least + 0.5, once_at_least + 0.5
+        j = np.arange(n_seen, n + 1, dtype=np.float64)
+        logs = gammaln(n + 1) - gammaln(j + 1) - gammaln(n - j + 1)
+        logs += betaln(a + j, b + n - j) - betaln(a, b)
+        return min(1.0, float(np.exp(logs).sum()))
 
 
 # --- predictions that came out of a map --------------------------------------------------------

@@ -37,6 +37,7 @@ from calibrant.scaling._same_rows import (
     fingerprint,
     remember,
     row_hashes,
+    telling,
 )
 from calibrant.scaling._saved import COUNTS, LOSSES, encode_learned, encode_option, to_text
 
@@ -286,7 +287,7 @@ class Scaler(ABC):
 
     def _overlap(self, predictions: Predictions) -> Overlap:
         hashes = row_hashes(predictions.values)
-        if fingerprint(hashes, predictions.columns) == self._fitted_on:
+        if fingerprint(hashes, predictions.columns) == self._fitted_on and telling(hashes):
             return all_of(len(predictions.values))
         if self._fitted_rows is None:  # a map that was saved before rows were remembered
             return Overlap(None, np.empty(0, np.intp), np.empty(0, np.bool_))
