@@ -52,7 +52,7 @@ class TestWarnings:
         with pytest.warns(CalibrantWarning, match="the map is right on every row"):
             scaler = SCALERS[kind]().fit([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.6])
         assert np.isfinite(scaler.transform([0.0, 0.5, 1.0])).all()
-        with pytest.warns(CalibrantWarning, match="the map of class 0, 1, 2 is right on every row"):
+        with pytest.warns(CalibrantWarning, match="the maps of classes 0, 1, 2 are right"):
             SCALERS[kind](from_logits=True).fit(RIGHT, EASY * [[2, 2, 2]])
 
     @pytest.mark.parametrize("kind", SCALERS)
@@ -225,3 +225,14 @@ class TestRefusals:
             SCALERS[kind]().fit([0, 1], [0.2, 0.7], sample_weights=[1, 1])
         with pytest.raises(TypeError):
             SCALERS[kind](True)
+
+
+def test_a_map_that_turns_the_order_round_says_so():
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    with pytest.warns(CalibrantWarning, match=r"the slope is negative \(-.*turned round"):
+        PlattScaling().fit(rng.random(400) > p, p)
+    rows = rng.dirichlet(np.ones(3), 400)
+    y = (rng.random(400)[:, None] > rows[:, [1, 0, 2]].cumsum(axis=1)).sum(axis=1)
+    with pytest.warns(CalibrantWarning, match="the slope of classes 0, 1 is negative"):
+        PlattScaling().fit(y, rows)

@@ -102,7 +102,7 @@ def test_classes_whose_map_falls_are_named():
     rows = np.stack([1 - 0.5 / (1 + np.exp(-h)), 0.5 / (1 + np.exp(-h))], axis=1)
     rows = np.column_stack([rows[:, 0] / 2, rows[:, 0] / 2, rows[:, 1]])
     soft = np.column_stack([(1 - z) / 2, (1 - z) / 2, z])
-    with pytest.warns(CalibrantWarning, match="the map of class .*c falls where"):
+    with pytest.warns(CalibrantWarning, match="(map of class|maps of classes) .*c falls? where"):
         QuadraticScaling().fit(soft, rows, classes=["a", "b", "c"])
     assert QuadraticScaling().fit(MULTICLASS.soft, MULTICLASS.proba).slope_.shape == (4,)
 

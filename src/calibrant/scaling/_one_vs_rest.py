@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.scaling._predictions import FloatArray, Predictions
-from calibrant.scaling._problem import Learned, Problem, Solution
+from calibrant.scaling._problem import Learned, Problem, Solution, named_classes
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._softmax_fit import not_reached
 
@@ -116,8 +116,10 @@ def as_columns(values: FloatArray) -> FloatArray:
 def _about_separable(names: list[str]) -> tuple[str, ...]:
     if not names:
         return ()
-    which = f" of class {', '.join(names[:10])}" if names[0] else ""
+    which = f" of {named_classes(names)}" if names[0] else ""
+    maps, verb = ("maps", "are") if len(names) > 1 else ("map", "is")
     return (
-        f"the map{which} is right on every row, and a steeper one would fit better still, without "
-        "end: the parameters are where the search stopped. Fit on more rows, or smooth the targets",
+        f"the {maps}{which} {verb} right on every row, and a steeper one would fit better still, "
+        "without end: the parameters are where the search stopped. Fit on more rows, or smooth the "
+        "targets",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from calibrant._data.links import sigmoid
 from calibrant.scaling._logistic import fit_logistic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
+from calibrant.scaling._problem import Problem, Solution, named_classes
 
 
 class PlattScaling(OneVsRest):
@@ -96,5 +98,26 @@ class PlattScaling(OneVsRest):
         fit = fit_logistic(column.predictions[:, None], z, column.shares)
         return ColumnFit(fit.parameters, fit.n_iter, fit.reached, fit.separable)
 
+    def _solve(self, problem: Problem) -> Solution:
+        solution = super()._solve(problem)
+        slopes = np.ravel(solution.learned["slope_"])
+        cautions = (*solution.cautions, *_about_falls(slopes, problem))
+        return replace(solution, cautions=cautions)
+
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         return sigmoid(self.slope_[j] * values + self.intercept_[j])
+
+
+def _about_falls(slopes: FloatArray, problem: Problem) -> tuple[str, ...]:
+    """The warning for maps that fall."""
+    falling = np.flatnonzero(slopes < 0)
+    if not falling.size:
+        return ()
+    which = ""
+    if len(slopes) > 1:
+        which = f" of {named_classes([problem.class_names[j] for j in falling])}"
+    return (
+        f"the slope{which} is negative ({slopes.min():.3g}), so that the order of the predictions "
+        "is turned round. "
+        "Check whether the labels, or the classes, are swapped",
+    )

@@ -133,14 +133,20 @@ class Solution:
     n_iter: int = 0
 
 
+def named_classes(names: Sequence[str]) -> str:
+    """One class or several, in words; of many the first ten."""
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return f"{'class' if len(names) == 1 else 'classes'} {', '.join(names[:10])}{more}"
+
+
 def about_absent(names: list[str]) -> list[str]:
     """The warning for classes without a target, if there are any."""
     if not names:
         return []
-    shown = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+    its = "its probability is" if len(names) == 1 else "their probabilities are"
     return [
-        f"no target of class {shown} was in the fit, so that its probability is driven towards 0: "
-        "fit on rows of every class, or use TemperatureScaling"
+        f"no target of {named_classes(names)} was in the fit, so that {its} driven towards 0: fit "
+        "on rows of every class, or use TemperatureScaling"
     ]
 
 

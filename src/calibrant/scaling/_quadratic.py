@@ -13,7 +13,7 @@ from calibrant._data.links import LOG_FLOOR, sigmoid
 from calibrant.scaling._logistic import fit_increasing, fit_logistic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest, as_columns
 from calibrant.scaling._predictions import FloatArray, Predictions
-from calibrant.scaling._problem import Problem, Solution
+from calibrant.scaling._problem import Problem, Solution, named_classes
 
 # The logit of 1 - 1e-12: a few rows of larger logits would decide the square's coefficient alone.
 LARGEST = float(np.log1p(-LOG_FLOOR) - np.log(LOG_FLOOR))
@@ -162,9 +162,8 @@ def _about_falls(falls: Any, problem: Problem) -> tuple[str, ...]:
         return ()
     which = "the map falls"
     if len(shares) > 1:
-        names = ", ".join(problem.class_names[j] for j in many[:10])
-        more = f" and {len(many) - 10} more" if len(many) > 10 else ""
-        which = f"the map of class {names}{more} falls"
+        maps, verb = ("maps", "fall") if len(many) > 1 else ("map", "falls")
+        which = f"the {maps} of {named_classes([problem.class_names[j] for j in many])} {verb}"
     return (
         f"{which} where predictions rise, on {shares.max():.0%} of the rows: their order changes. "
         "increasing=True forbids it",
