@@ -261,3 +261,11 @@ def test_a_vertex_reaches_the_share_of_the_weight_that_it_should(span):
             enough = far[within >= span * w.sum() * (1 - 1e-12)].min()
             fourth = np.sort(far)[3] if u.size > 3 else 0.0
             assert reach == max(enough, fourth)
+
+
+def test_rows_and_events_are_told_in_one_unit():
+    y, p = np.array([0, 1, 0, 1] * 9), np.array([0.1, 0.6, 0.5, 0.3] * 9)
+    plain = cal.clinical_summary(y, p, n_resamples=50)
+    assert plain.n_weighted is None and "36 rows, 18 events;" in plain.title
+    found = cal.clinical_summary(y, p, sample_weight=np.full(36, 2.5), n_resamples=50)
+    assert "36 rows, 45 events of 90 by weight;" in found.title and found.to_dict()["n"] == 36

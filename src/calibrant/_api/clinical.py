@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -175,7 +176,8 @@ def summary_by(uncertainty: Uncertainty) -> ClinicalSummary:
         if measure.loss == "brier":
             values["scaled_brier"] = scaled_brier(problem, own, level)
     events = float(problem.weights @ problem.z)
-    return ClinicalSummary(values, problem.n, events, level, "", {})
+    total = None if uncertainty.samples.weights is None else float(problem.weights.sum())
+    return ClinicalSummary(values, problem.n, events, level, "", {}, total)
 
 
 def with_subgroups(
@@ -203,7 +205,7 @@ def with_subgroups(
     subgroups = list(dict.fromkeys(np.sort(labels).tolist()))
     threads = n_threads() if samples.n >= THREADS_FROM else 1
     parts = dict(zip(map(str, subgroups), in_threads(summary, subgroups, threads), strict=True))
-    return ClinicalSummary(plain.values_, plain.n, plain.events, plain.level, name, parts)
+    return replace(plain, by=name, subgroups=parts)
 
 
 def _empty(plain: ClinicalSummary, n: int, why: str) -> ClinicalSummary:

@@ -107,6 +107,8 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         What the subgroups are by; empty without any.
     subgroups : dict of str to ClinicalSummary
         The summary of each subgroup.
+    n_weighted : float or None
+        The sum of the weights, which `events` are of; None where every row counts 1.
 
     Examples
     --------
@@ -122,6 +124,7 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
     level: float
     by: str
     subgroups: dict[str, ClinicalSummary]
+    n_weighted: float | None = None
 
     def __getitem__(self, name: str) -> ClinicalValue:
         if name not in self.values_:
@@ -197,10 +200,10 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         """Rows, events and the level, in one line."""
         named = self.by if self.by != "slice" else "subgroup"
         by = f", by {named}" if self.subgroups else ""
-        return (
-            f"Clinical summary of {self.n:,} rows, {self.events:,.6g} events{by}; limits at "
-            f"{percent(self.level)}"
-        )
+        events = f"{self.events:,.6g} events"
+        if self.n_weighted is not None:
+            events += f" of {self.n_weighted:,.6g} by weight"
+        return f"Clinical summary of {self.n:,} rows, {events}{by}; limits at {percent(self.level)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Give the summary as JSON has it.
@@ -208,11 +211,12 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         Returns
         -------
         dict
-            `n`, `events`, `level`, `values`, `by` and `subgroups`.
+            `n`, `events`, `n_weighted`, `level`, `values`, `by` and `subgroups`.
         """
         return {
             "n": self.n,
             "events": self.events,
+            "n_weighted": self.n_weighted,
             "level": self.level,
             "values": {name: value.to_dict() for name, value in self.values_.items()},
             "by": self.by,
