@@ -190,6 +190,16 @@ def test_a_value_outside_its_interval_is_commented_everywhere():
     ]
     (note,) = interval_notes(rows)
     assert note.startswith("ece, lin_ce: the value lies above its own interval")
+    assert "near 0" not in note
+
+
+@pytest.mark.parametrize(("value", "high"), [(1.0, 0.9999999), (0.999999, 0.99999)])
+def test_a_value_that_no_reader_sees_outside_is_not_commented(value, high):
+    interval = Interval("ls_ece", value, 0.99, high, 0.95, "given")
+    assert interval.comment == ""
+    assert not interval_notes(
+        [Estimate("ls_ece", value, "", "binary", "", None, interval=interval)]
+    )
 
 
 def test_estimates_stand_beside_values_and_the_estimand_is_named():

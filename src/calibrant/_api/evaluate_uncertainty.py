@@ -28,13 +28,14 @@ from calibrant._measures.proportions import design_effects
 from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
+from calibrant.results._rendering import shown
 from calibrant.results._uncertainty import ESTIMAND
 
 _LONG = "to resample them takes long here; ask for them by name, with measures="
 _LONGER = "they take longer; measures= asks for some, intervals='all' for all"
 _ABOVE = (
-    "the value lies above its own interval: a sample's error is above the true one, which is near "
-    "0; `estimate` is without that bias"
+    "the value lies above its own interval: a sample's error is above the true one on average, "
+    "most where that is small; `estimate` is without that bias"
 )
 _BELOW = "the value lies below its own interval: `estimate` is without its bias"
 _RESAMPLED = {
@@ -162,6 +163,8 @@ def interval_notes(estimates: Sequence[Estimate]) -> list[str]:
             continue
         if "the interval" in interval.note:  # the note says where the value lies
             continue
+        if shown(interval.value) in (shown(interval.low), shown(interval.high)):
+            continue  # no reader can see it
         if interval.value > interval.high:
             about.setdefault(_ABOVE, []).append(estimate.name)
         elif interval.value < interval.low:

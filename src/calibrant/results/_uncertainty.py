@@ -115,7 +115,9 @@ class Interval(Record):
     @property
     def comment(self) -> str:
         """Where the value lies if not between the limits, and the note; empty if there is none."""
-        inside = self.low <= self.value <= self.high or math.isnan(self.value)
+        # What no reader can see is no place outside the interval.
+        seen = shown(self.value) not in (shown(self.low), shown(self.high))
+        inside = not seen or self.low <= self.value <= self.high or math.isnan(self.value)
         if inside:
             return self.note
         side = "above" if self.value > self.high else "below"
