@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import calibrant as cal
+from calibrant.results._pages.comparison_page import _percent
 from calibrant.results._rendering import shown
 from needs import need
 
@@ -132,3 +133,12 @@ def test_sentences_have_the_names_of_the_field(labels, name):
     page = cal.compare(labels * 30, models, measures=["ece", "brier"]).to_html()
     assert f"Which is best by {name}, and" in page and f"By {name}, good comes first" in page
     assert "By Brier score, good comes first" in page
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(1.0, "100 %"), (0.995, "more than 99 %"), (0.5, "50 %"), (0.005, "less than 1 %"),
+     (0.0, "0 %")],
+)  # fmt: skip
+def test_only_all_is_called_100_percent(share, said):
+    assert _percent(share) == said

@@ -82,7 +82,7 @@ def _sentence(comparison: ComparisonData, measure: str, called: str) -> str:
     ranking = comparison.ranking(measure)
     best, share = ranking["predictor"][0], ranking["best"][0]
     alike = _alike(comparison, measure)
-    percent = f"{share:.0%}".replace("%", " %")
+    percent = _percent(share)
     first = f"By {called}, {shortened(best)} comes first in {percent} of the resamples. "
     if not alike:
         return first + "Every other one is behind it by more than chance."
@@ -90,6 +90,13 @@ def _sentence(comparison: ComparisonData, measure: str, called: str) -> str:
         return first + "On these rows none of the others differs from it significantly."
     others = ", ".join(map(shortened, alike))
     return first + f"On these rows no significant difference from {others}."
+
+
+def _percent(share: float) -> str:
+    """A share in whole percent; only what is all or none is called 100 % or 0 %."""
+    if 0.99 < share < 1:
+        return "more than 99 %"
+    return "less than 1 %" if 0 < share < 0.01 else f"{share:.0%}".replace("%", " %")
 
 
 def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str, Any]:
