@@ -1,18 +1,28 @@
 """The page's recalibration chooses its map by data: none that makes predictions worse."""
 
+import warnings
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.report.recalibration import _halves, before_after, side_by_side
+from calibrant._api.report.recalibration import (
+    _halves,
+    _learned,
+    _still,
+    before_after,
+    side_by_side,
+)
 from calibrant._core.binning import both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.map_names import METHODS
 from calibrant._data.to_samples import to_samples
-from calibrant.results._report import spoken
-from calibrant.scaling import SCALERS
+from calibrant.results._pages.report_page import _call
+from calibrant.results._pages.rows import map_rows
+from calibrant.results._report import BeforeAfter, Change, spoken
+from calibrant.scaling import SCALERS, TemperatureScaling
 
 RNG = np.random.default_rng(8)
 N = 3000
@@ -93,7 +103,7 @@ def test_calibrated_predictions_need_none(seed):
     rng = np.random.default_rng(seed)
     p = rng.random(N)
     found = tried(rng.random(N) < p, p)
-    assert "None of those tried is clearly better than the predictions as they are" in found
+    assert "none of those tried is clearly better than the predictions as they are" in found
     assert "Platt scaling 0." in found
 
 
@@ -214,5 +224,111 @@ def test_where_none_helps_all_are_shown():
     report = cal.report(rng.random(800) < p, p, measures=["ece"])
     assert report.before_after is None and len(report.recalibrations) == 4
     page = report.to_html()
-    assert "No map helps enough." in page and "suits best" not in page
+    assert "No map was chosen." in page and "suits best" not in page
     assert page.count("Beta calibration") >= 2
+
+
+def reversed_order(n=600):
+    rng = np.random.default_rng(4)
+    p = rng.random(n)
+    return (rng.random(n) < 1 - p).astype(int), p
+
+
+def test_where_one_class_is_all_that_happens_no_map_is_fitted():
+    p = RNG.random(300)
+    for y in (np.zeros(300, int), np.ones(300, int)):
+        report = cal.report(y, p, measures=["ece"])
+        assert report.before_after is None and not report.recalibrations
+        assert "y_true holds one class alone" in report.absent["before_after"]
+
+
+def test_weight_on_one_row_is_a_sentence_and_no_warning():
+    y, p = overconfident(200)
+    weights = np.zeros(200)
+    weights[3] = 1.0
+    samples = to_samples(y, p, sample_weight=weights)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = side_by_side(samples, *both_rules(15), groups=None, level=0.95, seed=0)
+    assert found.absent == "All weight is on so few rows that one half of them has none."
+
+
+def test_what_could_not_be_fitted_is_in_sentences(monkeypatch):
+    def fails(*arguments):
+        raise InputError("these rows are odd")
+
+    monkeypatch.setattr("calibrant._api.report.recalibration._applied", fails)
+    samples = to_samples(*overconfident(300))
+    found = side_by_side(
+        samples, *both_rules(15), groups=None, level=0.95, seed=0, names=("platt", "beta")
+    )
+    assert found.absent == (
+        "No map could be fitted. Platt scaling could not be fitted: these rows are odd. Beta "
+        "calibration could not be fitted: these rows are odd."
+    )
+
+
+@pytest.mark.parametrize(("k", "n", "why"), [(100, 600, "20 rows a class"), (120, 600, "at most")])
+def test_maps_that_are_left_out_are_named(k, n, why):
+    h = RNG.normal(size=(n, k))
+    samples = to_samples((h + RNG.gumbel(size=h.shape)).argmax(axis=1), h, from_logits=True)
+    found = side_by_side(samples, *both_rules(15), groups=None, level=0.95, seed=0)
+    assert [each.method for each in found.maps] == ["TemperatureScaling"]
+    assert "Vector scaling and Isotonic calibration were not tried" in found.failed
+    assert why in found.failed
+    asked = side_by_side(
+        samples, *both_rules(15), groups=None, level=0.95, seed=0, names=("temperature",)
+    )
+    assert asked.failed is None
+
+
+def test_a_temperature_of_1_changes_nothing():
+    scaler = TemperatureScaling()
+    scaler.temperature_ = 1.00001
+    assert _learned(scaler) == "temperature 1: the predictions stay as they are"
+    scaler.temperature_ = 0.99
+    assert "surer" in _learned(scaler)
+
+
+def test_a_choice_is_called_the_best_only_where_the_other_half_agrees():
+    before = Change("brier", 0.2, 0.2, low=-0.01, high=0.01)
+    table = tried_on(overconfident).before
+    chosen = BeforeAfter("PlattScaling", "", "", 9, 9, (before,), table, table, chosen=True)
+    clear = replace(chosen, changes=(replace(before, high=-0.001),))
+    assert not chosen.helps and clear.helps
+    assert [row["helps"] for row in map_rows([chosen])] == [False, False]
+    text = _still([replace(clear, chosen=False)])
+    assert "Platt scaling is clearly lower all the same" in text and _still([chosen]) == ""
+
+
+def test_the_page_says_that_the_order_is_backwards():
+    report = cal.report(*reversed_order(), measures=["ece", "auroc"])
+    (said,) = [each for each in report.sentences if "backwards" in each]
+    assert "AUROC is 0." in said and "swapped" in said
+    platt = next(each for each in report.recalibrations if each.method == "PlattScaling")
+    assert any("order of the predictions is turned round" in note for note in platt.notes)
+    usual = cal.report(*overconfident(300), measures=["ece", "auroc"])
+    assert not any("backwards" in each for each in usual.sentences)
+
+
+@pytest.mark.parametrize("groups", [None, np.repeat(np.arange(60), 5)])
+def test_groups_are_asked_for_where_there_are_none(groups):
+    page = cal.report(*overconfident(300), measures=["ece"], groups=groups).to_html()
+    assert ("pass groups= so that" in page) == (groups is None)
+
+
+def test_the_recipe_names_every_argument():
+    y, p = overconfident(300)
+    counts = np.stack([3 * (1 - y), 3 * y], axis=1)
+    report = cal.report(
+        counts, p, measures=["ece", "brier"], segments={"site": np.arange(300) % 2}, depth=1,
+        resample="rows",
+    )  # fmt: skip
+    report.recipe["options"]["annotators"] = True
+    call = _call(report)
+    assert "annotators=..." in call
+    for argument in ("segments=...", "depth=1", "measures=['ece', 'brier']", "resample='rows'"):
+        assert argument in call
+    assert "votes=" not in call
+    shares = cal.report(y / 1.0, p, votes=np.full(300, 3), measures=["ece"])
+    assert "votes=..." in _call(shares)

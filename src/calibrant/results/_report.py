@@ -227,7 +227,7 @@ class BeforeAfter:
     outcome : str
         Whether it helps on the measured half.
     chosen : bool
-        Whether it is the map that suits the rows best.
+        Whether it is the map that was chosen on the fitted half.
 
     Examples
     --------
@@ -250,6 +250,12 @@ class BeforeAfter:
     tried: dict[str, float] = field(default_factory=dict)
     outcome: str = ""
     chosen: bool = False
+
+    @property
+    def helps(self) -> bool:
+        """Whether it makes the Brier score of the measured half clearly better."""
+        brier = [each for each in self.changes if each.measure == "brier"]
+        return any(each.high is not None and each.high < 0 for each in brier)
 
     @property
     def method_name(self) -> str:
@@ -319,7 +325,7 @@ class Report(Record):
     sensitivity : tuple of MeasureOverBins
         Each measure over numbers of bins.
     before_after : BeforeAfter or None
-        What the recalibration map does that suits the rows best.
+        What the recalibration map does that was chosen on one half of the rows.
     conventions : Conventions or None
         The ECE of other tools.
     glossary : tuple of Entry

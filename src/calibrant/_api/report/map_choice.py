@@ -58,12 +58,25 @@ def checked_maps(names: Any) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(listed))
 
 
+def left_out(samples: Samples) -> str | None:
+    """Why maps with parameters for each class are not tried unasked, in a sentence."""
+    k = samples.n_classes
+    if not samples.multiclass or (k <= MOST_CLASSES and samples.n >= ROWS_A_CLASS * k):
+        return None
+    which = " and ".join(spoken(METHODS[name]) for name in _BY_CLASS)
+    why = (
+        f"they are tried unasked for {MOST_CLASSES} classes at most"
+        if k > MOST_CLASSES
+        else f"they need {ROWS_A_CLASS} rows a class in the fitted half"
+    )
+    return f"{which} were not tried: {why} (recalibrate= names maps to try)."
+
+
 def _candidates(samples: Samples, names: tuple[str, ...] | None) -> list[Scaler]:
     """The maps that may be chosen, the simplest first, or as they were named."""
     if names is None:
         names = _BINARY if not samples.multiclass else _MULTICLASS
-        k = samples.n_classes
-        if samples.multiclass and k <= MOST_CLASSES and samples.n >= ROWS_A_CLASS * k:
+        if samples.multiclass and left_out(samples) is None:
             names += _BY_CLASS
     return [new_scaler(METHODS[name], from_logits=samples.from_logits) for name in names]
 
@@ -119,7 +132,10 @@ def _why(chosen: str, scores: dict[str, float], *, bent: bool) -> str:
     each = ", ".join(f"{spoken(name)} {score:.4f}" for name, score in scores.items())
     how = f"Brier score on rows of the fitted half that a map was not fitted to: {each}"
     if chosen == AS_THEY_ARE:
-        return f"None of those tried is clearly better than the predictions as they are ({how})."
+        return (
+            "On the fitted half none of those tried is clearly better than the predictions as they "
+            f"are ({how})."
+        )
     first = (
         ", and because certainties that were wrong (predictions of exactly 0 or 1) bend maps that "
         "are fitted to logarithms"

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._api.cross_fitting import check_two_classes
 from calibrant._api.curve_of_rows import curve_of_rows
-from calibrant._api.report.map_choice import Trial, plain, renumbered, tried
+from calibrant._api.report.map_choice import Trial, left_out, plain, renumbered, tried
 from calibrant._core.binning import Rule
-from calibrant._core.errors import CalibrantError, CalibrantWarning
+from calibrant._core.errors import CalibrantError, CalibrantWarning, InputError
 from calibrant._core.validation import N_RESAMPLES
 from calibrant._data.samples import Samples
 from calibrant._inference.means import influences, mean_limits, row_values
@@ -73,6 +74,14 @@ def side_by_side(
         fitted, rest = fitted[:most], np.sort(rest[:most])
         split += f"; {most:,} rows of each half are enough here"
     training = samples.take(fitted)
+    if samples.weights is not None and not all(
+        float(samples.weights[half].sum()) > 0 for half in (fitted, rest)
+    ):
+        return SideBySide(absent="All weight is on so few rows that one half of them has none.")
+    try:
+        check_two_classes(training)
+    except InputError as error:
+        return SideBySide(absent=f"No map is fitted to one half of the rows: {error}.")
     trial = tried(training, renumbered(groups, fitted), names)
     held_out = _HeldOut(samples.take(rest), rule, quantile, renumbered(groups, rest), level, seed)
     maps, failed = [], []
@@ -80,11 +89,24 @@ def side_by_side(
         try:
             maps.append(_applied(scaler, training, held_out, trial, split))
         except CalibrantError as error:
-            failed.append(f"{spoken(name)} could not be fitted: {error}")
+            failed.append(f"{spoken(name)} could not be fitted: {str(error).rstrip('.')}.")
     if not maps:
         return SideBySide(absent="No map could be fitted. " + " ".join(failed))
-    absent = None if trial.chosen is not None else f"No map helps enough. {trial.why}"
+    if names is None and (not_tried := left_out(training)) is not None:
+        failed.append(not_tried)
+    absent = None if trial.chosen is not None else f"No map was chosen. {trial.why}{_still(maps)}"
     return SideBySide(tuple(maps), absent, " ".join(failed) or None)
+
+
+def _still(maps: list[BeforeAfter]) -> str:
+    """What the measured half says where the fitted half has chosen no map."""
+    better = [each.method_name for each in maps if each.helps]
+    if not better:
+        return ""
+    return (
+        f" On the measured half the Brier score of {', '.join(better)} is clearly lower all the "
+        "same: the halves disagree, and cal.recommend, which uses all rows for both, may decide."
+    )
 
 
 def before_after(
@@ -148,8 +170,11 @@ def _halves(
 
 def _learned(scaler: Any) -> str:
     if isinstance(scaler, TemperatureScaling):
+        shown = f"{scaler.temperature_:.4g}"
+        if shown == "1":
+            return "temperature 1: the predictions stay as they are"
         side = "less sure" if scaler.temperature_ > 1 else "surer"
-        return f"temperature {scaler.temperature_:.4g}: the predictions are made {side}"
+        return f"temperature {shown}: the predictions are made {side}"
     if isinstance(scaler, PlattScaling):
         slope, intercept = np.ravel(scaler.slope_)[0], np.ravel(scaler.intercept_)[0]
         return f"slope {slope:.4g} and intercept {intercept:.4g} on the logit scale"

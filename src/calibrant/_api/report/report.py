@@ -161,6 +161,8 @@ def report(
     >>> found.evaluation["ece"] == cal.ece([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50)
     True
     """
+    if measures is not None and not isinstance(measures, str):
+        measures = list(measures)  # read twice: for the evaluation and for the recipe
     title, origin = checked_name(name, "Predictions"), checked_source(source)
     if annotators is not None and not isinstance(annotators, Annotators):
         raise InputError(
@@ -198,6 +200,9 @@ def report(
         "weighted": sample_weight is not None, "grouped": groups is not None,
         "votes": samples.votes is not None, "resample": resample, "sliced": by is not None,
         "segments": None if segments is None else ", ".join(map(str, segments)),
+        "depth": int(depth), "annotators": annotators is not None,
+        "measures": None if measures is None else ", ".join(measures),
+        "counts of votes": votes is None and samples.votes is not None,
         "classes": classes is not None, "recalibrate": None if maps is None else ", ".join(maps),
     }  # fmt: skip
     return Report(

@@ -44,6 +44,7 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
     """The verdict, its direction, and the worst class or slice."""
     lines = [str(evaluation.verdict)] if evaluation.verdict else []
     lines.append(_direction(evaluation))
+    lines += _reversed(evaluation)
     if evaluation.classes and len(evaluation.classes["class"]) > 2:
         worst = {name: values[0] for name, values in evaluation.classes.items()}
         gap = worst["mean_predicted"] - worst["mean_target"]
@@ -76,6 +77,19 @@ def _direction(evaluation: Evaluation) -> str:
         f"The {names[0]} is {predicted:.4f}, the {names[1]} {target:.4f}: on average the "
         f"predictions are {side} by {abs(gap):.4f}."
     )
+
+
+def _reversed(evaluation: Evaluation) -> list[str]:
+    """What no calibration error says: that the order of the predictions is backwards."""
+    ranked = [each for each in evaluation.estimates if each.name == "auroc"]
+    interval = ranked[0].interval if ranked else None
+    if interval is None or not interval.high < 0.5:
+        return []
+    return [
+        f"The order is backwards: AUROC is {shown(interval.value)}, below 0.5 by more than chance, "
+        "so that the outcome is rarer where predictions are higher. Check whether the labels, or "
+        "the two classes, are swapped before anything is recalibrated."
+    ]
 
 
 def _worst_slice(evaluation: Evaluation) -> str:

@@ -223,7 +223,7 @@ def _change_bins(report: ReportData) -> list[dict[str, Any]] | None:
 def _call(report: ReportData) -> str:
     """The call that gives the same numbers again."""
     options = report.recipe["options"]
-    defaults = {"bins": 15, "tolerance": 0.05, "level": 0.95, "seed": 0}
+    defaults = {"bins": 15, "depth": 2, "tolerance": 0.05, "level": 0.95, "seed": 0}
     arguments = [
         f"{key}={options[key]}"
         for key, usual in defaults.items()
@@ -232,9 +232,13 @@ def _call(report: ReportData) -> str:
     if options["missing"] != "error":
         arguments.append(f"missing={options['missing']!r}")
     arguments += [f"{key}=True" for key in ("from_logits", "from_logprobs") if options.get(key)]
-    if options["recalibrate"] is not None:
-        arguments.append(f"recalibrate={options['recalibrate'].split(', ')}")
+    for key in ("measures", "recalibrate"):
+        if options[key] is not None:
+            arguments.append(f"{key}={options[key].split(', ')}")
+    if options["resample"] is not None:
+        arguments.append(f"resample={options['resample']!r}")
     names = {"weighted": "sample_weight", "grouped": "groups", "votes": "votes", "sliced": "by",
-             "classes": "classes"}  # fmt: skip
-    arguments += [f"{argument}=..." for key, argument in names.items() if options[key]]
+             "segments": "segments", "annotators": "annotators", "classes": "classes"}  # fmt: skip
+    given = {**options, "votes": options["votes"] and not options["counts of votes"]}
+    arguments += [f"{argument}=..." for key, argument in names.items() if given[key]]
     return f"cal.report({', '.join(['y_true', 'y_proba', *arguments])})"

@@ -95,9 +95,10 @@ def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
         for row in maps[0].changes
     ]
     return [
-        {"name": AS_THEY_ARE, "learned": "", "chosen": False, "cells": before},
+        {"name": AS_THEY_ARE, "learned": "", "chosen": False, "helps": False, "cells": before},
         *({
             "name": each.method_name, "learned": each.learned, "chosen": each.chosen,
+            "helps": each.helps,
             "cells": [_after(row) for row in each.changes],
         } for each in maps),
     ]  # fmt: skip
