@@ -101,6 +101,12 @@ def test_votes_that_cannot_be_used(tmp_path, arrays, message) -> None:
         reproduce("ambiguous", data=tmp_path)
 
 
+def test_a_damaged_file_alone_is_named(tmp_path) -> None:
+    (tmp_path / "net.npz").write_bytes(b"nothing")
+    with pytest.raises(InputError, match=r"no predictor with votes \(net cannot be read\)"):
+        reproduce("ambiguous", data=tmp_path)
+
+
 @pytest.mark.parametrize("data", ["", 7, "nowhere"])
 def test_no_such_folder(data) -> None:
     with pytest.raises(InputError, match="is not a folder"):

@@ -119,6 +119,30 @@ def test_a_folder_without_logits_is_refused(tmp_path):
         reproduce("truthful", data=tmp_path)
 
 
+@pytest.mark.parametrize("damage", [lambda raw: b"", lambda raw: b"x" * 40, lambda raw: raw[:-60]])
+def test_a_damaged_file_is_named(tmp_path, damage):
+    saved(tmp_path, "a")
+    path = tmp_path / "b.npz"
+    path.write_bytes(damage((tmp_path / "a.npz").read_bytes()))
+    with pytest.raises(cal.InputError, match=r"b\.npz cannot be read as \.npz"):
+        reproduce("truthful", data=tmp_path)
+
+
+def test_a_pool_of_two_without_validation_rows_says_so(tmp_path):
+    logits, labels = saved(tmp_path, "a", checkpoints=2)
+    (tmp_path / "a.npz").unlink()
+    for name, each in zip("ab", logits, strict=True):
+        np.savez(tmp_path / f"{name}.npz", logits=each, labels=labels)
+    section = reproduce("truthful", data=tmp_path, quick=True).sections[-1]
+    text = " ".join(section.paragraphs)
+    assert "fitted on a random half of its rows" in text and "its validation rows" not in text
+    assert "can only be 1 or -1" in text and "turns over" not in text
+    shown = {table.name: table.on_page for table in section.tables}
+    filled = {t.name: any(v is not None for v in t.columns["5 bins"]) for t in section.tables
+              if t.name.endswith("_dominance")}  # fmt: skip
+    assert {name: shown[name] for name in filled} == filled
+
+
 def test_a_pool_of_one_is_refused(tmp_path):
     saved(tmp_path, "only", checkpoints=1)
     with pytest.raises(cal.InputError, match="one predictor"):

@@ -81,11 +81,13 @@ def read_votes(
         if shared is not None:
             logits, votes, rows = shared
             found.append(_predictor(name, rows, [(logits, votes)]))
+    unreadable = tuple(name for name, parts in read.items() if parts is None)
     if not found:
+        broken = f" ({', '.join(unreadable)} cannot be read)" if unreadable else ""
         raise InputError(
-            f"data={str(data)!r} has no predictor with votes: there must be {ACCEPTED}"
+            f"data={str(data)!r} has no predictor with votes{broken}: there must be {ACCEPTED}"
         )
-    return _in_sets(found), tuple(name for name, parts in read.items() if parts is None)
+    return _in_sets(found), unreadable
 
 
 def _in_sets(found: list[VotedPredictor]) -> tuple[VotedPredictor, ...]:

@@ -37,6 +37,7 @@ BIN_COUNTS = (2000, 20, 5)
 LOSSES = ("classification_error", "log_loss", "brier", "spherical_loss", "confidence_loss")
 ERRORS = ("conf_ece", "conf_ce", "conf_ce_corrected", "classwise_ce")
 SPLIT_SEED = 42
+_OF_BOTH = {"val_logits", "val_labels", "test_logits", "test_labels"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,15 +51,33 @@ class Trace:
     test_labels: NDArray[Any]
 
 
+def _arrays(path: Path, *, names_alone: bool = False) -> dict[str, NDArray[Any]]:
+    """The arrays of a file; an InputError if it cannot be read."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            if names_alone:
+                return dict.fromkeys(arrays.files, np.empty(0))
+            return {name: arrays[name] for name in arrays.files}
+    except Exception as error:  # zipfile, zlib, NumPy and the system each have their own
+        raise InputError(
+            f"{path.name} cannot be read as .npz ({error}): save it again, or take it out of the "
+            "folder"
+        ) from None
+
+
+def is_halved(path: Path) -> bool:
+    """Whether a file has no validation rows of its own."""
+    return "val_logits" not in _arrays(path, names_alone=True)
+
+
 def pool_files(folder: Path) -> list[Path]:
     """The files of a pool, every one of them known to hold logits."""
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder: a pool is a folder of .npz files")
     files_with_logits = []
     for path in sorted(folder.glob("*.npz")):
-        with np.load(path) as arrays:
-            names = set(arrays.files)
-        if {"logits", "labels"} <= names or {"val_logits", "test_logits"} <= names:
+        names = set(_arrays(path, names_alone=True))
+        if {"logits", "labels"} <= names or _OF_BOTH <= names:
             files_with_logits.append(path)
     if not files_with_logits:
         raise InputError(
@@ -70,18 +89,18 @@ def pool_files(folder: Path) -> list[Path]:
 
 def read_trace(path: Path) -> Trace:
     """One file's logits, split where it has no validation rows of its own."""
-    with np.load(path) as arrays:
-        if "val_logits" in arrays:
-            parts = [arrays[n] for n in ("val_logits", "val_labels", "test_logits", "test_labels")]
-        else:
-            logits, labels = arrays["logits"], arrays["labels"]
-            if logits.shape[0] != labels.shape[0]:
-                raise InputError(
-                    f"{path.name}: logits has {logits.shape[0]} rows and labels {labels.shape[0]}"
-                )
-            order = np.random.default_rng(SPLIT_SEED).permutation(labels.size)
-            val, test = np.split(order, [labels.size // 2])
-            parts = [logits[val], labels[val], logits[test], labels[test]]
+    arrays = _arrays(path)
+    if "val_logits" in arrays:
+        parts = [arrays[n] for n in ("val_logits", "val_labels", "test_logits", "test_labels")]
+    else:
+        logits, labels = arrays["logits"], arrays["labels"]
+        if logits.shape[0] != labels.shape[0]:
+            raise InputError(
+                f"{path.name}: logits has {logits.shape[0]} rows and labels {labels.shape[0]}"
+            )
+        order = np.random.default_rng(SPLIT_SEED).permutation(labels.size)
+        val, test = np.split(order, [labels.size // 2])
+        parts = [logits[val], labels[val], logits[test], labels[test]]
     val_logits, val_labels, test_logits, test_labels = parts
     for logits, labels, kind in (
         (val_logits, val_labels, "val"),

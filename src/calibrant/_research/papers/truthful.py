@@ -20,6 +20,7 @@ from calibrant._research.papers.pool import (
     ERRORS,
     LOSSES,
     check_pool,
+    is_halved,
     measure_pool,
     pool_files,
     read_table,
@@ -82,7 +83,11 @@ def reproduce(
     seed = SEED if seed is None else seed
     pools = _pools(data, progress)
     theory = _theory(seed, quick)
-    sections = [theory, *(_pool_section(name, columns) for name, columns in pools.items())]
+    fitted_on = _fitted_on(data)
+    sections = [
+        theory,
+        *(_pool_section(name, columns, fitted_on) for name, columns in pools.items()),
+    ]
     return Reproduction(
         name="truthful",
         title="Truthful calibration errors",
@@ -110,6 +115,17 @@ def _pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[
     if len(rows) < 2:
         raise InputError(f"{path} holds one predictor: to rank takes two or more")
     return {path.name: {name: [row[name] for row in rows] for name in rows[0]}}
+
+
+def _fitted_on(data: str | os.PathLike[str] | None) -> str:
+    """The rows that temperatures were fitted on; those of a table had validation rows."""
+    if data is None or not Path(data).is_dir():
+        return "its validation rows"
+    halved = [is_halved(path) for path in pool_files(Path(data))]
+    if not any(halved):
+        return "its validation rows"
+    half = "a random half of its rows, the other being the test rows"
+    return half if all(halved) else f"its validation rows, or where it has none on {half}"
 
 
 def _theory(seed: int, quick: bool) -> Section:
@@ -175,7 +191,7 @@ def least_of(ranks: RankRobustness, error: str) -> float:
     return min(r.value for r in ranks.select(measure=error, relation="bins") if r.value is not None)
 
 
-def _pool_section(name: str, columns: Columns) -> Section:
+def _pool_section(name: str, columns: Columns, fitted_on: str) -> Section:
     ranks = ranked(columns)
     setting = 1 if name == "cross" else 0
     least = {error: least_of(ranks, error) for error in ERRORS}
@@ -188,14 +204,19 @@ def _pool_section(name: str, columns: Columns) -> Section:
         f"robustness is {', '.join(order)}."
     )
     flipped = (
-        f"The order turns over for {', '.join(flips)}." if flips
-        else "No error turns the order over on this pool, as ConfECE and ConfCE do in the paper's "
+        "No error turns the order over on this pool, as ConfECE and ConfCE do in the paper's "
         "within-model setting."
-    )  # fmt: skip
+    )
+    if ranks.n == 2:
+        flipped = "Of two predictors a rank correlation can only be 1 or -1: more are needed."
+    elif flips:
+        flipped = f"The order turns over for {', '.join(flips)}."
+    along = dominance(ranks)
+    known = any(value is not None for key in along if key != "error" for value in along[key])
     return Section(
         f"The pool {name}: {ranks.n:,} predictors",
         (
-            "Each predictor is scaled by a temperature fitted on its validation rows; losses and "
+            f"Each predictor is scaled by a temperature fitted on {fitted_on}; losses and "
             f"errors are of the test rows. {len(ranks.chain)} predictors form the maximum "
             "dominance set, the longest line of predictors each better than the next on all five "
             "losses.",
@@ -205,8 +226,8 @@ def _pool_section(name: str, columns: Columns) -> Section:
         (
             Table(f"{name}_table_1", "Spearman rank correlations beside the paper's table 1, which "
                   "is of other networks on CIFAR-100.", table_1(ranks, setting)),
-            Table(f"{name}_dominance", "Rank correlation with the dominance order.",
-                  dominance(ranks)),
+            Table(f"{name}_dominance", "Rank correlation with the dominance order.", along,
+                  on_page=known),
             Table(f"{name}_correlations", "Every rank correlation.", ranks.columns(),
                   on_page=False),
         ),
