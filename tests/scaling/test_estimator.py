@@ -13,6 +13,7 @@ from calibrant.scaling import (
     DirichletCalibration,
     HistogramBinning,
     MatrixScaling,
+    PlattScaling,
     SameRows,
     TemperatureScaling,
 )
@@ -25,8 +26,13 @@ from sklearn.base import clone, is_classifier  # noqa: E402
 from sklearn.datasets import load_digits  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 from sklearn.frozen import FrozenEstimator  # noqa: E402
-from sklearn.linear_model import LogisticRegression  # noqa: E402
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split  # noqa: E402
+from sklearn.linear_model import LinearRegression, LogisticRegression  # noqa: E402
+from sklearn.model_selection import (  # noqa: E402
+    GridSearchCV,
+    GroupKFold,
+    StratifiedKFold,
+    train_test_split,
+)
 from sklearn.naive_bayes import GaussianNB  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import FunctionTransformer  # noqa: E402
@@ -197,6 +203,37 @@ class TestRecalibrated:
         model = clone(plain).fit(self.X_train, y, sample_weight=weights)
         assert model.classes_.tolist() == ["eight", "other"]
         assert model.scaler_.temperature_ == pytest.approx(plain.scaler_.temperature_)
+
+    def test_clusters_reach_the_splitter(self):
+        groups = np.arange(len(self.X_train)) // 3
+        found = Recalibrated(GaussianNB(), cv=GroupKFold(3)).fit(
+            self.X_train, self.y_train, groups=groups
+        )
+        splits = list(GroupKFold(3).split(self.X_train, self.y_train, groups))
+        same = Recalibrated(GaussianNB(), cv=splits).fit(self.X_train, self.y_train)
+        assert found.scaler_.temperature_ == same.scaler_.temperature_
+        with pytest.raises(InputError, match=r"GroupKFold.*fit\(X, y, groups=\.\.\.\)"):
+            Recalibrated(GaussianNB(), cv=GroupKFold(3)).fit(self.X_train, self.y_train)
+
+    @pytest.mark.parametrize(
+        ("arguments", "options", "message"),
+        [
+            ((GaussianNB(), "isotonic"), {}, "scaler must be a map.*got 'isotonic'"),
+            ((GaussianNB(), PlattScaling), {}, r"got the class PlattScaling: make one, Platt"),
+            ((GaussianNB,), {}, "estimator must be a classifier.*got the class GaussianNB"),
+            ((LinearRegression(),), {}, "LinearRegression has neither predict_proba nor"),
+            (("model",), {}, "estimator must be a classifier.*got 'model'"),
+            ((GaussianNB(),), {"cv": 1}, "cv must be 2 folds or more.*got 1"),
+            ((GaussianNB(),), {"cv": True}, "cv must be 2 folds or more.*got True"),
+            ((GaussianNB(),), {"cv": "prefitted"}, "cv must be 2 folds or more.*got 'prefitted'"),
+            ((GaussianNB(),), {"cv": 2.5}, "cv must be 2 folds or more.*got 2.5"),
+            ((GaussianNB(),), {"cv": [(np.arange(50), np.arange(50, 60))]},
+             "^cv=a list of splits leaves rows out: every row must be in one test fold$"),
+        ],
+    )  # fmt: skip
+    def test_what_is_none_is_said_in_words(self, arguments, options, message):
+        with pytest.raises(InputError, match=message):
+            Recalibrated(*arguments, **options).fit(self.X_train, self.y_train)
 
     def test_what_cannot_be(self):
         with pytest.raises(InputError, match="no predict_proba: give a scaler with from_logits"):

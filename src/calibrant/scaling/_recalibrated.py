@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,7 +82,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         self.scaler = scaler
         self.cv = cv
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Recalibrated:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Recalibrated:
         """Fit the scaler and, unless ``cv="prefit"``, the classifier.
 
         Parameters
@@ -92,6 +93,8 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
             The label of each row.
         sample_weight : array-like of shape (n,), optional
             Weight of each row, for the scaler and for the classifier if that takes weights.
+        groups : array-like of shape (n,), optional
+            Cluster of each row, for a splitter that keeps clusters together (``GroupKFold``).
 
         Returns
         -------
@@ -101,7 +104,8 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         Raises
         ------
         InputError
-            If a fold lacks a class, or a row is in no test fold.
+            If the scaler, the classifier or `cv` is none, a fold lacks a class, or a row is in no
+            test fold.
 
         Examples
         --------
@@ -115,7 +119,10 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         """
         from calibrant.scaling._temperature import TemperatureScaling
 
-        X, y = indexable(X, y)
+        self._check_options()
+        if groups is not None:
+            groups = column_or_1d(groups)
+        X, y, groups = indexable(X, y, groups)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         if sample_weight is not None:
@@ -133,7 +140,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
             self.classes_ = np.unique(y)
             if len(self.classes_) < 2:
                 raise InputError("y holds 1 class only: a classifier needs rows of at least 2")
-            predictions = self._out_of_fold(X, y, sample_weight, scaler.from_logits)
+            predictions = self._out_of_fold(X, y, sample_weight, scaler.from_logits, groups)
             self.estimator_ = self._fitted(X, y, sample_weight)
         self.scaler_ = scaler.fit(
             y, predictions, sample_weight=sample_weight, classes=self.classes_
@@ -200,27 +207,79 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
             return clone(self.estimator).fit(X, y)
         return clone(self.estimator).fit(X, y, sample_weight=weights)
 
-    def _out_of_fold(self, X: Any, y: NDArray[Any], weights: Any, from_logits: bool) -> FloatArray:
+    def _check_options(self) -> None:
+        """An InputError if what is to be recalibrated, the map or the folds are none."""
+        from calibrant.scaling._scaler import Scaler
+
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
+            raise InputError(
+                "estimator must be a classifier of scikit-learn, such as LogisticRegression(); got "
+                f"{_called(self.estimator)}"
+            )
+        if not any(
+            hasattr(self.estimator, name) for name in ("predict_proba", "decision_function")
+        ):
+            raise InputError(
+                f"{type(self.estimator).__name__} has neither predict_proba nor decision_function: "
+                "only a classifier that gives probabilities or scores can be recalibrated"
+            )
+        if self.scaler is not None and not isinstance(self.scaler, Scaler):
+            raise InputError(
+                "scaler must be a map of calibrant.scaling, such as IsotonicCalibration(); got "
+                f"{_called(self.scaler)}"
+            )
+        cv = self.cv
+        if cv is None or (isinstance(cv, str) and cv == "prefit"):
+            return
+        folds = isinstance(cv, numbers.Integral) and not isinstance(cv, bool) and int(cv) >= 2
+        splits = not isinstance(cv, str) and (hasattr(cv, "split") or hasattr(cv, "__iter__"))
+        if not folds and not splits:
+            raise InputError(
+                f'cv must be 2 folds or more, a splitter, or "prefit"; got {_called(cv)}'
+            )
+
+    def _splits(self, X: Any, y: NDArray[Any], groups: Any) -> list[tuple[Any, Any]]:
+        """The rows of every fold; an InputError if the splitter cannot make them."""
+        try:
+            return list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
+        except (ValueError, TypeError) as error:
+            hint = "" if groups is not None else " (clusters are given as fit(X, y, groups=...))"
+            raise InputError(
+                f"cv={_called(self.cv)} cannot split these rows: {error}{hint}"
+            ) from error
+
+    def _out_of_fold(
+        self, X: Any, y: NDArray[Any], weights: Any, from_logits: bool, groups: Any
+    ) -> FloatArray:
         """Each row's prediction from a classifier that has not seen it."""
         k = len(self.classes_)
         out = np.full((_num_samples(X), k) if k > 2 else _num_samples(X), np.nan)
-        for train, test in check_cv(self.cv, y, classifier=True).split(X, y):
+        for train, test in self._splits(X, y, groups):
             some = None if weights is None else weights[train]
             model = self._fitted(_safe_indexing(X, train), y[train], some)
             if not np.array_equal(model.classes_, self.classes_):
                 raise InputError(
-                    f"a fold of cv={self.cv!r} lacks a class of y: give more rows of each class, "
-                    "or fewer folds"
+                    f"a fold of cv={_called(self.cv)} lacks a class of y: give more rows of each "
+                    "class, or fewer folds"
                 )
             out[test] = _read(model, _safe_indexing(X, test), from_logits)
         if np.isnan(out).any():
-            raise InputError(f"cv={self.cv!r} leaves rows out: every row must be in one test fold")
+            raise InputError(
+                f"cv={_called(self.cv)} leaves rows out: every row must be in one test fold"
+            )
         return out
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = get_tags(self.estimator).input_tags.sparse
         return tags
+
+
+def _called(option: Any) -> str:
+    """An option in a message: of a list of splits, which holds whole arrays, only what it is."""
+    if isinstance(option, type):
+        return f"the class {option.__name__}: make one, {option.__name__}()"
+    return "a list of splits" if isinstance(option, list | tuple) else repr(option)[:80]
 
 
 def _read(model: Any, X: Any, from_logits: bool) -> FloatArray:

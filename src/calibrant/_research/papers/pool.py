@@ -77,7 +77,7 @@ def pool_files(folder: Path) -> list[Path]:
     files_with_logits = []
     for path in sorted(folder.glob("*.npz")):
         names = set(_arrays(path, names_alone=True))
-        if {"logits", "labels"} <= names or _OF_BOTH <= names:
+        if {"logits", "labels"} <= names or names >= _OF_BOTH:
             files_with_logits.append(path)
     if not files_with_logits:
         raise InputError(
