@@ -141,6 +141,16 @@ def test_the_same_seed_gives_the_same_table() -> None:
     assert columns[0] == columns[1] != columns[2]
 
 
+def test_a_line_does_not_depend_on_what_else_is_asked() -> None:
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(7, rng.dirichlet(np.ones(3), 60))
+    together = cal.annotator_ceiling(counts, measures=["dist_ce", "ece", "brier"])
+    for measure in ("dist_ce", "ece", "brier"):
+        alone = cal.annotator_ceiling(counts, measures=[measure])
+        for line in alone:
+            assert line.values[measure] == together[line.name].values[measure]
+
+
 @pytest.mark.parametrize(
     ("given", "options", "message"),
     [

@@ -296,19 +296,22 @@ def _annotators(
     rng = np.random.default_rng(seed)
     half = scored.line(HALF, [halves(counts, rng) for _ in range(n_splits)])
     yield half
-    yield _corrected(half, scored, counts, np.random.default_rng((seed, 1)))
+    yield _corrected(half, scored, counts, seed)
 
 
-def _corrected(
-    half: Predictor, scored: _Scored, counts: NDArray[np.int64], rng: np.random.Generator
-) -> Predictor:
+def _corrected(half: Predictor, scored: _Scored, counts: NDArray[np.int64], seed: int) -> Predictor:
     """The line of halves, with what twice as many votes change."""
     changes: dict[str, list[float]] = {m.name: [] for m in scored.measures}
-    means = all(STATISTICS[m.statistic].problem == "rows" for m in scored.measures)
-    for few, many in grown(counts, rng, means=means):
-        before, after = scored.each(few), scored.each(many)
-        for name, parts in changes.items():
-            parts.append(after[name] - before[name])
+    # Means and others each by draws of their own: a value does not depend on what else is asked.
+    for means, own in ((True, (seed, 1)), (False, (seed, 2))):
+        alike = [m for m in scored.measures if (STATISTICS[m.statistic].problem == "rows") is means]
+        if not alike:
+            continue
+        some = replace(scored, measures=tuple(alike))
+        for few, many in grown(counts, np.random.default_rng(own), means=means):
+            before, after = some.each(few), some.each(many)
+            for measure in alike:
+                changes[measure.name].append(after[measure.name] - before[measure.name])
     values, limits = {}, {}
     for measure in scored.measures:
         change = float(np.mean(changes[measure.name]))
