@@ -6,6 +6,7 @@ import csv
 import io
 import struct
 
+import numpy as np
 import pytest
 
 import calibrant as cal
@@ -114,3 +115,27 @@ def test_a_drawing_of_curves_names_them(look, compared):
     page.select_option("#measure", label="ece")
     _, content = saved_by(page, button(page, "#ranks", "CSV"))
     assert [row["predictor"] for row in rows_of(content)] == compared.report.order("ece")
+
+
+def test_no_two_tables_have_one_name(visit, folder):
+    rng = np.random.default_rng(0)
+    p = rng.random(120)
+    y = (rng.random(120) < p).astype(int)
+    models = {"a b": p, "a-b": p**2}
+    compared = cal.compare(y, models, measures=["brier"], by=np.arange(120) % 2, n_resamples=50)
+    path = compared.save(folder / "alike.html")
+    page = visit(path).page
+    names = []
+    for table in page.locator("table[data-what^='slices of']").all():
+        page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+        at = table.locator(
+            "xpath=ancestor::*[contains(@class, 'table-box')]/following-sibling::*[1]"
+        )
+        names.append(saved_by(page, at.locator("button"))[0])
+    assert len(names) == 2 and names[1] == names[0].replace(".csv", "-2.csv")
+
+
+def test_what_is_cut_is_shaded_at_the_edge(look, fashion):
+    boxes = look(fashion.path, width=400).page.locator(".table-box")
+    looks = boxes.evaluate_all("all => all.map(b => getComputedStyle(b).backgroundAttachment)")
+    assert set(looks) == {"local, local, scroll, scroll"}

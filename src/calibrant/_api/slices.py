@@ -126,7 +126,7 @@ def judged_slices(
     if len(slices) > 1:
         strict = percent(_joint_level(judging.level, n_slices))
         notes.append(
-            f"low and high are at {percent(judging.level)} for each {each}; beyond the tolerance "
+            f"intervals are at {percent(judging.level)} for each {each}; beyond the tolerance "
             f"is what is so at {strict}, for the number of {each}s"
         )
     ranked = ranked_slices(by, headline, slices, notes)

@@ -326,6 +326,9 @@ def over_time(measure: str) -> Spec:
     ]  # fmt: skip
     return finished({"layer": [
         _marks("rows", "line", {"color": MUTED, "strokeDash": [4, 3]}, x=x, y=_number("noise")),
+        # One window has no line: a dash shows its noise floor all the same.
+        _marks("rows", "point", {"color": MUTED, "shape": "stroke", "size": 200, "opacity": 1},
+               x=x, y=_number("noise")),
         _marks("rows", "line", {"color": ONE}, x=x, y=y),
         _marks("rows", "point", {"color": ONE, "filled": True, "opacity": 1, "size": 40}, x=x, y=y,
                tooltip=details),
@@ -337,7 +340,7 @@ def evidence(alarm_at: float) -> Spec:
     x = {"field": "start", "type": "temporal", "scale": {"type": "utc"},
          "axis": {"title": None, "grid": False}}  # fmt: skip
     scale = {"type": "log", "nice": False}
-    y = _number("e", axis={"title": "e-value", "format": "~e", "tickCount": 5}, scale=scale)
+    y = _number("e", axis={"title": "e-value", "format": "~g", "tickCount": 5}, scale=scale)
     details = [
         {"field": "start", "type": "temporal", "format": "%Y-%m-%d %H:%M", "title": "start"},
         _number("e", title="e-value", format=".3g"),

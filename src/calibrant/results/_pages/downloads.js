@@ -6,10 +6,20 @@ const downloads = (() => {
 
   // --- files ---
   const slug = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "").slice(0, 60);
-  const write = (blob, what, ending) => {
+  // The name of a file is one figure's or table's alone: a second of that name is numbered.
+  const owners = new Map();
+  const fileName = (what, ending, owner) => {
+    const name = [slug(document.title), slug(what)].filter(Boolean).join("-") || "calibrant";
+    for (let i = 1; ; i += 1) {
+      const full = `${name}${i > 1 ? `-${i}` : ""}.${ending}`;
+      if (!owners.has(full)) owners.set(full, owner);
+      if (owners.get(full) === owner) return full;
+    }
+  };
+  const write = (blob, name) => {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
-    link.download = `${[slug(document.title), slug(what)].filter(Boolean).join("-") || "calibrant"}.${ending}`;
+    link.download = name;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
   };
@@ -122,16 +132,18 @@ const downloads = (() => {
   // `box` is drawn; `what` names its figure, `rows` gives the numbers, `legend` the series.
   const ofChart = (box, views, { what, rows, legend = () => [] }) => {
     const svg = () => svgOf(views, legend());
+    const [png, drawing, numbers] = ["png", "svg", "csv"].map((ending) => fileName(what, ending, box));
     box.after(row(
-      button("PNG", `Save ${what} as a PNG picture`, async () => write(await pngOf(await svg()), what, "png")),
-      button("SVG", `Save ${what} as an SVG drawing`, async () => write(new Blob([(await svg()).text], { type: "image/svg+xml" }), what, "svg")),
-      button("CSV", `Save the numbers of ${what} as CSV`, () => write(csv(rows()), what, "csv")),
+      button("PNG", `Save ${what} as a PNG picture`, async () => write(await pngOf(await svg()), png)),
+      button("SVG", `Save ${what} as an SVG drawing`, async () => write(new Blob([(await svg()).text], { type: "image/svg+xml" }), drawing)),
+      button("CSV", `Save the numbers of ${what} as CSV`, () => write(csv(rows()), numbers)),
     ));
   };
   const ofTable = (table) => {
     const what = table.dataset.what ?? table.closest("section").querySelector("h2").textContent.trim();
+    const name = fileName(what, "csv", table);
     table.closest(".table-box").after(row(
-      button("CSV", `Save the table of ${what} as CSV`, () => write(csv(tableRows(table)), what, "csv"))));
+      button("CSV", `Save the table of ${what} as CSV`, () => write(csv(tableRows(table)), name))));
   };
   return { ofChart, ofTable };
 })();

@@ -26,6 +26,7 @@ def windows_page(
     facts = {
         "title": checked_name(name, f"Calibration over time, windows of {windows.every}"),
         "answer": _answer(windows),
+        "tone": _tone(windows),
         "notes": windows.notes,
         "measure": measure,
         "has_evidence": has_evidence,
@@ -54,6 +55,13 @@ def _answer(windows: WindowsData) -> str:
     if all(math.isnan(value) for value in windows.columns()["e_value"]):
         return "No alarm can be given for these rows: see the notes."
     return "No alarm."
+
+
+def _tone(windows: WindowsData) -> str:
+    """The colour of the answer: an alarm must not look like none."""
+    if windows.alarm is not None:
+        return "bad"
+    return "good" if _answer(windows) == "No alarm." else "unsure"
 
 
 def _row(columns: dict[str, Any], i: int, measure: str | None) -> dict[str, Any]:
