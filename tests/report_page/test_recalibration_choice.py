@@ -296,7 +296,9 @@ def test_a_choice_is_called_the_best_only_where_the_other_half_agrees():
     chosen = BeforeAfter("PlattScaling", "", "", 9, 9, (before,), table, table, chosen=True)
     clear = replace(chosen, changes=(replace(before, high=-0.001),))
     assert not chosen.helps and clear.helps
-    assert [row["helps"] for row in map_rows([chosen])] == [False, False]
+    flags = ["", "chosen on the other half", "suits best", "turns the order round"]
+    rows = map_rows([chosen, clear, replace(clear, reverses=True)])
+    assert [row["flag"] for row in rows] == flags
     text = _still([replace(clear, chosen=False)])
     assert "Platt scaling is clearly lower all the same" in text and _still([chosen]) == ""
 
@@ -306,7 +308,9 @@ def test_the_page_says_that_the_order_is_backwards():
     (said,) = [each for each in report.sentences if "backwards" in each]
     assert "AUROC is 0." in said and "swapped" in said
     platt = next(each for each in report.recalibrations if each.method == "PlattScaling")
-    assert any("order of the predictions is turned round" in note for note in platt.notes)
+    assert any(note.startswith("the slope is negative") for note in platt.notes)
+    assert platt.reverses and "turns the order of the predictions round" in platt.outcome
+    assert "suits best" not in report.to_html()
     usual = cal.report(*overconfident(300), measures=["ece", "auroc"])
     assert not any("backwards" in each for each in usual.sentences)
 

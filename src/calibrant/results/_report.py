@@ -17,7 +17,7 @@ from calibrant.results._decision_curve import DecisionCurve
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._reliability_curve import ReliabilityCurve
-from calibrant.results._rendering import json_value
+from calibrant.results._rendering import counted, json_value
 from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._smooth_curve import SmoothCurve
 from calibrant.results._vote_profile import VoteProfile
@@ -228,6 +228,8 @@ class BeforeAfter:
         Whether it helps on the measured half.
     chosen : bool
         Whether it is the map that was chosen on the fitted half.
+    reverses : bool
+        Whether it turns the order of the predictions round.
 
     Examples
     --------
@@ -250,6 +252,7 @@ class BeforeAfter:
     tried: dict[str, float] = field(default_factory=dict)
     outcome: str = ""
     chosen: bool = False
+    reverses: bool = False
 
     @property
     def helps(self) -> bool:
@@ -282,6 +285,7 @@ class BeforeAfter:
             "tried": json_value(self.tried),
             "outcome": self.outcome,
             "chosen": self.chosen,
+            "reverses": self.reverses,
             "split": self.split,
             "n_fitted": self.n_fitted,
             "n_measured": self.n_measured,
@@ -446,8 +450,8 @@ class Report(Record):
 
     def __repr__(self) -> str:
         sentences = "\n".join(f"  {line}" for line in (self.answer, *self.sentences))
-        rows = self.evaluation.recipe["n"]
-        return f"Report on {self.name!r}, {rows:,} rows\n{sentences}\n  save(path) writes the page"
+        rows = counted(self.evaluation.recipe["n"], "row")
+        return f"Report on {self.name!r}, {rows}\n{sentences}\n  save(path) writes the page"
 
     def _repr_html_(self) -> str:
         return self.evaluation._repr_html_()

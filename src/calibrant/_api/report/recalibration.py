@@ -42,6 +42,7 @@ FEWEST = 100
 # Entries of predictions in each half from which a map of one or two parameters, and what it does,
 # are known well enough: more change nothing that a reader would see.
 ENTRIES = 250_000
+REVERSES = " It turns the order of the predictions round, which is no calibration."
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,14 +130,22 @@ def _applied(
         )
         before = held_out.samples
         after = replace(before, predictions=scaler.transform(plain(before)), from_logits=False)
-    notes = tuple(str(w.message) for w in caught if issubclass(w.category, CalibrantWarning))
-    changes = held_out.changes(after)
     name = type(scaler).__name__
+    told = (str(w.message) for w in caught if issubclass(w.category, CalibrantWarning))
+    notes = tuple(note.removeprefix(f"{name}: ") for note in told)
+    changes = held_out.changes(after)
+    reverses = not before.multiclass and _reverses(plain(before), after.predictions)
     return BeforeAfter(
         name, _learned(scaler), split, training.n, before.n, changes, held_out.table,
-        _table(after, held_out.rule), notes, trial.why, trial.scores, _outcome(changes),
-        chosen=name == trial.chosen,
+        _table(after, held_out.rule), notes, trial.why, trial.scores,
+        _outcome(changes) + (REVERSES if reverses else ""), name == trial.chosen, reverses,
     )  # fmt: skip
+
+
+def _reverses(before: NDArray[Any], after: NDArray[Any]) -> bool:
+    """Whether what was predicted higher is mostly mapped lower."""
+    one, two = (each.astype(np.float64) - each.mean() for each in (before, after))
+    return bool(one @ two < 0)
 
 
 def _outcome(changes: tuple[Change, ...]) -> str:
@@ -176,14 +185,14 @@ def _learned(scaler: Any) -> str:
         side = "less sure" if scaler.temperature_ > 1 else "surer"
         return f"temperature {shown}: the predictions are made {side}"
     if isinstance(scaler, PlattScaling):
-        slope, intercept = np.ravel(scaler.slope_)[0], np.ravel(scaler.intercept_)[0]
+        slope, intercept = _first(scaler.slope_), _first(scaler.intercept_)
         return f"slope {slope:.4g} and intercept {intercept:.4g} on the logit scale"
     if isinstance(scaler, BetaCalibration):
-        a, b, c = (float(np.ravel(each)[0]) for each in (scaler.a_, scaler.b_, scaler.c_))
+        a, b, c = (_first(each) for each in (scaler.a_, scaler.b_, scaler.c_))
         return f"a = {a:.4g}, b = {b:.4g}, c = {c:.4g}"
     if isinstance(scaler, QuadraticScaling):
-        b, c = (float(np.ravel(each)[0]) for each in (scaler.slope_, scaler.curvature_))
-        a = float(np.ravel(scaler.intercept_)[0])
+        b, c = (_first(each) for each in (scaler.slope_, scaler.curvature_))
+        a = _first(scaler.intercept_)
         return f"{a:.4g} {b:+.4g} h {c:+.4g} h² of the logit h"
     if isinstance(scaler, StructuredVectorScaling | StructuredMatrixScaling):
         rest = "a factor" if scaler.coef_.ndim == 1 else "a matrix"
@@ -204,15 +213,22 @@ def _learned(scaler: Any) -> str:
         return "a matrix and a bias, from all classes to each"
     each = " for each class" if len(scaler.values_) > 1 else ""
     if isinstance(scaler, IsotonicCalibration):
-        return f"an increasing curve{each} through {_counted(scaler.values_)} values"
+        return f"an increasing curve{each} through {_counted(scaler.values_, 'value')}"
     if isinstance(scaler, SplineScaling):
-        return f"an increasing spline{each} over the logit, with {_counted(scaler.knots_)} knots"
-    return f"the mean target of each of {_counted(scaler.values_)} bins"
+        return f"an increasing spline{each} over the logit, with {_counted(scaler.knots_, 'knot')}"
+    return f"the mean target of each of {_counted(scaler.values_, 'bin')}"
 
 
-def _counted(values: tuple[NDArray[np.float64], ...]) -> str:
+def _first(values: Any) -> float:
+    """The parameter of the only column; what rounding leaves of 0 is 0."""
+    value = float(np.ravel(values)[0])
+    return 0.0 if abs(value) < 1e-12 else value
+
+
+def _counted(values: tuple[NDArray[np.float64], ...], what: str = "") -> str:
     sizes = sorted({np.unique(each[~np.isnan(each)]).size for each in values})
-    return str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    text = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    return f"{text} {what}{'' if text == '1' else 's'}" if what else text
 
 
 def _table(samples: Samples, rule: Rule) -> ReliabilityTable:

@@ -95,13 +95,22 @@ def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
         for row in maps[0].changes
     ]
     return [
-        {"name": AS_THEY_ARE, "learned": "", "chosen": False, "helps": False, "cells": before},
+        {"name": AS_THEY_ARE, "learned": "", "chosen": False, "flag": "", "cells": before},
         *({
             "name": each.method_name, "learned": each.learned, "chosen": each.chosen,
-            "helps": each.helps,
+            "flag": _flag(each),
             "cells": [_after(row) for row in each.changes],
         } for each in maps),
     ]  # fmt: skip
+
+
+def _flag(each: Any) -> str:
+    """What is said beside the map that was chosen."""
+    if not each.chosen:
+        return ""
+    if each.reverses:
+        return "turns the order round"
+    return "suits best" if each.helps else "chosen on the other half"
 
 
 def _after(row: Any) -> dict[str, str]:
