@@ -204,6 +204,10 @@ class TestOnesOwnMeasure:
         limits = ("complete", "sound")
         assert {row.holds for row in rows if row.property not in limits} == {None}
 
+    def test_what_is_0_at_every_size_has_no_rate(self):
+        found = audit(lambda y, p: 0.0, shape="binary", properties=["complete"])
+        assert "inf" not in found.rows[0].sentence and "it is 0 on" in found.rows[0].sentence
+
     def test_samples_without_a_value_are_not_counted(self):
         def of_both_classes(y_true, y_proba):
             return brier(y_true, y_proba) if 0 < y_true.mean() < 1 else np.nan

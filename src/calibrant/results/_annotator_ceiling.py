@@ -8,7 +8,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError, nearest
 from calibrant.results._base import Result, Rows
-from calibrant.results._rendering import json_value
+from calibrant.results._rendering import counted, json_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ class AnnotatorCeiling(Rows[Predictor], Result):
         """The items and their votes, in one line."""
         low, high = self.votes
         each = f"{low}" if low == high else f"{low} to {high}"
-        return f"Annotators' ceiling: {self.n} items of {each} votes"
+        return f"Annotators' ceiling: {counted(self.n, 'item', '')} of {each} votes"
 
     def _messages(self) -> tuple[str, ...]:
         return (*(f"{name}: {what}" for name, what in self.measures.items()), *self.notes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._core.errors import InputError, nearest
 from calibrant.results._base import Result, Rows
-from calibrant.results._rendering import json_value
+from calibrant.results._rendering import counted, json_value
 
 if TYPE_CHECKING:
     from calibrant.results._plots.annotators import AnnotatorsDisplay
@@ -189,7 +189,8 @@ class Annotators(Rows[Annotator], Result):
     def title(self) -> str:
         """How many of what, in one line."""
         out = len(self.standing_out)
-        return f"{len(self.rows)} {self.by}s on {self.n_items} items, {out} standing out"
+        items = counted(self.n_items, "item", "")
+        return f"{counted(len(self.rows), self.by, '')} on {items}, {out} standing out"
 
     def _messages(self) -> tuple[str, ...]:
         return self.notes

@@ -11,7 +11,7 @@ from typing import Any
 from calibrant._core.errors import InputError
 from calibrant.results._base import Result, Rows
 from calibrant.results._notebook import boxed, folded, html_table, notes
-from calibrant.results._rendering import as_markdown, as_text, json_value, shown
+from calibrant.results._rendering import as_markdown, as_text, counted, json_value, shown
 
 _WORDS = {True: "yes", False: "no", None: "?"}
 
@@ -277,7 +277,11 @@ class Audit(Rows[AuditVerdict], Result):
         if not claimed:
             return (*wrong, *self.notes)
         confirmed = sum(row.agrees is True for row in claimed)
-        return (f"{confirmed} of {len(claimed)} claims confirmed", *wrong, *self.notes)
+        return (
+            f"{confirmed} of {counted(len(claimed), 'claim', '')} confirmed",
+            *wrong,
+            *self.notes,
+        )
 
     def __repr__(self) -> str:
         messages = "".join(f"  {line}\n" for line in self._messages())

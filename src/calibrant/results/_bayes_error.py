@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.results._rendering import json_value, percent, shown
+from calibrant.results._rendering import counted, json_value, percent, shown
 
 
 class BayesError(float):
@@ -90,7 +90,7 @@ class BayesError(float):
     def __repr__(self) -> str:
         line = (
             f"Bayes error {shown(float(self))}, {percent(self.level)} CI {shown(self.low)} to "
-            f"{shown(self.high)} ({self.n} {'row' if self.n == 1 else 'rows'}; {self.method})"
+            f"{shown(self.high)} ({counted(self.n, 'row', '')}; {self.method})"
         )
         return line + (f"\n  {self.note}" if self.note else "")
 

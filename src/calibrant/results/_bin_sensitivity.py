@@ -10,7 +10,7 @@ from calibrant._core.errors import InputError, nearest
 from calibrant._measures.catalogue import canonical
 from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, html_table, notes
-from calibrant.results._rendering import json_value
+from calibrant.results._rendering import counted, json_value
 from calibrant.results._sketch import sparkline
 
 if TYPE_CHECKING:
@@ -190,7 +190,8 @@ class BinSensitivity(Result):
     def title(self) -> str:
         """Measures, rows and numbers of bins, in one line."""
         counts = f"{self.bins[0]} to {self.bins[-1]} bins" if len(self.bins) > 1 else "one number"
-        return f"{len(self.values)} measures of {self.n} rows at {counts}"
+        measures = counted(len(self.values), "measure", "")
+        return f"{measures} of {counted(self.n, 'row', '')} at {counts}"
 
     def _messages(self) -> tuple[str, ...]:
         return (*self.inferred, *self.notes)

@@ -9,7 +9,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError, nearest
 from calibrant.results._base import Result
-from calibrant.results._rendering import json_value, percent, shown
+from calibrant.results._rendering import counted, json_value, percent, shown
 
 
 class ClinicalValue(float):
@@ -200,10 +200,10 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         """Rows, events and the level, in one line."""
         named = self.by if self.by != "slice" else "subgroup"
         by = f", by {named}" if self.subgroups else ""
-        events = f"{self.events:,.6g} events"
+        rows, events = counted(self.n, "row"), counted(self.events, "event", ",.6g")
         if self.n_weighted is not None:
             events += f" of {self.n_weighted:,.6g} by weight"
-        return f"Clinical summary of {self.n:,} rows, {events}{by}; limits at {percent(self.level)}"
+        return f"Clinical summary of {rows}, {events}{by}; limits at {percent(self.level)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Give the summary as JSON has it.

@@ -18,7 +18,7 @@ from calibrant.results._difference import Difference
 from calibrant.results._notebook import boxed, folded, html_table, notes
 from calibrant.results._paper_tables import PaperTables
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_frame, as_text, json_value, scaled_columns
+from calibrant.results._rendering import as_frame, as_text, counted, json_value, scaled_columns
 from calibrant.results._report import Entry, entry
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
@@ -444,7 +444,8 @@ class Comparison(PaperTables, WithPage, Result):
     @property
     def title(self) -> str:
         """The numbers of predictors and rows, in one line."""
-        return f"Comparison of {len(self.names)} predictors on {self.recipe['n']} rows"
+        rows = counted(self.recipe["n"], "row", "")
+        return f"Comparison of {counted(len(self.names), 'predictor', '')} on {rows}"
 
     def _messages(self) -> tuple[str, ...]:
         return (*self.inferred, *self.notes, *(self.ceiling.notes if self.ceiling else ()))

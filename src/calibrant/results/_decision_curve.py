@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError, nearest
 from calibrant._measures.decision_loss import envelope_loss
 from calibrant.results._base import Result
-from calibrant.results._rendering import json_value, shown
+from calibrant.results._rendering import counted, json_value, shown
 
 if TYPE_CHECKING:
     from calibrant.results._plots.decision_curve import DecisionCurveDisplay
@@ -274,7 +274,7 @@ class DecisionCurve(Result):
         """Rows and prevalence, in one line."""
         return (
             f"Net benefit of {len(self.models)} model{'s' if len(self.models) > 1 else ''}, "
-            f"{self.n:,} rows, mean outcome {shown(self.prevalence)}"
+            f"{counted(self.n, 'row')}, mean outcome {shown(self.prevalence)}"
         )
 
     def _messages(self) -> tuple[str, ...]:

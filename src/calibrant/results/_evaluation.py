@@ -13,7 +13,7 @@ from calibrant.results._base import Result
 from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._notebook import boxed, folded, html_table, notes, side_by_side
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_text, json_value, percent, shown
+from calibrant.results._rendering import as_text, counted, json_value, percent, shown
 
 if TYPE_CHECKING:
     from calibrant.results._plots.reliability import ReliabilityDisplay
@@ -278,7 +278,7 @@ class Evaluation(Result):
     @property
     def title(self) -> str:
         """The number of rows, in one line."""
-        return f"Evaluation of {self.recipe['n']:,} rows"
+        return f"Evaluation of {counted(self.recipe['n'], 'row')}"
 
     def display_columns(self) -> dict[str, list[Any]]:
         """Give the columns that are printed: without titles.
@@ -295,7 +295,8 @@ class Evaluation(Result):
         slices = f"\n\n{self.slices!r}" if self.slices else ""
         segments = f"\n\n{self.segments!r}" if self.segments else ""
         table = as_text(self.display_columns(), indent="  ")
-        return f"Evaluation of {self.recipe['n']} rows\n{messages}\n\n{table}{slices}{segments}"
+        title = f"Evaluation of {counted(self.recipe['n'], 'row', '')}"
+        return f"{title}\n{messages}\n\n{table}{slices}{segments}"
 
     def _messages(self) -> tuple[str, ...]:
         verdict = (str(self.verdict),) if self.verdict else ()

@@ -8,7 +8,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._measures.catalogue import find
-from calibrant.results._rendering import json_value, percent, shown
+from calibrant.results._rendering import counted, json_value, percent, shown
 from calibrant.results._slices import Slice, Slices
 
 
@@ -134,7 +134,7 @@ class Multilabel(Slices):
     def title(self) -> str:
         """How many labels there are, in one line."""
         labels = "1 label" if len(self.rows) == 1 else f"{len(self.rows)} labels"
-        return f"{labels} of {self.n:,} rows, the worst first"
+        return f"{labels} of {counted(self.n, 'row')}, the worst first"
 
     @property
     def sentence(self) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, html_table, notes, side_by_side
-from calibrant.results._rendering import json_value, percent, shown
+from calibrant.results._rendering import counted, json_value, percent, shown
 from calibrant.results._sketch import curve_sketch
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class ReliabilityCurve(Result):
     @property
     def title(self) -> str:
         """The method and the number of rows, in one line."""
-        return f"Reliability curve of {self.n:,} rows ({self.notion}): {self.called}"
+        return f"Reliability curve of {counted(self.n, 'row')} ({self.notion}): {self.called}"
 
     def _messages(self) -> tuple[str, ...]:
         return (self.band_words,) if self.band else ()

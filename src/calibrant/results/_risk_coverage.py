@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant.results._base import Result
-from calibrant.results._rendering import json_value, percent
+from calibrant.results._rendering import counted, json_value, percent
 
 if TYPE_CHECKING:
     from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
@@ -128,8 +128,8 @@ class RiskCoverage(Result):
         """The number of rows and the area, in one line."""
         what = "top label" if self.notion == "confidence" else "P(y = 1)"
         return (
-            f"Risk and coverage ({what}) of {self.n:,} rows: AURC {self.aurc:.4f}; limits at "
-            f"{percent(self.level)}"
+            f"Risk and coverage ({what}) of {counted(self.n, 'row')}: AURC {self.aurc:.4f}; "
+            f"limits at {percent(self.level)}"
         )
 
     def _messages(self) -> tuple[str, ...]:

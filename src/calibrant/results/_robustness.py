@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from calibrant.results._base import Result, Rows
-from calibrant.results._rendering import as_frame, json_value
+from calibrant.results._rendering import as_frame, counted, json_value
 
 if TYPE_CHECKING:
     from calibrant.results._plots.robustness import RankRobustnessDisplay
@@ -208,6 +208,6 @@ class RankRobustness(Rows[RankCorrelation], Result):
         """The number of predictors, in one line."""
         only_two = "; of two, a correlation can only be 1 or -1" if self.n == 2 else ""
         return (
-            f"Rank robustness over {self.n} predictors, "
+            f"Rank robustness over {counted(self.n, 'predictor', '')}, "
             f"{len(self.chain)} of them in the maximum dominance set{only_two}"
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError, nearest
 from calibrant.results._base import Result, Rows
-from calibrant.results._rendering import json_value, shown
+from calibrant.results._rendering import counted, json_value, shown
 
 # Rows that a person sees of the table.
 MOST_SHOWN = 15
@@ -55,8 +55,8 @@ class Segment:
     def __str__(self) -> str:
         lean = "too high" if self.gap > 0 else "too low"
         return (
-            f"{self.name}: {self.n:,} rows, predicted {shown(self.mean_predicted)}, observed "
-            f"{shown(self.mean_target)}: {abs(100 * self.gap):.2g} points {lean}"
+            f"{self.name}: {counted(self.n, 'row')}, predicted {shown(self.mean_predicted)}, "
+            f"observed {shown(self.mean_target)}: {abs(100 * self.gap):.2g} points {lean}"
         )
 
 
@@ -164,7 +164,7 @@ class Segments(Rows[Segment], Result):
     def title(self) -> str:
         """How much was searched, in one line."""
         shown_ = f", the worst {MOST_SHOWN} shown" if len(self.rows) > MOST_SHOWN else ""
-        return f"{len(self.rows):,} segments of {self.n:,} rows{shown_}"
+        return f"{counted(len(self.rows), 'segment')} of {counted(self.n, 'row')}{shown_}"
 
     @property
     def sentence(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from calibrant.results._notebook import Drawing
+from calibrant.results._rendering import counted
 
 # Read on white and on black alike.
 _BLUE = "#2b87c4"
@@ -47,7 +48,7 @@ def reliability_sketch(
         parts.append(
             f'<path d="{spots}" stroke="{_BLUE}" stroke-width="3" stroke-linecap="round"/>'
         )
-    return _drawing(parts, f"Reliability diagram, {len(nonempty)} bins with rows")
+    return _drawing(parts, f"Reliability diagram, {counted(len(nonempty), 'bin', '')} with rows")
 
 
 def _thinned(curve: Mapping[str, Sequence[float]]) -> list[tuple[float, float]]:
@@ -80,7 +81,7 @@ def _drawing(parts: Sequence[str], label: str) -> Drawing:
 
 
 def _dot(i: int, u: float, z: float, bins: Mapping[str, Sequence[Any]]) -> str:
-    label = f"{bins['n'][i]:,} rows: mean prediction {u:.3f}, mean target {z:.3f}"
+    label = f"{counted(bins['n'][i], 'row')}: mean prediction {u:.3f}, mean target {z:.3f}"
     return f'<circle cx="{_x(u)}" cy="{_y(z)}" r="3" fill="{_BLUE}"><title>{label}</title></circle>'
 
 

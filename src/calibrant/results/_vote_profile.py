@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from calibrant.results._base import Result
-from calibrant.results._rendering import json_value, percent
+from calibrant.results._rendering import counted, json_value, percent
 
 if TYPE_CHECKING:
     from calibrant.results._plots.vote_profile import VoteProfileDisplay
@@ -82,8 +82,8 @@ class VoteProfile(Result):
     def title(self) -> str:
         """The numbers of rows and votes, in one line."""
         return (
-            f"{self.n_votes:,} votes on {self.n:,} rows, by bands of their entropy; limits at "
-            f"{percent(self.level)}"
+            f"{counted(self.n_votes, 'vote')} on {counted(self.n, 'row')}, by bands of their "
+            f"entropy; limits at {percent(self.level)}"
         )
 
     def _messages(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calibrant._measures.catalogue import GROUPS, Shape, catalogue, find, listed
 from calibrant.results._evaluation import Evaluation
-from calibrant.results._rendering import shortened, shown
+from calibrant.results._rendering import counted, shortened, shown
 from calibrant.results._slices import Slice, Slices
 from calibrant.results._uncertainty import Verdict
 
@@ -121,4 +121,5 @@ def _worst_slice(evaluation: Evaluation) -> str:
 
 
 def _of_slice(slices: Slices, slice_: Slice) -> str:
-    return f"{shown(slice_.values[slices.measure])} ({shortened(slice_.name)}, {slice_.n:,} rows)"
+    value, rows = shown(slice_.values[slices.measure]), counted(slice_.n, "row")
+    return f"{value} ({shortened(slice_.name)}, {rows})"

@@ -41,7 +41,8 @@ def _completeness(subject: Subject, calibrated: list[Curve], seed: int) -> Audit
         words = f"{len(worst.sizes)} sizes do not decide whether it vanishes on '{name}'"
     elif worst.limit == 0.0:
         holds = True
-        words = f"it falls at least like n^{worst.slope:.2f} on {len(calibrated)} calibrated ones"
+        rate = f"falls at least like n^{worst.slope:.2f}" if np.isfinite(worst.slope) else "is 0"
+        words = f"it {rate} on {len(calibrated)} calibrated ones"
     else:
         holds, words = False, f"it stays at {last:.4g} on '{name}'"
     return _verdict(subject, "complete", holds, worst, words, seed)

@@ -211,13 +211,15 @@ def _pool_section(name: str, columns: Columns, fitted_on: str) -> Section:
         flipped = "Of two predictors a rank correlation can only be 1 or -1: more are needed."
     elif flips:
         flipped = f"The order turns over for {', '.join(flips)}."
+    n_chain = len(ranks.chain)
+    chain = f"{n_chain} predictors form" if n_chain != 1 else "1 predictor forms"
     along = dominance(ranks)
     known = any(value is not None for key in along if key != "error" for value in along[key])
     return Section(
         f"The pool {name}: {ranks.n:,} predictors",
         (
             f"Each predictor is scaled by a temperature fitted on {fitted_on}; losses and "
-            f"errors are of the test rows. {len(ranks.chain)} predictors form the maximum "
+            f"errors are of the test rows. {chain} the maximum "
             "dominance set, the longest line of predictors each better than the next on all five "
             "losses.",
             robustness,
