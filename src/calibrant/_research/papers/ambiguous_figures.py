@@ -44,6 +44,14 @@ def draw_errors(sets: dict[str, list[Outcome]]) -> Figure:
             axis.set_title(rows)
             axis.set_xlim(left=0)
         axes[0][0].invert_yaxis()
+        of_majority = ("fitted to the majority", "o", COLOURS[1], COLOURS[1])
+        of_others = ("not fitted, or fitted to votes", "o", COLOURS[0], COLOURS[0])
+        for label, marker, colour, inside in (
+            of_majority, of_others, ("printed in the paper", "D", "black", "none"),
+        ):  # fmt: skip
+            axes[0][0].plot([], [], marker, color=colour, mfc=inside, ms=5, label=label)
+        handles = axes[0][0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside lower center", ncols=3)
     return figure
 
 
