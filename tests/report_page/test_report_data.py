@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -20,6 +21,7 @@ from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import environment, script_json, write_page
+from calibrant.results._rendering import shown
 from needs import need
 
 RULES = {"equal-width": cal.EqualWidth, "quantile": cal.Quantile}
@@ -288,3 +290,21 @@ def test_a_page_compiles_the_sections_that_it_has_and_each_once():
     assert {"report.html", "outcome.html", "votes.html"} <= set(compiled)
     assert len(compiled) == len(set(compiled))
     assert "slices.html" not in compiled
+
+
+def test_a_rare_event_is_told_in_its_own_proportion():
+    rng = np.random.default_rng(2)
+    p = rng.beta(0.3, 60, 6000)
+    y = (rng.random(6000) < 1.3 * p).astype(int)
+    share = y.mean()
+    assert 0 < share < 0.02
+    found = cal.report(y, p, measures=["ece", "brier"])
+    assert found.decisions.thresholds[-1] == pytest.approx(9.9 * share)
+    assert np.ptp(found.decisions.display_columns()["model"]) > 0
+    (said,) = [each for each in found.sentences if "mean prediction" in each]
+    assert f"the observed frequency {shown(float(share))}" in said
+    why = found.absent.get("before_after") or found.before_after.why
+    scores = re.findall(r" (0\.\d+|\d\.\d+e-\d+)[,)]", why)
+    assert len(scores) == 5 and len(set(scores)) > 1
+    usual = cal.report(1 - y, 1 - p, measures=["ece", "brier"])
+    assert usual.decisions.thresholds[-1] == 0.99

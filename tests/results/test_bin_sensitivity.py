@@ -84,7 +84,7 @@ def test_forms():
     assert found.at(spread["highest_at"][0])["ece"] == spread["highest"][0]
     loaded = json.loads(found.to_json())
     assert loaded["bins"] == [2, 4] and loaded["values"]["ece"] == list(found["ece"])
-    assert "1 measures of 4 rows at 2 to 4 bins" in repr(found)
+    assert "1 measure of 4 rows at 2 to 4 bins" in repr(found)
     assert "labels are hard" in repr(found)
     html = found._repr_html_()
     assert html.count("<table>") == 1 and html.count("<svg") == 1

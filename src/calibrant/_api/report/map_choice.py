@@ -16,6 +16,7 @@ from calibrant._core.errors import CalibrantError, InputError, nearest
 from calibrant._core.map_names import METHODS
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
+from calibrant.results._rendering import distinct_numbers
 from calibrant.results._report import spoken
 from calibrant.scaling._load import SCALERS, new_scaler
 from calibrant.scaling._predictions import to_predictions
@@ -129,7 +130,8 @@ def tried(
 
 def _why(chosen: str, scores: dict[str, float], *, bent: bool) -> str:
     """The reason of a choice, in a sentence, and the scores behind it."""
-    each = ", ".join(f"{spoken(name)} {score:.4f}" for name, score in scores.items())
+    texts = distinct_numbers(tuple(scores.values()))
+    each = ", ".join(f"{spoken(name)} {text}" for name, text in zip(scores, texts, strict=True))
     how = f"Brier score on rows of the fitted half that a map was not fitted to: {each}"
     if chosen == AS_THEY_ARE:
         return (

@@ -46,6 +46,8 @@ from calibrant.results._vote_profile import VoteProfile
 Histogram = tuple[list[float], list[float], list[float]]
 # Rows that a page's decision curve is of: more change nothing that a reader would see.
 MOST_DECIDED = 50_000
+# The share of events below which they are rare: thresholds are then in proportion to it.
+RARE = 0.05
 
 
 @public
@@ -268,9 +270,17 @@ def _decisions(samples: Samples, level: float, groups: Any, seed: int) -> Decisi
         rows = np.sort(np.random.default_rng((seed, 17)).permutation(samples.n)[:MOST_DECIDED])
         samples = samples.take(rows)
         groups = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
-    return curve_of_samples(
-        {"model": samples}, np.array(THRESHOLDS), "default", level, groups, seed
-    )
+    thresholds = np.array(THRESHOLDS) * _largest_threshold(samples)
+    return curve_of_samples({"model": samples}, thresholds, "default", level, groups, seed)
+
+
+def _largest_threshold(samples: Samples) -> float:
+    """Where the decision curve ends: of a rare event, at ten times its share, beyond which nobody
+    would be acted on.
+    """
+    weights = np.ones(samples.n) if samples.weights is None else samples.weights
+    share = float(weights @ samples.targets.astype(np.float64) / weights.sum())
+    return 10 * share if 0 < share < RARE else 1.0
 
 
 def _histogram(whole: Whole) -> Histogram:

@@ -69,13 +69,13 @@ def _direction(evaluation: Evaluation) -> str:
     names = ("mean confidence", "accuracy") if top else ("mean prediction", "observed frequency")
     if not reliability.is_hard:
         names = (names[0], "mean soft label" + (" of the top class" if top else ""))
-    if abs(gap) < 5e-5:
-        return f"The {names[0]} and the {names[1]} agree: {predicted:.4f}."
+    if abs(gap) < min(5e-5, 0.005 * max(predicted, target, 1e-12)):
+        return f"The {names[0]} and the {names[1]} agree: {shown(predicted)}."
     side = ("too sure" if gap > 0 else "not sure enough") if top else (
         "too high" if gap > 0 else "too low")  # fmt: skip
     return (
-        f"The {names[0]} is {predicted:.4f}, the {names[1]} {target:.4f}: on average the "
-        f"predictions are {side} by {abs(gap):.4f}."
+        f"The {names[0]} is {shown(predicted)}, the {names[1]} {shown(target)}: on average the "
+        f"predictions are {side} by {shown(abs(gap))}."
     )
 
 

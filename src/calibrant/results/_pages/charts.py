@@ -203,7 +203,7 @@ def band_and_line(x_title: str, y_title: str) -> Spec:
 
 def net_benefits(low: float, high: float) -> Spec:
     """Named `points`: values v over thresholds t, a line for each name; limits in `band`."""
-    x = _number("t", axis={"title": "threshold probability", "format": ".0%", "tickCount": 6},
+    x = _number("t", axis={"title": "threshold probability", "format": "~%", "tickCount": 6},
                 scale={"nice": False})  # fmt: skip
     y = _number("v", axis={"title": "net benefit", "tickCount": 5},
                 scale={"domain": [low, high], "nice": False})  # fmt: skip
