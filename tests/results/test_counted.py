@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 import calibrant as cal
 from calibrant._api.report.recalibration import _learned
-from calibrant.results._rendering import counted
+from calibrant._core.errors import counted
 from calibrant.scaling import IsotonicCalibration, PlattScaling
+from shell_lines import run_main
 
 
 @pytest.mark.parametrize(
@@ -29,3 +32,10 @@ def test_parameters_of_a_map_are_told_without_dust():
     assert _learned(scaler) == "slope 0 and intercept 0.5 on the logit scale"
     flat = IsotonicCalibration().fit([0, 1, 0, 1], [0.4, 0.4, 0.6, 0.6])
     assert _learned(flat) == "an increasing curve through 1 value"
+
+
+def test_the_command_says_so_too(tmp_path):
+    (tmp_path / "one.csv").write_text("label,p\n1,0.5\n")
+    out = io.StringIO()
+    assert run_main(["report", "one.csv"], tmp_path, out, io.StringIO()) == 0
+    assert out.getvalue().startswith("one.csv: 1 row\n")

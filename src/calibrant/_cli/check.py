@@ -11,7 +11,7 @@ from calibrant._cli.output import atomic_write, check_writable, print_json, say,
 from calibrant._cli.parsing import add_json, named_number, names
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._cli.words import in_options
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, counted
 
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import ReadRequest, Rows
@@ -267,7 +267,7 @@ def _of_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str,
         raise InputError(f"{fitted[0]} is fitted to rows, and a state holds sums")
     result = total.evaluate(measures=list(dict.fromkeys(each.what.name for each in limits)))
     found = check_values(result.values, limits, total.n_rows, total.n_missing)
-    return found, (f"{path} holds the sums of {total.n_rows:,} rows", *result.inferred)
+    return found, (f"{path} holds the sums of {counted(total.n_rows, 'row')}", *result.inferred)
 
 
 def _baseline_rows(rows: Rows, options: argparse.Namespace) -> Rows:

@@ -16,7 +16,7 @@ from calibrant._cli.output import (
 )
 from calibrant._cli.parsing import add_json, distinct, share
 from calibrant._cli.words import in_options
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _show(comparison: Comparison) -> None:
     from calibrant._cli.terminal import PLAIN, print_styled
 
     n = comparison.recipe["n"]
-    print_styled(f"{len(comparison.names)} models on {n:,} rows", "bold", file=sys.stdout)
+    print_styled(f"{len(comparison.names)} models on {counted(n, 'row')}", "bold", file=sys.stdout)
     people = comparison.ceiling.notes if comparison.ceiling else ()
     for line in (*comparison.inferred, *comparison.notes, *people):
         print_styled(f"  {line}", PLAIN, file=sys.stdout)

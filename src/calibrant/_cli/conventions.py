@@ -9,6 +9,7 @@ from calibrant._cli import inputs
 from calibrant._cli.output import print_json, say
 from calibrant._cli.parsing import add_json, bin_count
 from calibrant._cli.words import in_options
+from calibrant._core.errors import counted
 
 
 def add(commands: Any) -> None:
@@ -45,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
     from calibrant._api.evaluate_samples import missing_note
     from calibrant._cli.tables import print_table
 
-    say(f"{', '.join(options.files)}: {rows.n:,} rows")
+    say(f"{', '.join(options.files)}: {counted(rows.n, 'row')}")
     missing = (in_options(missing_note(rows.n_missing)),) if rows.n_missing else ()
     for line in (*map(in_options, rows.messages), *missing):
         say(f"  {line}")

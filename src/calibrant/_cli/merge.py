@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._cli.output import check_writable, say, tell
 from calibrant._cli.parsing import add_json
-from calibrant._core.errors import CalibrantError, InputError, StateError
+from calibrant._core.errors import CalibrantError, InputError, StateError, counted
 
 if TYPE_CHECKING:
     from calibrant._api.streaming.accumulator import Accumulator
@@ -103,9 +103,13 @@ def _show(state: Accumulator | Monitor, *, as_json: bool) -> None:
     if as_json:
         print(state.evaluate().to_json())
     elif isinstance(state, Accumulator):
-        print_evaluation(state.evaluate(), f"A stream of {state.n_rows} rows")
+        print_evaluation(state.evaluate(), f"A stream of {counted(state.n_rows, 'row', '')}")
     else:
         windows = state.evaluate()
-        for line in (f"{state.n_rows} rows", *(f"  {note}" for note in windows.notes), ""):
+        for line in (
+            f"{counted(state.n_rows, 'row', '')}",
+            *(f"  {note}" for note in windows.notes),
+            "",
+        ):
             say(line)
         print_table(windows.display_columns(), windows.title)

@@ -10,7 +10,7 @@ from calibrant._cli import inputs
 from calibrant._cli.output import check_page_possible, check_writable, say, tell
 from calibrant._cli.parsing import add_json, distinct, whole
 from calibrant._cli.words import in_options
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, counted
 
 if TYPE_CHECKING:
     from calibrant._api.streaming.monitor import Monitor
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
         monitor.save(options.state)
         dropped = _dropped(monitor) - before[1]
         less = f", {dropped:,} dropped: something is missing in them" if dropped else ""
-        tell(f"written: {options.state}, {monitor.n_rows - before[0]:,} rows added{less}")
+        tell(f"written: {options.state}, {counted(monitor.n_rows - before[0], 'row')} added{less}")
     assert monitor is not None
     if not monitor.n_rows:
         raise InputError(f"{options.state} holds no rows yet: add some with --update FILE")
@@ -229,7 +229,7 @@ def _show(windows: Windows, monitor: Monitor, options: argparse.Namespace) -> in
     if options.json:
         print(windows.to_json())
         return int(options.code)
-    say(f"{options.state}: {monitor.n_rows:,} rows")
+    say(f"{options.state}: {counted(monitor.n_rows, 'row')}")
     for note in windows.notes:
         say(f"  {in_options(note)}")
     say()

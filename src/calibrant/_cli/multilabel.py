@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
 from calibrant._cli.output import print_json
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +49,8 @@ def run(options: argparse.Namespace) -> None:
     from calibrant._cli.terminal import PLAIN, print_styled
 
     print_styled(
-        f"{inputs.format_files(options.files)}: {result.n:,} rows, {len(result.rows)} labels",
+        f"{inputs.format_files(options.files)}: {counted(result.n, 'row')}, "
+        f"{counted(len(result.rows), 'label', '')}",
         "bold", file=sys.stdout,
     )  # fmt: skip
     for line in result._messages():

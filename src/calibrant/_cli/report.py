@@ -12,7 +12,7 @@ from calibrant._cli.output import check_page_possible, check_writable, print_jso
 from calibrant._cli.parsing import add_json, at_least_one, distinct, names, share
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._cli.words import in_options
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, counted
 
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import Rows
@@ -138,7 +138,9 @@ def run(options: argparse.Namespace) -> None:
         return
     from calibrant._cli.tables import print_evaluation, print_table
 
-    print_evaluation(result, f"{inputs.format_files(options.files)}: {result.recipe['n']:,} rows")
+    print_evaluation(
+        result, f"{inputs.format_files(options.files)}: {counted(result.recipe['n'], 'row')}"
+    )
     if people is not None:
         shown = {name: values[:MOST_PEOPLE] for name, values in people.display_columns().items()}
         print_table(shown, people.title)
@@ -163,7 +165,7 @@ def _of_state(path: str, options: argparse.Namespace) -> None:
     if options.json:
         print_json(result.to_dict())
         return
-    print_evaluation(result, f"{path}: sums of {total.n_rows:,} rows")
+    print_evaluation(result, f"{path}: sums of {counted(total.n_rows, 'row')}")
 
 
 def _in_memory(options: argparse.Namespace) -> Evaluation | None:

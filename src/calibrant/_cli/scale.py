@@ -10,7 +10,7 @@ from calibrant._cli import inputs
 from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
 from calibrant._cli.parsing import add_json, names, shares
 from calibrant._cli.words import in_options
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def _show(fit_result: Fitted, result: dict[str, Any]) -> None:
             continue
         title = _title(section["share_fitted"]) if "share_fitted" in section else ON_THE_FIT
         say()
-        say(f"{section['file']}: {section['n']:,} rows")
+        say(f"{section['file']}: {counted(section['n'], 'row')}")
         for line in section["inferred"]:
             say(f"  {line}")
         if section["n_missing"]:

@@ -202,6 +202,11 @@ def check_some_left(n_rows: int) -> None:
         raise InputError(NO_ROW_LEFT)
 
 
+def counted(n: float, what: str, how: str = ",") -> str:
+    """A number of something, in the plural unless it is one: 1 row, 2,000 rows."""
+    return f"{n:{how}} {what}{'' if n == 1 else 's'}"
+
+
 def nearest(name: object, known: Iterable[object]) -> str:
     """A hint that ends an error message: the known name nearest to the one that came."""
     choices = {str(choice): choice for choice in known}  # columns may be called 0, 1, ...

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, counted, nearest
 from calibrant.results._base import Result, Rows
-from calibrant.results._rendering import counted, json_value
+from calibrant.results._rendering import json_value
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, counted, nearest
 from calibrant.results._base import Result, Rows
-from calibrant.results._rendering import counted, json_value
+from calibrant.results._rendering import json_value
 
 if TYPE_CHECKING:
     from calibrant.results._plots.annotators import AnnotatorsDisplay

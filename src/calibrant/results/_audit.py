@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, counted
 from calibrant.results._base import Result, Rows
 from calibrant.results._notebook import boxed, folded, html_table, notes
-from calibrant.results._rendering import as_markdown, as_text, counted, json_value, shown
+from calibrant.results._rendering import as_markdown, as_text, json_value, shown
 
 _WORDS = {True: "yes", False: "no", None: "?"}
 

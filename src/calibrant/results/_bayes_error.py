@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from calibrant.results._rendering import counted, json_value, percent, shown
+from calibrant._core.errors import counted
+from calibrant.results._rendering import json_value, percent, shown
 
 
 class BayesError(float):

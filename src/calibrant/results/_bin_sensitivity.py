@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, counted, nearest
 from calibrant._measures.catalogue import canonical
 from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, html_table, notes
-from calibrant.results._rendering import counted, json_value
+from calibrant.results._rendering import json_value
 from calibrant.results._sketch import sparkline
 
 if TYPE_CHECKING:

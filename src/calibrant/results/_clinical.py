@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, counted, nearest
 from calibrant.results._base import Result
-from calibrant.results._rendering import counted, json_value, percent, shown
+from calibrant.results._rendering import json_value, percent, shown
 
 
 class ClinicalValue(float):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, counted, nearest
 from calibrant._measures.catalogue import Shape, canonical, find
 from calibrant.results._annotator_ceiling import AnnotatorCeiling
 from calibrant.results._base import Result
@@ -18,7 +18,7 @@ from calibrant.results._difference import Difference
 from calibrant.results._notebook import boxed, folded, html_table, notes
 from calibrant.results._paper_tables import PaperTables
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_frame, as_text, counted, json_value, scaled_columns
+from calibrant.results._rendering import as_frame, as_text, json_value, scaled_columns
 from calibrant.results._report import Entry, entry
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices

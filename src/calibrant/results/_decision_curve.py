@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, counted, nearest
 from calibrant._measures.decision_loss import envelope_loss
 from calibrant.results._base import Result
-from calibrant.results._rendering import counted, json_value, shown
+from calibrant.results._rendering import json_value, shown
 
 if TYPE_CHECKING:
     from calibrant.results._plots.decision_curve import DecisionCurveDisplay

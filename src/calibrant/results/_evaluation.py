@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, counted, nearest
 from calibrant._measures.catalogue import canonical
 from calibrant.results._base import Result
 from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._notebook import boxed, folded, html_table, notes, side_by_side
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_text, counted, json_value, percent, shown
+from calibrant.results._rendering import as_text, json_value, percent, shown
 
 if TYPE_CHECKING:
     from calibrant.results._plots.reliability import ReliabilityDisplay

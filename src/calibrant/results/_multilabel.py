@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, counted, nearest
 from calibrant._measures.catalogue import find
-from calibrant.results._rendering import counted, json_value, percent, shown
+from calibrant.results._rendering import json_value, percent, shown
 from calibrant.results._slices import Slice, Slices
 
 

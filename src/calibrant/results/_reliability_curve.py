@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.errors import counted
 from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, html_table, notes, side_by_side
-from calibrant.results._rendering import counted, json_value, percent, shown
+from calibrant.results._rendering import json_value, percent, shown
 from calibrant.results._sketch import curve_sketch
 
 if TYPE_CHECKING:

@@ -28,11 +28,6 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def counted(n: float, what: str, how: str = ",") -> str:
-    """A number of something, in the plural unless it is one: 1 row, 2,000 rows."""
-    return f"{n:{how}} {what}{'' if n == 1 else 's'}"
-
-
 def distinct_numbers(
     values: Sequence[float], beside: Sequence[float] = (), places: int = 4
 ) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from calibrant._core.errors import counted
 from calibrant._measures.catalogue import Shape, find
 from calibrant._measures.cutoffs import Cutoffs
 from calibrant.results._annotators import Annotators
@@ -17,7 +18,7 @@ from calibrant.results._decision_curve import DecisionCurve
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._reliability_curve import ReliabilityCurve
-from calibrant.results._rendering import counted, json_value
+from calibrant.results._rendering import json_value
 from calibrant.results._risk_coverage import RiskCoverage
 from calibrant.results._smooth_curve import SmoothCurve
 from calibrant.results._vote_profile import VoteProfile

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, counted
 from calibrant.results._base import Result
-from calibrant.results._rendering import counted, json_value, percent
+from calibrant.results._rendering import json_value, percent
 
 if TYPE_CHECKING:
     from calibrant.results._plots.risk_coverage import RiskCoverageDisplay

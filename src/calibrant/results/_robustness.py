@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from calibrant._core.errors import counted
 from calibrant.results._base import Result, Rows
-from calibrant.results._rendering import as_frame, counted, json_value
+from calibrant.results._rendering import as_frame, json_value
 
 if TYPE_CHECKING:
     from calibrant.results._plots.robustness import RankRobustnessDisplay

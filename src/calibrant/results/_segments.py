@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, counted, nearest
 from calibrant.results._base import Result, Rows
-from calibrant.results._rendering import counted, json_value, shown
+from calibrant.results._rendering import json_value, shown
 
 # Rows that a person sees of the table.
 MOST_SHOWN = 15

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from calibrant._core.errors import counted
 from calibrant.results._notebook import Drawing
-from calibrant.results._rendering import counted
 
 # Read on white and on black alike.
 _BLUE = "#2b87c4"

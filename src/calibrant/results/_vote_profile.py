@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from calibrant._core.errors import counted
 from calibrant.results._base import Result
-from calibrant.results._rendering import counted, json_value, percent
+from calibrant.results._rendering import json_value, percent
 
 if TYPE_CHECKING:
     from calibrant.results._plots.vote_profile import VoteProfileDisplay

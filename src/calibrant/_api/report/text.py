@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from calibrant._core.errors import counted
 from calibrant._measures.catalogue import GROUPS, Shape, catalogue, find, listed
 from calibrant.results._evaluation import Evaluation
-from calibrant.results._rendering import counted, shortened, shown
+from calibrant.results._rendering import shortened, shown
 from calibrant.results._slices import Slice, Slices
 from calibrant.results._uncertainty import Verdict
 
