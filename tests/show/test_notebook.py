@@ -161,7 +161,7 @@ class TestSketches:
         table = cal.reliability([0, 1, 1], [0.05, 0.95, 0.92], bins=10)
         drawn = table.sketch()
         assert drawn.count("<circle") == 2
-        assert "1 rows: mean prediction 0.050, mean target 0.000" in drawn
+        assert "1 row: mean prediction 0.050, mean target 0.000" in drawn
         assert 'aria-label="Reliability diagram, 2 bins with rows"' in drawn
         assert "observed frequency" in drawn
         # Left, top: 26, 8; a side of 170.
