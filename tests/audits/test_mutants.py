@@ -111,7 +111,7 @@ def test_a_mutant_is_refuted(name):
     assert [row.property for row in found.refuted] == [what]
     assert not found
     assert found.replay(found.refuted[0])
-    assert "0 of 1 claims confirmed" in repr(found)
+    assert "0 of 1 claim confirmed" in repr(found)
 
 
 @pytest.mark.parametrize("what", ["complete", "sound", "weighted"])

@@ -216,7 +216,7 @@ def test_an_empty_cluster_is_refused(tmp_path, capsys):
     who = ["" if i == 7 else i // 5 for i in range(len(OUTCOMES))]
     path = str(csv(tmp_path / "r.csv", {"label": OUTCOMES, "p": REPORTS, "who": who}))
     assert main(["report", path, "--groups", "who", "--measures", "ece"]) == 3
-    assert "empty in 1 rows, first in row 7" in capsys.readouterr().err
+    assert "empty in 1 row, first in row 7" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

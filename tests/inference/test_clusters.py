@@ -186,8 +186,8 @@ def test_streams_refuse_them_with_a_reason():
         ("patient", "no data=frame"),
         ([0, 1], "each of the 4 rows"),
         ([0, 0, 0, 0], "at least two groups"),
-        ([0.0, 1.0, math.nan, 1.0], "missing in 1 rows, first in row 2"),
-        (["a", None, "b", "b"], "missing in 1 rows, first in row 1"),
+        ([0.0, 1.0, math.nan, 1.0], "missing in 1 row, first in row 2"),
+        (["a", None, "b", "b"], "missing in 1 row, first in row 1"),
     ],
 )
 @pytest.mark.parametrize(

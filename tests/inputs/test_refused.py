@@ -480,7 +480,7 @@ def test_a_slight_overshoot_in_rows_is_counted_and_told(engine_name: str) -> Non
     with engine(engine_name):
         notes = cal.evaluate([0, 1, 1, 0], rows).notes
     assert any(note.startswith("2 numbers overshot") for note in notes), notes
-    assert any(note.startswith("1 rows of y_proba sum") for note in notes), notes
+    assert any(note.startswith("1 row of y_proba sums") for note in notes), notes
 
 
 @every_engine

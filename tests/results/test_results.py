@@ -50,7 +50,7 @@ def test_what_was_clipped_is_told():
     notes = cal.evaluate([0, 1], rows).notes
     assert any(note.startswith("2 numbers overshot") for note in notes)
     off = cal.evaluate([0, 1], [[0.50002, 0.50002], [0.3, 0.7]]).notes
-    assert any(note.startswith("1 rows of y_proba sum to 1 only") for note in off)
+    assert any(note.startswith("1 row of y_proba sums to 1 only") for note in off)
     zero = cal.evaluate([1, 0], [[1.0, 0.0], [0.3, 0.7]]).notes
     assert any("log loss" in note for note in zero)
     assert cal.evaluate([0, 1, 1], [[0.5, 0.5], [0.3, 0.7], [0.6, 0.4]]).notes == ()

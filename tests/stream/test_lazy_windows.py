@@ -63,7 +63,7 @@ def test_errors_and_missing_times():
     with pytest.raises(cal.InputError, match="windows of 1s"):
         cal.Monitor(every="1s").update("y", "p", time="at", data=table.lazy())
     gaps = frame([None, *(BEGIN for _ in range(199))]).lazy()
-    with pytest.raises(cal.InputError, match="time is missing in 1 rows"):
+    with pytest.raises(cal.InputError, match="time is missing in 1 row"):
         cal.Monitor().update("y", "p", time="at", data=gaps)
     monitor = cal.Monitor(missing="drop").update("y", "p", time="at", data=gaps)
     assert (monitor.n_rows, monitor.n_without_time) == (199, 1)

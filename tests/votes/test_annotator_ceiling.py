@@ -129,7 +129,7 @@ def test_the_table_can_be_read_and_saved() -> None:
     assert again["predictors"]["predictor"][0] == "one annotator" and again["votes"] == [3, 5]
     assert "<table" in table._repr_html_()
     single = cal.annotator_ceiling([[1, 0], [2, 2]], measures=["dist_ce"])
-    assert single.n == 1 and "1 items have one vote" in str(single)
+    assert single.n == 1 and "1 item has one vote" in str(single)
     binary = cal.annotator_ceiling([2, 0, 1, 3], [0.6, 0.1, 0.4, 0.9], votes=3)
     assert binary["model"].values["dist_ce"] == pytest.approx(
         np.abs(np.array([2, 0, 1, 3]) / 3 - [0.6, 0.1, 0.4, 0.9]).mean()

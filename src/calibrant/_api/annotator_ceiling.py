@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.binning import EqualWidth, Quantile, Rule
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, counted
 from calibrant._core.validation import check_count, check_level, check_seed, public
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
@@ -177,7 +177,9 @@ def _ceiling(
     """The annotators' lines, and what to know about them."""
     votes = counts.sum(axis=1)
     one = int(np.count_nonzero(votes < 2))
-    dropped = f"{one} items have one vote, and are left out of the annotators' lines"
+    have, are = ("has", "is") if one == 1 else ("have", "are")
+    items = counted(one, "item", "")
+    dropped = f"{items} {have} one vote, and {are} left out of the annotators' lines"
     kept = votes[votes > 1]
     return AnnotatorCeiling(
         tuple(_annotators(counts, scored, n_splits, seed)),

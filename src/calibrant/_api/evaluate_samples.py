@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, LevelSets, Quantile, Rule, both_rules, equal_mass_rule
-from calibrant._core.errors import InputError, NotDefined, check_some_left
+from calibrant._core.errors import InputError, NotDefined, check_some_left, counted
 from calibrant._core.validation import N_RESAMPLES
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
@@ -305,9 +305,9 @@ def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> 
             "brought back to it"
         )
     if findings.n_rows_off_simplex:
-        notes.append(
-            f"{findings.n_rows_off_simplex} rows of y_proba sum to 1 only within the tolerance"
-        )
+        off = findings.n_rows_off_simplex
+        sums = "sums" if off == 1 else "sum"
+        notes.append(f"{counted(off, 'row', '')} of y_proba {sums} to 1 only within the tolerance")
     if findings.n_log_clipped:
         one = findings.n_log_clipped == 1
         notes.append(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, counted
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.missing import with_gaps
 from calibrant._data.samples import Samples
@@ -41,7 +41,7 @@ def numbered_groups(array: NDArray[Any], missing: NDArray[np.bool_], n: int) -> 
         raise InputError(f"groups must name a group for each of the {n} rows; got {array.shape}")
     if missing.any():
         raise InputError(
-            f"groups is missing in {int(missing.sum())} rows, first in row "
+            f"groups is missing in {counted(int(missing.sum()), 'row', '')}, first in row "
             f"{int(np.argmax(missing))}: every row needs a cluster; its own if it belongs to none"
         )
     index = as_groups(array, n)

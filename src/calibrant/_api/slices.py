@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from calibrant._api.limit_checks import limited
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Rule
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, counted
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.samples import Samples
@@ -215,7 +215,7 @@ def ranked_slices(
 
 def no_weight_note(label: str, n: int) -> str:
     """The note on a slice that has rows, and none that counts."""
-    return f"{label}: {n} rows without weight, dropped"
+    return f"{label}: {counted(n, 'row', '')} without weight, dropped"
 
 
 def slice_of_sums(

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.batch import Batch
 from calibrant._api.streaming.spans import WindowWidth
-from calibrant._core.errors import InputError, nearest
+from calibrant._core.errors import InputError, counted, nearest
 from calibrant._data.explain import explained
 from calibrant._data.frame_samples import column_of
 from calibrant._data.times import moment, single
@@ -47,7 +47,7 @@ def lazy_batch(
     first, last, absent = ends[0], ends[1], int(ends[2] or 0)
     if absent and stream.missing != "drop":
         raise InputError(
-            f"time is missing in {absent:,} rows: remove such rows, or drop them with "
+            f"time is missing in {counted(absent, 'row')}: remove such rows, or drop them with "
             "missing='drop'"
         )
     if first is None:

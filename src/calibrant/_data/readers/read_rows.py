@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, counted
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
 from calibrant._data.explain import explain, first_bad_row
@@ -96,8 +96,8 @@ class Rows:
         if any(gone):
             at = int(self.positions[gone.index(True)])
             raise InputError(
-                f"{option} names the column {name!r}, which is empty in {sum(gone)} rows, first in "
-                f"row {at}: every row needs a value there"
+                f"{option} names the column {name!r}, which is empty in "
+                f"{counted(sum(gone), 'row', '')}, first in row {at}: every row needs a value there"
             )
         return values
 
