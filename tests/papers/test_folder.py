@@ -17,7 +17,6 @@ from calibrant._research.papers import output
 from calibrant._research.papers.figures import new_figure
 from calibrant._research.papers.folder import Erratum, Figure, Reproduction, Section, Table
 from calibrant._research.papers.reproduce import reproduce
-from chromium import chromium
 from needs import need
 
 NASTY = "<script>alert('x')</script> & \"quotes\""
@@ -190,30 +189,3 @@ class TestProgress:
         monkeypatch.setattr("calibrant._core.progress.importlib.util.find_spec", lambda _: None)
         text = self.run(Terminal())
         assert text.endswith("[" + "#" * 32 + "]\n") and text.count("\r") == 32
-
-
-@pytest.mark.parametrize("width", [400, 1000])
-def test_tables_fit_screen_and_sheet(tmp_path, width) -> None:
-    """Captions are read without scrolling, and a printed table has all its columns."""
-    wide = Table(
-        "wide", "A caption of so many words that it is wider than a phone, which it must not be.",
-        {f"column {i}": [0.123456, 1.5] for i in range(12)},
-    )  # fmt: skip
-    section = Section("A section", (), (wide,))
-    path = tmp_path / "page.html"
-    text = Reproduction("small", "A title", "A paper", (section,)).to_html()
-    path.write_text(text, encoding="utf-8")
-    with chromium() as started:
-        page = started.new_page(viewport={"width": width, "height": 900}, color_scheme="dark")
-        page.goto(path.as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        words = "r => { const t = document.createRange(); t.selectNodeContents(r); return t"
-        right = page.eval_on_selector("caption", f"{words}.getBoundingClientRect().right }}")
-        assert right <= width
-        colour = "getComputedStyle(document.body).backgroundColor"
-        assert page.evaluate(colour) != "rgb(255, 255, 255)"
-        page.emulate_media(media="print", color_scheme="dark")
-        page.set_viewport_size({"width": 718, "height": 900})  # an A4 sheet within its margins
-        edge = "t => t.getBoundingClientRect().right"
-        assert page.eval_on_selector("table", edge) <= 718
-        assert page.evaluate(colour) == "rgb(255, 255, 255)"
