@@ -11,9 +11,12 @@ from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.links import sigmoid
 from calibrant.scaling._logistic import fit_logistic
-from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
+from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest, as_columns
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem, Solution, named_classes
+
+# Beyond the logit of 1 - 1e-12 a logit tells nothing more of the order.
+LARGEST = 28.0
 
 
 class PlattScaling(OneVsRest):
@@ -100,17 +103,28 @@ class PlattScaling(OneVsRest):
 
     def _solve(self, problem: Problem) -> Solution:
         solution = super()._solve(problem)
-        slopes = np.ravel(solution.learned["slope_"])
-        cautions = (*solution.cautions, *_about_falls(slopes, problem))
+        slopes = np.ravel(np.asarray(solution.learned["slope_"]))
+        scores = _scores(as_columns(self._read(problem.predictions)), problem)
+        cautions = (*solution.cautions, *_about_falls(slopes, scores, problem))
         return replace(solution, cautions=cautions)
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         return sigmoid(self.slope_[j] * values + self.intercept_[j])
 
 
-def _about_falls(slopes: FloatArray, problem: Problem) -> tuple[str, ...]:
-    """The warning for maps that fall."""
-    falling = np.flatnonzero(slopes < 0)
+def _scores(logits: FloatArray, problem: Problem) -> FloatArray:
+    """Rao's score test of each slope against 0, as a normal variate."""
+    targets = problem.targets[:, 1:] if problem.n_classes == 2 else problem.targets
+    shares = problem.shares
+    h, z = (each - shares @ each for each in (np.clip(logits, -LARGEST, LARGEST), targets))
+    spread = np.sqrt((shares @ h**2) * (shares @ z**2) * (shares @ shares))
+    out: FloatArray = np.divide(shares @ (h * z), spread, where=spread > 0, out=0 * spread)
+    return out
+
+
+def _about_falls(slopes: FloatArray, scores: FloatArray, problem: Problem) -> tuple[str, ...]:
+    """The warning for maps that fall, by more than chance: of noise half of all slopes do."""
+    falling = np.flatnonzero((slopes < 0) & (scores < -3))
     if not falling.size:
         return ()
     which = ""
