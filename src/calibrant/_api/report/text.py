@@ -82,14 +82,17 @@ def _direction(evaluation: Evaluation) -> str:
 
 def _reversed(evaluation: Evaluation) -> list[str]:
     """What no calibration error says: that the order of the predictions is backwards."""
-    ranked = [each for each in evaluation.estimates if each.name == "auroc"]
-    interval = ranked[0].interval if ranked else None
+    ranked = {each.name: each for each in evaluation.estimates}.get("auroc")
+    interval = None if ranked is None else ranked.interval
     if interval is None or not interval.high < 0.5:
         return []
+    backwards, swapped = "the outcome is rarer where predictions are", "labels, or the two classes,"
+    if evaluation.reliability.notion == "confidence":
+        backwards, swapped = "the top label is right less often where confidences are", "classes"
     return [
         f"The order is backwards: AUROC is {shown(interval.value)}, below 0.5 by more than chance, "
-        "so that the outcome is rarer where predictions are higher. Check whether the labels, or "
-        "the two classes, are swapped before anything is recalibrated."
+        f"so that {backwards} higher. Check whether the {swapped} are swapped before anything is "
+        "recalibrated."
     ]
 
 
