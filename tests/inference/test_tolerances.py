@@ -382,3 +382,8 @@ def test_few_clusters_are_named_where_their_interval_would_decide():
 def test_small_numbers_keep_their_digits_where_others_need_more():
     numbers = (0.05501, 0.0498, 0.06, 0.004056)
     assert distinct_numbers(numbers, (0.05,), places=3) == ["0.0550", "0.0498", "0.0600", "0.00406"]
+
+
+def test_one_row_is_too_few():
+    assert "But 1 row is too few to" in str(cal.verdict([1], [0.4], **FAST))
+    assert "25 rows are too few to" in str(cal.verdict(*calibrated(25), **FAST))

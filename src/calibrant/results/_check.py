@@ -169,17 +169,18 @@ class LimitCheck:
         )
 
     @property
-    def units(self) -> str:
-        """How many rows, or clusters, there are, and how many that makes, in words."""
+    def units_are(self) -> str:
+        """How many rows, or clusters, there are, and how many that makes, with their verb."""
         effective = f"{self.effective_n:,.0f}"
         if self.n_clusters is None:
-            n, units, alike = f"{self._fewer:,}", f"rows{self._whose}", "weight"
+            n, unit, whose, alike = f"{self._fewer:,}", "row", self._whose, "weight"
         else:
             # How many of them the baseline has, where it is another sample, is not known here.
             n = effective if self.n_baseline is not None else f"{self.n_clusters:,}"
-            units, alike = "clusters", "size"
+            unit, whose, alike = "cluster", "", "size"
         less = "" if effective in (n, "inf") else f" (as good as {effective} of equal {alike})"
-        return f"{n} {units}{less}"
+        one = n == "1"
+        return f"{n} {unit}{'' if one else 's'}{whose}{less} {'is' if one else 'are'}"
 
     @property
     def verdict(self) -> Verdict:
@@ -286,7 +287,7 @@ class LimitCheck:
         needed = self.needed_text
         if self.too_few:
             more = f", {needed} would do" if needed else ""
-            return f"{text}; but {self.units} are too few to tell{more}"
+            return f"{text}; but {self.units_are} too few to tell{more}"
         return text + (f"; about {needed} would tell" if needed else "; too close to tell")
 
     def _value_text(self, ends: tuple[float, ...]) -> list[str]:

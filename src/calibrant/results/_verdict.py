@@ -46,7 +46,7 @@ def verdict_words(
         size = f", within {within}" if checked.verdict == "pass" else ""
         unsure = f" These rows do not show whether it is within {within}."
         if checked.too_few:  # its interval may well lie outside the tolerance
-            unsure = f" But {checked.units} are too few to rely on its limits."
+            unsure = f" But {checked.units_are} too few to rely on its limits."
         return "miscalibrated", (
             f"Miscalibrated{size}: {numbers}."
             + (f" {direction}" if direction else "")
@@ -64,7 +64,7 @@ def verdict_words(
     if checked.too_few:
         # Its interval may well lie within the tolerance, which would seem to decide it.
         return "not enough data", (
-            f"Not enough data: {numbers}. But {checked.units} are too few to tell whether it is "
+            f"Not enough data: {numbers}. But {checked.units_are} too few to tell whether it is "
             f"within {within}: {more}."
         )
     return "not enough data", (
