@@ -14,6 +14,9 @@ Array = NDArray[np.float64]
 SHIFTED_CLASSES = 30
 # What is held against a square of parameters.
 HELD = 1e-3
+# Parts of the least probability that may have been mixed into all of them, how large that must be
+# to be looked at, and what the log-likelihood must gain.
+MIXED, LEAST_MIXED, EVIDENCE_OF_MIXING = (0.5, 0.75, 0.9, 0.96, 0.99, 0.999), 1e-3, 4.0
 
 
 def normalised(logs: Array) -> Array:
@@ -90,7 +93,24 @@ class RecalibratedMean:
 def recalibrated_mean(p: Array, z: Array, w: Array) -> RecalibratedMean:
     """The recalibration of predictions that is most likely given the shares; a little is held
     against leaving them as they are.
+
+    Predictions that were mixed with equal ones, as label smoothing does, never come near 0: where
+    the shares show it, they are taken apart first.
     """
+    k = p.shape[1]
+    least = min(float(p.min()), (1.0 - 1e-9) / k)
+    best, likely = _most_likely(p, z, w)
+    if least > LEAST_MIXED:
+        for part in MIXED:
+            apart = (p - part * least) / (1.0 - k * part * least)
+            found, gain = _most_likely(apart, z, w)
+            if gain > likely + EVIDENCE_OF_MIXING:
+                best, likely = found, gain
+    return best
+
+
+def _most_likely(p: Array, z: Array, w: Array) -> tuple[RecalibratedMean, float]:
+    """The most likely slope and shifts, and their log-likelihood."""
     k = p.shape[1]
     h = np.log(np.maximum(p, 1e-6))
     h = h - h.mean(axis=1, keepdims=True)
@@ -119,7 +139,7 @@ def recalibrated_mean(p: Array, z: Array, w: Array) -> RecalibratedMean:
         if np.abs(step).max() < 1e-9:
             break
     slope, shift = float(theta[0]), np.append(theta[1:], np.zeros(k - shifts))
-    return RecalibratedMean(h, z, w, slope, shift, shifts)
+    return RecalibratedMean(h, z, w, slope, shift, shifts), best
 
 
 def information(h: Array, mean: Array, w: Array, shifts: int) -> Array:
