@@ -125,3 +125,24 @@ def test_equal_clusters_are_as_they_were():
     assert even.variance == pytest.approx((even.moved**2).sum(), rel=1e-9)
     half = influences(values / 2, None, groups)
     assert parts.less(half).variance == pytest.approx(half.variance)
+
+
+def test_weights_that_go_with_the_labels_are_told():
+    """With cases and controls, `mce` had p < .05 in two of three calibrated samples."""
+    rng = np.random.default_rng(6)
+    y, p = rng.integers(0, 2, 60), rng.random(60)
+    k3, classes = rng.integers(0, 3, 60), rng.dirichlet(np.ones(3), 60)
+    options = {"measures": ["brier"], "uncertainty": True, "n_resamples": 50}
+
+    def told(y, p, w):
+        notes = cal.evaluate(y, p, sample_weight=w, **options).notes
+        return any("weights go with the labels" in note for note in notes)
+
+    assert told(y, p, np.where(y == 1, 1.0, 20.0))
+    assert told(y, p, np.where(y == 1, 1.0, 20.0) * rng.uniform(1, 2, 60))
+    assert told(k3, classes, np.array([1.0, 3.0, 2.0])[k3])
+    assert not told(y, p, rng.uniform(1, 2, 60))
+    assert not told(y, p, np.ones(60))
+    assert not told(k3, classes, np.array([1.0, 1.0, 2.0])[k3])
+    assert not told(y[:3], p[:3], [1.0, 2.0, 3.0])
+    assert not told(p, p, 1 + p)

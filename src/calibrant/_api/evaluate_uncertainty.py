@@ -31,6 +31,8 @@ from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import shown
 from calibrant.results._uncertainty import ESTIMAND
 
+# Rows of each class from which on weights that do not overlap are no chance.
+_ROWS_OF_A_CLASS = 5
 _LONG = "to resample them takes long here; ask for them by name, with measures="
 _LONGER = "they take longer; measures= asks for some, intervals='all' for all"
 _ABOVE = (
@@ -107,6 +109,12 @@ def add_uncertainty(
             "soft labels: intervals and noise floors come from the scatter of the labels given; "
             "without votes= losses and distances have no noise floor"
         )
+    if _weights_go_with_labels(uncertainty.samples):
+        notes.append(
+            "weights go with the labels (each class has its own, as cases and controls do): noise "
+            "floors, p-values and the verdict take labels to be drawn beside the weights, and do "
+            "not hold; intervals of losses, and calibration slope and intercepts, do"
+        )
     notes += resampled_note(uncertainty.resampling)
     notes += interval_notes(estimates)
     without = [each.name for each in estimates if each.name not in measures]
@@ -132,6 +140,23 @@ def add_uncertainty(
         result, estimates=tuple(estimates), notes=tuple(notes), verdict=verdict, recipe=recipe,
         clinical=summary,
     )  # fmt: skip
+
+
+def _weights_go_with_labels(samples: Samples) -> bool:
+    """Whether the weights of no two classes overlap: they were given for the labels seen."""
+    if samples.weights is None or samples.targets.ndim > 1:
+        return False
+    labels, weights = np.asarray(samples.targets), np.asarray(samples.weights, dtype=np.float64)
+    if not np.all(labels == np.floor(labels)):
+        return False
+    labels, weights = labels[weights > 0], weights[weights > 0]
+    order = np.argsort(labels, kind="stable")
+    classes, first, rows = np.unique(labels[order], return_index=True, return_counts=True)
+    if classes.size < 2 or rows.min() < _ROWS_OF_A_CLASS:
+        return False
+    least, most = (each.reduceat(weights[order], first) for each in (np.minimum, np.maximum))
+    by_weight = np.argsort(least)
+    return bool((most[by_weight][:-1] < least[by_weight][1:]).all())
 
 
 def clustered(table: ReliabilityTable, samples: Samples, groups: Any) -> ReliabilityTable:
