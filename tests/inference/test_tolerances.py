@@ -387,3 +387,17 @@ def test_small_numbers_keep_their_digits_where_others_need_more():
 def test_one_row_is_too_few():
     assert "But 1 row is too few to" in str(cal.verdict([1], [0.4], **FAST))
     assert "25 rows are too few to" in str(cal.verdict(*calibrated(25), **FAST))
+
+
+def test_a_tolerance_beyond_the_rate_of_the_outcome_is_told():
+    """Eight in a thousand, and predictions of one: less than the tolerance of .05 off."""
+    rng = np.random.default_rng(7)
+    y = (rng.random(3000) < 0.008).astype(int)
+    said = "larger than the rate of the rarer outcome"
+    low = cal.verdict(y, np.full(3000, 0.001), **FAST)
+    assert low.within_tolerance and said in str(low) and "predictions of 0 alone" in str(low)
+    high = cal.verdict(1 - y, np.full(3000, 0.999), **FAST)
+    assert said in str(high) and "predictions of 1 alone" in str(high)
+    assert said not in str(cal.verdict(y, np.full(3000, 0.008), tolerance=0.006, **FAST))
+    y, p = calibrated(4000)
+    assert said not in str(cal.verdict(y, p, **FAST))

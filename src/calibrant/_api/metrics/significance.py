@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
 from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
-from calibrant._core.errors import InputError, check_weight_total, one_of
+from calibrant._core.errors import InputError, check_weight_total, counted, one_of
 from calibrant._core.validation import check_eps, check_level, check_seed, public
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.links import logit
@@ -470,7 +470,7 @@ def cox_of(
     if n_moved == 0:
         return fit
     kept = ~moved & (problem.weights > 0)
-    note = f"{n_moved} predictions moved to within [{eps:g}, 1 - {eps:g}]"
+    note = f"{counted(n_moved, 'prediction', '')} moved to within [{eps:g}, 1 - {eps:g}]"
     without = None
     if kept.any():
         some = None if clusters is None else np.unique(clusters[kept], return_inverse=True)[1]

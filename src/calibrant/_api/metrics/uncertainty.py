@@ -25,6 +25,7 @@ from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import checked_tolerance, gap_scale, is_error
 from calibrant._summaries.samples import Summary
 from calibrant.results._check import Limit
+from calibrant.results._rendering import shown
 from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict, VoteNoise
 from calibrant.results._verdict import direction_words, verdict_words
 
@@ -484,6 +485,8 @@ def verdict_of(
         checked, floor, tolerance, measure.called(soft=uncertainty.soft), beyond=beyond,
         of_errors=is_error(measure), direction=_direction(uncertainty) if beyond else "",
     )  # fmt: skip
+    if is_error(measure) and checked.verdict == "pass":
+        sentence += _large_for_rate(uncertainty, tolerance)
     if is_error(measure) and p_low < alpha / 2.0:
         sentence += (
             f" It is lower than calibrated predictions show by chance (p = {p_low:.2g}): were "
@@ -511,6 +514,21 @@ def _direction(uncertainty: Uncertainty) -> str:
     problem = uncertainty.plain_problem
     gap = float(np.average(problem.u - problem.z, weights=problem.w))
     return direction_words(gap, confidence=uncertainty.samples.multiclass)
+
+
+def _large_for_rate(uncertainty: Uncertainty, tolerance: float) -> str:
+    """A sentence where the outcome is so rare that nothing could be off by the tolerance."""
+    if uncertainty.samples.multiclass:
+        return ""
+    problem = uncertainty.plain_problem
+    rate = float(np.average(problem.z, weights=problem.w))
+    rarer, constant = (rate, 0) if rate < 0.5 else (1.0 - rate, 1)
+    if rarer >= tolerance:
+        return ""
+    return (
+        f" But the tolerance is larger than the rate of the rarer outcome, {shown(rarer)}: "
+        f"predictions of {constant} alone would keep it too."
+    )
 
 
 def _measured(
