@@ -421,18 +421,19 @@ def invert(
     each family, from the worst to the calibrated one: true values, and what is usual, fall.
     """
     tail = (1.0 - level) / 2.0
-    lows, highs, estimates, nearest = [], [], [], []
+    parts, lows, highs, estimates = [], [], [], []
     for shape, grid in grids.items():
         if not grid:
             continue
         seen_at = 0.0 if shape in ("threshold", "sure") else -1.0
         part = _Inversion(partial(member, shape), grid, tail, seen_at)
         lows.append(part.low(value))
-        nearest.append(part.beyond(value))
+        parts.append(part)
         if shape != "sure":
             highs.append(part.high(value))
             estimates.append(part.estimate(value))
-    low = min((x for x in lows if x is not None), default=min(nearest))
+    reached = [low for low in lows if low is not None]
+    low = min(reached or [part.beyond(value) for part in parts])
     high = max(low, *highs)
     return Limits(low, high, min(max(float(np.mean(estimates)), low), high))
 
