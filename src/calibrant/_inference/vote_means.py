@@ -99,14 +99,12 @@ def recalibrated_mean(p: Array, z: Array, w: Array) -> RecalibratedMean:
     """
     k = p.shape[1]
     least = min(float(p.min()), (1.0 - 1e-9) / k)
-    best, likely = _most_likely(p, z, w)
-    if least > LEAST_MIXED:
-        for part in MIXED:
-            apart = (p - part * least) / (1.0 - k * part * least)
-            found, gain = _most_likely(apart, z, w)
-            if gain > likely + EVIDENCE_OF_MIXING:
-                best, likely = found, gain
-    return best
+    as_they_are, likely = _most_likely(p, z, w)
+    if least <= LEAST_MIXED:
+        return as_they_are
+    apart = [(p - part * least) / (1.0 - k * part * least) for part in MIXED]
+    best, gain = max((_most_likely(each, z, w) for each in apart), key=lambda fit: fit[1])
+    return best if gain > likely + EVIDENCE_OF_MIXING else as_they_are
 
 
 def _most_likely(p: Array, z: Array, w: Array) -> tuple[RecalibratedMean, float]:
