@@ -1,10 +1,13 @@
 """Means of rows or clusters of which a few carry most of the weight, as in surveys and wards."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import calibrant as cal
 from calibrant._inference.means import influences, mean_limits
+from calibrant._inference.paired import Scatter, independent_limits
 from judged import intervals
 
 REPEATS = 100
@@ -146,3 +149,43 @@ def test_weights_that_go_with_the_labels_are_told():
     assert not told(k3, classes, np.array([1.0, 1.0, 2.0])[k3])
     assert not told(y[:3], p[:3], [1.0, 2.0, 3.0])
     assert not told(p, p, 1 + p)
+
+
+def test_differences_of_unequal_clusters_are_those_of_their_rows():
+    rng = np.random.default_rng(8)
+    groups = np.repeat(np.arange(40), rng.integers(1, 60, 40))
+    one, other = rng.exponential(size=(2, groups.size)) + rng.normal(size=40)[groups]
+    apart = influences(one, None, groups).less(influences(other, None, groups))
+    assert apart.variance == pytest.approx(influences(one - other, None, groups).variance)
+    rates = (one > 1).astype(float)
+    found = cal.interval(
+        rates, 0.5 * np.ones(rates.size), measure="brier_uncertainty", groups=groups
+    )
+    # Wilson's limits of as many rows as scatter like these clusters.
+    q = rates.mean()
+    rows = q * (1 - q) / influences(rates, None, groups).variance
+    centre = (q + 1.96**2 / 2 / rows) / (1 + 1.96**2 / rows)
+    away = 1.96 * np.sqrt(q * (1 - q) / rows + (1.96 / 2 / rows) ** 2) / (1 + 1.96**2 / rows)
+    ends = [max(centre - away, 0), min(centre + away, 1)]
+    low = min(each * (1 - each) for each in ends)
+    assert found.low == pytest.approx(low, rel=1e-3)
+
+
+def test_limits_of_other_rows_know_the_weights_and_the_side_of_the_skewness():
+    rng = np.random.default_rng(9)
+    one, other = (
+        influences(rng.exponential(size=300), np.exp(2 * rng.normal(size=300)), None)
+        for _ in range(2)
+    )
+    sides = [
+        independent_limits(0.0, Scatter(a, None), Scatter(b, None), 0.95)[:2]
+        for a, b in ((one, other), (other, one))
+    ]
+    assert sides[0] == pytest.approx((-sides[1][1], -sides[1][0]))
+    plain = [replace(each, shares=None) for each in (one, other)]
+    shorter = independent_limits(0.0, *(Scatter(each, None) for each in plain), 0.95)
+    assert sides[0][1] - sides[0][0] > 1.05 * (shorter[1] - shorter[0])
+    # A skewed sample against one that is not: the limits of the first less the second lean up.
+    even = influences(rng.normal(size=3000), None, None)
+    low, high, _ = independent_limits(0.0, Scatter(one, None), Scatter(even, None), 0.95)
+    assert (high > -low) == (one.third > 0)
