@@ -7,7 +7,7 @@ BIN := $(VENV)/Scripts
 else
 BIN := $(VENV)/bin
 endif
-PIP := $(BIN)/python -m pip install --quiet
+INSTALL := $(BIN)/python .ci/install.py
 KERNELS := $(wildcard src/calibrant/*/*/*.pyx src/calibrant/*/*/*.pxd src/calibrant/*/*/*.h)
 BUILT := $(VENV)/pyvenv.cfg pyproject.toml setup.py $(KERNELS)
 # The inner loop: laws and twins of every measure on hard labels and compiled sums, and house rules.
@@ -21,21 +21,18 @@ unexport PYTHONDONTWRITEBYTECODE
 
 $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --upgrade pip
+	$(BIN)/python -m pip install --quiet --upgrade pip 'uv>=0.8'
 
 $(VENV)/.demo: $(BUILT)
-	$(PIP) --editable '.[cli,report]'
+	$(INSTALL) --editable '.[cli,report]'
 	touch $@
 
 $(VENV)/.docs: $(BUILT)
-	$(PIP) --editable '.[docs]'
+	$(INSTALL) --editable '.[docs]'
 	touch $@
 
-# What is never imported of these gigabytes need not be compiled to bytecode; and Spark, which comes
-# as source, is half a gigabyte of archives that need not be compressed again to be installed.
 $(VENV)/.test: $(BUILT)
-	$(PIP) --no-compile --config-settings=--build-option=--compression=stored pyspark
-	$(PIP) --no-compile --editable '.[test]'
+	$(INSTALL) --editable '.[test]'
 	touch $@ $(VENV)/.demo $(VENV)/.docs $(VENV)/.dist
 
 demo: $(VENV)/.demo
@@ -67,7 +64,7 @@ bench: $(VENV)/.test
 	$(BIN)/python benchmarks/run.py
 
 $(VENV)/.dist: $(VENV)/pyvenv.cfg
-	$(PIP) 'build>=1.2'
+	$(INSTALL) 'build>=1.2'
 	touch $@
 
 dist: $(VENV)/.dist

@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+import shutil
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -23,6 +24,10 @@ class BuildWherePossible(build_ext):
             self.parallel = True  # as many compilers at a time as there are processors
 
     def build_extensions(self) -> None:
+        compiler = getattr(self.compiler, "compiler", None)  # of Windows there is no command
+        if compiler and shutil.which(compiler[0]) is None:
+            self.warn(f"no kernel is built, NumPy stands in: there is no {compiler[0]!r}")
+            return
         # Not sooner: a source package and a package's metadata need no C.
         from Cython.Build import cythonize
 

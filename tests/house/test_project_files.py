@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,3 +99,42 @@ def test_the_worked_example_is_the_measure_that_is_tested():
         lines = [line.strip() for line in code.splitlines() if line.strip()]
         body = [line for line in lines[1:] if not line.startswith('"""')]
         assert len(body) >= 4 and set(body) <= tested
+
+
+class TestInstall:
+    """`.ci/install.py`: uv looks for packages where pip does, and pip stands in for it."""
+
+    install = runpy.run_path(str(ROOT / ".ci" / "install.py"))
+
+    def test_uv_is_told_what_pip_is(self):
+        listed = (
+            ":env:.find-links='here there'\n:env:.default-timeout='180'\n"
+            "global.cert='/certificates'\nglobal.extra-index-url='\\nfile:///a\\nfile:///b'\n"
+            "global.find-links='elsewhere'\ninstall.index-url='https://mirror/simple'\n"
+            "global.no-color='true'\n"
+        )
+        assert self.install["as_uv_has_it"](listed) == {
+            "UV_FIND_LINKS": "here,there",  # the environment's word counts, not the file's
+            "UV_HTTP_TIMEOUT": "180",
+            "SSL_CERT_FILE": "/certificates",
+            "UV_INDEX": "file:///a file:///b",
+            "UV_DEFAULT_INDEX": "https://mirror/simple",
+        }
+        assert self.install["as_uv_has_it"]("") == {}
+
+    @pytest.mark.parametrize("uv", [0, 1, None], ids=["works", "fails", "is missing"])
+    def test_pip_is_asked_where_uv_fails(self, uv, monkeypatch, capsys):
+        called = []
+
+        def run(command, **options):
+            called.append(command)
+            if "uv" in Path(command[0]).name and uv is None:
+                raise FileNotFoundError("no uv")
+            fails = uv and "uv" in Path(command[0]).name
+            return subprocess.CompletedProcess(command, int(bool(fails)), stdout="")
+
+        monkeypatch.setattr(subprocess, "run", run)
+        assert self.install["main"](["--editable", ".[test]"]) == 0
+        by_pip = [c for c in called if c[:4] == [sys.executable, "-m", "pip", "install"]]
+        assert [c[-1] for c in by_pip] == ([] if uv == 0 else ["pyspark", ".[test]"])
+        assert ("pip installs instead" in capsys.readouterr().err) is (uv != 0)
