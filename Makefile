@@ -1,5 +1,5 @@
 # Everything runs in one virtual environment, made on first use.
-PYTHON ?= python3
+PYTHON ?= $(shell python3 .ci/python.py)
 VENV ?= .venv
 DIST ?= dist
 ifeq ($(OS),Windows_NT)

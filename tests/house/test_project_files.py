@@ -138,3 +138,32 @@ class TestInstall:
         by_pip = [c for c in called if c[:4] == [sys.executable, "-m", "pip", "install"]]
         assert [c[-1] for c in by_pip] == ([] if uv == 0 else ["pyspark", ".[test]"])
         assert ("pip installs instead" in capsys.readouterr().err) is (uv != 0)
+
+
+class TestInterpreter:
+    """`.ci/python.py`: the interpreter that `make` makes its environment with."""
+
+    script = ROOT / ".ci" / "python.py"
+
+    def ask(self, python, *arguments):
+        command = [python, str(self.script), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def test_it_is_of_the_same_version(self):
+        ours = sys.base_prefix + ("/python" if sys.platform == "win32" else "/bin/python3")
+        found = self.ask(ours).stdout.strip()
+        said = subprocess.run([found, "-V"], capture_output=True, text=True, check=True).stdout
+        assert said.startswith("Python {}.{}.".format(*sys.version_info))
+
+    def test_that_of_an_environment_is_kept(self):
+        if sys.prefix == sys.base_prefix:
+            pytest.skip("not run in an environment")
+        assert self.ask(sys.executable).stdout.strip() == sys.executable
+
+    def test_the_system_s_stands_in_for_its_own_version_alone(self):
+        python = runpy.run_path(str(self.script))
+        assert not python["can_stand_in"]("2.7")
+        system = python["SYSTEM"]
+        if Path(system).exists():
+            assert self.ask(system, "2.7").returncode == 1
+            assert self.ask(system).stdout.strip() == system
