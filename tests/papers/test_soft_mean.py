@@ -152,10 +152,10 @@ def test_the_page_shows_them_side_by_side_with_the_errata(done: Reproduction) ->
     assert "161 of 162 printed cells" in " ".join(done.sections[0].paragraphs)
 
 
-def test_the_page_is_whole_and_stands_alone(done: Reproduction, tmp_path) -> None:
+def test_the_page_is_whole_and_stands_alone(done: Reproduction) -> None:
+    """The page alone; all files of a folder are written by the guide (tests/house)."""
     need("matplotlib")
-    folder = done.write(tmp_path / "out")
-    page = (folder / "index.html").read_text(encoding="utf-8")
+    page = done.to_html()
     assert not re.search(r"https?://|<link|<script|@import", page)
     for name in ("reliability", "errors_by_k", "errors_by_n"):
         assert f'<figure id="{name}"><img alt=' in page

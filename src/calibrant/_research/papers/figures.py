@@ -37,7 +37,7 @@ def style() -> Any:
     return need("matplotlib", PURPOSE).rc_context(STYLE)
 
 
-def rendered(figure: Figure) -> dict[str, bytes]:
+def rendered(figure: Figure, kinds: tuple[str, ...] = ("svg", "png")) -> dict[str, bytes]:
     """The figure as "svg" and as "png", the same bytes every time."""
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
@@ -50,7 +50,7 @@ def rendered(figure: Figure) -> dict[str, bytes]:
         if layout is not None:
             layout.execute(figure)
             figure.set_layout_engine(None)
-        return {kind: _saved(figure, kind) for kind in ("svg", "png")}
+        return {kind: _saved(figure, kind) for kind in kinds}
 
 
 def _saved(figure: Figure, kind: str) -> bytes:

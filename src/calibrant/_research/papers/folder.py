@@ -130,10 +130,11 @@ class Figure:
     def _pictures(self) -> dict[str, bytes]:
         return rendered(self.draw())
 
-    @property
+    @cached_property
     def svg(self) -> bytes:
-        """The figure as an SVG file."""
-        return self._pictures["svg"]
+        """The figure as an SVG file, which is all that a page takes."""
+        drawn = "_pictures" in vars(self)
+        return (self._pictures if drawn else rendered(self.draw(), ("svg",)))["svg"]
 
     @property
     def png(self) -> bytes:
@@ -224,8 +225,8 @@ class Reproduction:
             files[f"tables/{table.name}.csv"] = table.to_csv().encode()
             files[f"tables/{table.name}.json"] = _json(table.to_dict())
         for figure in self.figures.values():
+            files[f"figures/{figure.name}.png"] = figure.png  # first: drawn once for both
             files[f"figures/{figure.name}.svg"] = figure.svg
-            files[f"figures/{figure.name}.png"] = figure.png
             if figure.data:
                 files[f"figures/{figure.name}.csv"] = as_csv(figure.data).encode()
         files["index.html"] = self.to_html().encode()
