@@ -12,7 +12,12 @@ from scipy.special import expit
 from calibrant._core.errors import InputError
 from calibrant._research.papers import logit_smoothing
 from calibrant._research.papers.folder import Reproduction
-from calibrant._research.papers.logit_experiments import convergence, figure_2, true_error
+from calibrant._research.papers.logit_experiments import (
+    convergence,
+    figure_2,
+    some_of_figure_2,
+    true_error,
+)
 from calibrant._research.papers.predictions import read_predictions
 from calibrant._research.papers.reproduce import reproduce
 from needs import need
@@ -23,9 +28,13 @@ FOLDER = Path(os.environ.get("CALIBRANT_DATA") or REPOSITORY.parent / "shared" /
 
 @pytest.fixture(scope="module")
 def done() -> Reproduction:
-    """With 2 samples of each size in place of 10: of a million rows one tells as much."""
+    """With 1 sample of each size in place of 10, as of a million rows one tells as much, and 2,000
+    draws in place of 10,000.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(logit_smoothing, "convergence", partial(convergence, n_replications=2))
+        patch.setattr(logit_smoothing, "convergence", partial(convergence, n_replications=1))
+        few = lambda *given: some_of_figure_2(*given[:-1], 2000)  # noqa: E731
+        patch.setattr(logit_smoothing, "some_of_figure_2", few)
         return reproduce("logit-smoothing")
 
 
