@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
+import sys
 import warnings
 from datetime import timedelta
 from itertools import pairwise
@@ -358,6 +359,8 @@ SYNCED = {
 
 def work(rank: int, size: int, folder: str) -> None:
     """One process: its share of the batches, then the value of all and this process's states."""
+    if rank:
+        torch.set_num_threads(1)  # a copy of a process has none of its threads to wait for
     torch.distributed.init_process_group(
         "gloo",
         init_method=f"file://{folder}/meet",
@@ -381,8 +384,10 @@ def work(rank: int, size: int, folder: str) -> None:
 
 
 def test_two_processes_count_as_one(tmp_path):
-    # This one has imported everything; the other must.
-    other = multiprocessing.get_context("spawn").Process(target=work, args=(1, 2, str(tmp_path)))
+    # This one has imported everything, which takes a process seconds: where that is safe, the other
+    # is a copy of it.
+    how = "fork" if sys.platform == "linux" else "spawn"
+    other = multiprocessing.get_context(how).Process(target=work, args=(1, 2, str(tmp_path)))
     other.start()
     work(0, 2, str(tmp_path))
     other.join()
