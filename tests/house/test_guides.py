@@ -10,6 +10,8 @@ import pytest
 
 import calibrant as cal
 from calibrant import plots, scaling
+from calibrant._research.papers import soft_mean
+from calibrant._research.papers.soft_mean_experiments import run
 from needs import need
 from page_examples import has_examples, run_page
 
@@ -55,6 +57,10 @@ def test_there_are_guides():
 
 @pytest.mark.parametrize("guide", [name for name in GUIDES if name not in DRAWN])
 def test_guide_examples(guide, tmp_path, monkeypatch):
+    if guide == "papers":
+        # What is printed does not depend on how many replications there are (tests/papers).
+        few = {"n_ranking": 2, "n_sizes": 2, "n_outcomes": 2}
+        monkeypatch.setattr(soft_mean, "run", lambda **options: run(**{**options, **few}))
     for package in NEEDS.get(guide, ()):
         need(package)
     monkeypatch.chdir(tmp_path)
