@@ -24,6 +24,10 @@ NASTY = (
 )
 
 
+# An error, a truthful one, two losses and an order.
+COMPARED = ["ece", "lin_ce", "brier", "log_loss", "auroc"]
+
+
 @pytest.fixture(scope="package")
 def browser() -> Any:
     """One browser and one profile: a page in another takes twice as long to open."""
@@ -113,6 +117,16 @@ def look(tabs):
     return at
 
 
+def follow(page: Any, width: int) -> None:
+    """Wait until charts are as wide as a screen or a sheet lets them, and nothing is wider."""
+    page.wait_for_function(
+        "width => document.documentElement.scrollWidth === width &&"
+        " [...document.querySelectorAll('.chart svg')]"
+        ".every(svg => svg.getBoundingClientRect().width <= width)",
+        arg=width,
+    )
+
+
 @dataclass(frozen=True)
 class Made:
     """A page on disk, and what it was made of."""
@@ -141,7 +155,11 @@ def fashion(folder):
     e = examples.load("fashion")
     y, p = e.test_labels[:900], e.test_proba[:900]
     half = np.where(np.arange(900) % 2, "odd", "even")
-    return saved(folder, "fashion", y, p, name="Fashion", by=half, source={"file": "fashion.npz"})
+    # The other pages have all maps side by side, which are slow to fit to ten classes.
+    return saved(
+        folder, "fashion", y, p, name="Fashion", by=half, source={"file": "fashion.npz"},
+        recalibrate="temperature",
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="session")
@@ -166,6 +184,18 @@ def nasty(folder):
 
 
 @pytest.fixture(scope="session")
+def pair(folder):
+    """Two predictors whose names are one in the name of a file, by one measure."""
+    need("altair")
+    rng = np.random.default_rng(0)
+    p = rng.random(120)
+    y = (rng.random(120) < p).astype(int)
+    models = {"a b": p, "a-b": p**2}
+    found = cal.compare(y, models, measures=["brier"], by=np.arange(120) % 2, n_resamples=50)
+    return Made(found.save(folder / "pair.html"), y, models, found)
+
+
+@pytest.fixture(scope="session")
 def compared(folder):
     """Four predictors, two of them alike, and one with a bad name."""
     need("altair")
@@ -173,6 +203,6 @@ def compared(folder):
     y, h = e.test_labels[:800], e.test_logits[:800]
     proba = {name: 1 / (1 + np.exp(-h / t)) for name, t in (("as is", 1), ("T 1.8", 1.8),
              (NASTY[0] + "y" * 300, 4), ("alike", 1))}  # fmt: skip
-    found = cal.compare(y, proba, n_resamples=100, by=np.arange(800) % 2)
+    found = cal.compare(y, proba, measures=COMPARED, n_resamples=100, by=np.arange(800) % 2)
     path = found.save(folder / "compared.html", source="three temperatures")
     return Made(path, y, proba, found)

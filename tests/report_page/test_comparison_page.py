@@ -8,6 +8,7 @@ import calibrant as cal
 from calibrant.results._pages.comparison_page import _percent
 from calibrant.results._rendering import shown
 from needs import need
+from report_page.conftest import follow
 
 
 def rows(page, table):
@@ -109,18 +110,14 @@ def test_robustness_slices_and_recipe_are_told(look, compared):
 
 def test_a_phone_and_the_dark(look, compared):
     page = look(compared.path, width=390, scheme="dark").page
-    page.wait_for_timeout(300)  # for charts to follow
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    follow(page, 390)
     assert page.inner_text("#theme") == "Light"
     assert page.pdf().startswith(b"%PDF")
 
 
-def test_each_rank_has_one_tick(look, tmp_path):
+def test_each_rank_has_one_tick(look, pair):
     """Of two predictors there was a third tick between the ranks, written as the second."""
-    y = [0, 1, 1, 0, 1]
-    models = {"a": [0.1, 0.9, 0.8, 0.3, 0.7], "b": [0.4, 0.6, 0.5, 0.6, 0.5]}
-    cal.compare(y, models, measures=["brier"], n_resamples=100).save(tmp_path / "two.html")
-    ticks = look(tmp_path / "two.html").page.eval_on_selector_all(
+    ticks = look(pair.path).page.eval_on_selector_all(
         "#ranks .role-axis-label text", "all => all.map(each => each.textContent)"
     )
     assert [each for each in ticks if each.isdigit()] == ["1", "2"]

@@ -6,7 +6,6 @@ import csv
 import io
 import struct
 
-import numpy as np
 import pytest
 
 import calibrant as cal
@@ -117,14 +116,8 @@ def test_a_drawing_of_curves_names_them(look, compared):
     assert [row["predictor"] for row in rows_of(content)] == compared.report.order("ece")
 
 
-def test_no_two_tables_have_one_name(visit, folder):
-    rng = np.random.default_rng(0)
-    p = rng.random(120)
-    y = (rng.random(120) < p).astype(int)
-    models = {"a b": p, "a-b": p**2}
-    compared = cal.compare(y, models, measures=["brier"], by=np.arange(120) % 2, n_resamples=50)
-    path = compared.save(folder / "alike.html")
-    page = visit(path).page
+def test_no_two_tables_have_one_name(look, pair):
+    page = look(pair.path).page
     names = []
     for table in page.locator("table[data-what^='slices of']").all():
         page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")

@@ -11,7 +11,7 @@ import pytest
 import calibrant as cal
 from calibrant._api.report.report import report
 from calibrant.results._rendering import shown
-from report_page.conftest import NASTY, saved
+from report_page.conftest import NASTY, follow, saved
 
 # A4 less the margins, in CSS pixels.
 SHEET = 688
@@ -35,10 +35,10 @@ def values_on(page):
     ))  # fmt: skip
 
 
-def bins_drawn(page):
-    """How many bins the diagram shows: a circle each."""
-    page.evaluate("() => new Promise(done => setTimeout(done, 60))")
-    return page.locator("#diagram .mark-symbol path").count()
+def see_bins(page, n):
+    """Wait until the diagram shows so many bins: a circle each."""
+    circles = "document.querySelectorAll('#diagram .mark-symbol path')"
+    page.wait_for_function(f"n => {circles}.length === n", arg=n)
 
 
 def test_the_file_names_no_other_file(fashion):
@@ -72,7 +72,7 @@ def test_the_slider_shows_what_python_says(look, fashion, rule):
         table = cal.reliability(y, p, bins=bins(m))
         rows = page.locator("#bin-table tbody tr")
         assert rows.count() == m
-        assert bins_drawn(page) == sum(n > 0 for n in table.columns()["n"])
+        see_bins(page, sum(n > 0 for n in table.columns()["n"]))
 
 
 def test_the_table_of_bins_is_python_s(look, fashion):
@@ -180,7 +180,8 @@ def test_slices_recalibration_and_recipe_are_told(look, fashion):
     assert {"odd", "even"} == {cell.split()[0] for cell in column(page, "slice-table", 0)}
     change = fashion.report.before_after
     assert change.learned in text and f"{change.n_measured:,} others" in text
-    assert "fashion.npz" in text and "cal.report(y_true, y_proba, by=...)" in text
+    call = "cal.report(y_true, y_proba, recalibrate=['temperature'], by=...)"
+    assert "fashion.npz" in text and call in text
     tools = fashion.report.conventions
     for row in tools.rows:
         assert row.why in text
@@ -208,13 +209,12 @@ def test_slices_say_what_was_predicted_what_happened_and_how_sure(look, fashion)
 def test_a_phone_scrolls_one_way_only(look, request, name):
     page = look(request.getfixturevalue(name).path, width=390).page
     page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
-    page.wait_for_timeout(300)  # for charts to follow
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    follow(page, 390)
     assert page.locator("#diagram svg").bounding_box()["width"] <= 390
 
 
-def test_it_prints(look, fashion):
-    page = look(fashion.path, scheme="dark").page
+def test_it_prints(look, soft):
+    page = look(soft.path, scheme="dark").page
     pdf = page.pdf(format="A4")
     assert pdf.startswith(b"%PDF") and len(pdf) > 30_000
     page.emulate_media(media="print")
@@ -227,8 +227,7 @@ def test_a_sheet_of_paper_loses_no_column(look, request, name):
     page = look(request.getfixturevalue(name).path, width=SHEET).page
     page.emulate_media(media="print")
     page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
-    page.wait_for_timeout(300)  # for charts to follow
-    assert page.evaluate("document.documentElement.scrollWidth") == SHEET
+    follow(page, SHEET)
     assert page.locator("th", has_text="where it lies").count() == 0 or (
         page.locator("th", has_text="where it lies").first.is_visible()
     )
@@ -265,7 +264,8 @@ def test_a_thousand_classes_stay_small(visit, folder):
     p = rng.dirichlet(np.ones(1000) * 0.05, 400)
     y = (p.cumsum(axis=1)[:, :-1] < rng.random(400)[:, None]).sum(axis=1)
     names = [f"class number {i} of a thousand" for i in range(1000)]
-    made = saved(folder, "thousand", np.array(names)[y], p, classes=names)
+    options = {"classes": names, "recalibrate": "temperature"}
+    made = saved(folder, "thousand", np.array(names)[y], p, **options)
     assert made.path.stat().st_size < 3_000_000
     opened = visit(made.path)
     assert opened.said == []
@@ -359,9 +359,12 @@ def test_nothing_goes_wrong_and_nothing_is_asked_for(look, fashion):
     assert opened.dialogs == []
 
 
-def test_a_keyboard_is_enough_and_dark_becomes_light(visit, fashion):
-    """On a page that was just opened, in the dark."""
-    page = visit(fashion.path, scheme="dark").page
+def test_a_keyboard_is_enough_and_dark_becomes_light(look, nasty):
+    """From the top of a page in the dark."""
+    page = look(nasty.path, scheme="dark").page
+    choose(page, rule="quantile")
+    # Where the keyboard begins when a page has just been opened.
+    page.evaluate("document.body.tabIndex = -1; document.body.focus()")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
