@@ -106,11 +106,11 @@ def test_the_guide_says_how_each_measure_gets_its_interval():
         listed.update(dict.fromkeys(names, i))
     assert set(listed) == MEASURES
     rng = np.random.default_rng(0)
-    p = rng.random(300)
-    rows = rng.dirichlet([1, 1, 1], 300)
+    p = rng.random(120)
+    rows = rng.dirichlet([1, 1, 1], 120)
     methods: dict[int, set[str]] = {}
     for y, predicted, shape in (
-        (rng.random(300) < p, p, "binary"),
+        (rng.random(120) < p, p, "binary"),
         ([rng.choice(3, p=row) for row in rows], rows, "multiclass"),
     ):
         names = [measure.name for measure in cal.catalogue(shape)]

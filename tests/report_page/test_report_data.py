@@ -307,5 +307,6 @@ def test_a_rare_event_is_told_in_its_own_proportion():
     why = found.absent.get("before_after") or found.before_after.why
     scores = re.findall(r" (0\.\d+|\d\.\d+e-\d+)[,)]", why)
     assert len(scores) == 5 and len(set(scores)) > 1
-    usual = cal.report(1 - y, 1 - p, measures=["ece", "brier"])
+    few = slice(500)
+    usual = cal.report(1 - y[few], 1 - p[few], measures=["ece"], recalibrate="platt")
     assert usual.decisions.thresholds[-1] == 0.99

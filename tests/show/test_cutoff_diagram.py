@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,12 @@ def sample(n=500, seed=0):
     return (rng.random(n) < np.where(p > 0.6, p - 0.3, p)).astype(int), p, rng.integers(0, 3, n)
 
 
+@cache
+def cutoffs(*, weighted=False):
+    y, p, w = sample()
+    return cal.cutoff_test(y, p, sample_weight=w if weighted else None)
+
+
 def drawn(display):
     """The left and the right edge of what is shaded, on the axis of predictions."""
     ends = display.cutoff_.get_extents().transformed(display.ax_.transData.inverted())
@@ -29,7 +37,7 @@ def drawn(display):
 def test_the_interval_is_that_of_the_result(weighted):
     y, p, w = sample()
     weights = w if weighted else None
-    found = cal.cutoff_test(y, p, sample_weight=weights)
+    found = cutoffs(weighted=weighted)
     display = cal.reliability(y, p, sample_weight=weights).plot(cutoff=found)
     assert drawn(display) == pytest.approx(found.where)
     words = [text.get_text() for text in display.ax_.get_legend().get_texts()]
@@ -53,7 +61,7 @@ def test_a_pair_and_a_single_prediction_can_be_shaded_and_nothing_is_unasked():
 def test_the_chart_of_a_notebook_has_it_too():
     need("altair")
     y, p, _ = sample()
-    found = cal.cutoff_test(y, p)
+    found = cutoffs()
     rows = cal.reliability(y, p).chart(cutoff=found).to_dict()
     layers = rows["vconcat"][1]["layer"]
     values = layers[0]["data"]["values"][0]
@@ -62,7 +70,7 @@ def test_the_chart_of_a_notebook_has_it_too():
 
 def test_the_report_has_the_same_interval():
     y, p, _ = sample()
-    found = cal.cutoff_test(y, p)
+    found = cutoffs()
     (view,) = cal.report(y, p, measures=["ece"], recalibrate="platt").views
     assert (view.cutoffs.lower, view.cutoffs.upper) == found.where
     assert abs(view.cutoffs.gap) == found.statistic == cal.cutoff_ce(y, p)
