@@ -322,7 +322,7 @@ def test_the_page_says_that_the_order_is_backwards():
     assert any(note.startswith("the slope is negative") for note in platt.notes)
     assert platt.reverses and "turns the order of the predictions round" in platt.outcome
     assert "suits best" not in report.to_html()
-    usual = cal.report(*overconfident(300), measures=["ece", "auroc"])
+    usual = cal.report(*overconfident(300), measures=["ece", "auroc"], recalibrate="platt")
     assert not any("backwards" in each for each in usual.sentences)
 
 
@@ -333,11 +333,11 @@ def test_groups_are_asked_for_where_there_are_none(groups):
 
 
 def test_the_recipe_names_every_argument():
-    y, p = overconfident(300)
+    y, p = overconfident(120)
     counts = np.stack([3 * (1 - y), 3 * y], axis=1)
     report = cal.report(
-        counts, p, measures=["ece", "brier"], segments={"site": np.arange(300) % 2}, depth=1,
-        resample="rows",
+        counts, p, measures=["ece", "brier"], segments={"site": np.arange(120) % 2}, depth=1,
+        resample="rows", recalibrate="platt",
     )  # fmt: skip
     report.recipe["options"]["annotators"] = True
     call = _call(report)
@@ -345,5 +345,5 @@ def test_the_recipe_names_every_argument():
     for argument in ("segments=...", "depth=1", "measures=['ece', 'brier']", "resample='rows'"):
         assert argument in call
     assert "votes=" not in call
-    shares = cal.report(y / 1.0, p, votes=np.full(300, 3), measures=["ece"])
+    shares = cal.report(y / 1.0, p, votes=np.full(120, 3), measures=["ece"], recalibrate="platt")
     assert "votes=..." in _call(shares)
