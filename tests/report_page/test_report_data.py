@@ -109,6 +109,8 @@ def test_before_and_after_are_measured_on_rows_not_fitted():
     ece = next(change for change in found.changes if change.measure == "ece")
     loss = next(change for change in found.changes if change.measure == "log_loss")
     assert ece.before > 2 * ece.after
+    for low, high in (ece.before_limits, ece.after_limits):
+        assert low < high
     assert loss.low <= loss.after - loss.before <= loss.high < 0
     assert int(found.before.table.n.sum()) == found.n_measured
 
