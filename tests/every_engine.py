@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,14 +118,22 @@ _JAVA = (
 )
 
 
+def _looked_in_first() -> str:
+    """Archives that most classes are in. Java looks for each in one after another, of hundreds."""
+    archives = Path(need("pyspark").__file__).parent / "jars"
+    kinds = ("spark-catalyst", "scala-library", "spark-core", "scala-reflect", "log4j-core")
+    kinds += ("spark-sql", "jackson-databind", "spark-config", "janino", "spark-network-common")
+    return os.pathsep.join(str(file) for kind in kinds for file in archives.glob(f"{kind}*.jar"))
+
+
 @functools.cache
 def spark() -> Any:
     """A Spark session, started once; it needs Java.
 
     One thread suits queries of a thousand rows, and plans that are carried out as they are, not
-    compiled; tests/engines/test_spark.py has them compiled. Where in Python an operator was called
-    is not told to the Java machine, which takes as long as all else. Data still comes in two
-    partitions, whose sums must be put together.
+    compiled; tests/engines/test_spark.py has them compiled. Where an operator was called, in
+    Python or in Java, is not written down, which takes as long as all else. Data still comes in
+    two partitions, whose sums must be put together.
     """
     need("pyspark")
     if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
@@ -139,6 +148,7 @@ def spark() -> Any:
         .config("spark.default.parallelism", "2")
         .config("spark.sql.leafNodeDefaultParallelism", "2")
         .config("spark.driver.extraJavaOptions", " ".join(_JAVA))
+        .config("spark.driver.extraClassPath", _looked_in_first())
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "1")
@@ -147,6 +157,7 @@ def spark() -> Any:
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         .config("spark.sql.subexpressionElimination.enabled", "false")
         .config("spark.python.sql.dataFrameDebugging.enabled", "false")
+        .config("spark.sql.dataFrameQueryContext.enabled", "false")
         .config("spark.sql.ui.explainMode", "simple")
         .config("spark.driver.memory", "1g")
         .config("spark.driver.host", "127.0.0.1")
@@ -160,20 +171,39 @@ def spark() -> Any:
 
 
 def _speak_less(session: Any) -> None:
-    """Less to say between Python and the Java machine: a third of what a small query takes.
+    """Less to say between Python and the Java machine, which takes much of a small query's time.
 
     Every `lit` and `col` asks anew where functions are, and Java looks for them in hundreds of
-    archives: they are asked for once. Nor is Java told of each expression that Python has no use
-    for any more: a run makes some hundred thousand, which fit into its memory.
+    archives: they are asked for once, and so are literals, columns and types, of which an
+    evaluation has some thousands, many of them the same, and the session, which every cast looks
+    for. Nor is Java told of each expression that Python has no use for any more: a run makes some
+    hundred thousand, which fit into its memory.
     """
     java = session.sparkContext._jvm
     functions, sequences = java.functions, java.PythonUtils
-    for name in ("lit", "col", "when", "sum", "floor", "coalesce", "greatest", "least", "log"):
+    for name in ("when", "sum", "floor", "coalesce", "greatest", "least", "log"):
         setattr(functions, name, getattr(functions, name))
+    functions.lit, functions.col = _asked_once(functions.lit), _asked_once(functions.col)
+    types = session._jsparkSession
+    types.parseDataType = _asked_once(types.parseDataType)
+    type(session)._getActiveSessionOrCreate = staticmethod(lambda: session)
     sequences.toSeq = sequences.toSeq
     java.functions, java.PythonUtils = functions, sequences
     setattr(java, "org.apache.spark.sql.functions", functions)
     session.sparkContext._gateway.gateway_property.enable_memory_management = False
+
+
+def _asked_once(of: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """What Java answers, kept by type and last digit: 1 is not True, nor is 0.0 its negative."""
+    answers: dict[tuple[type, str], Any] = {}
+
+    def kept(asked: Any) -> Any:
+        key = type(asked), repr(asked)
+        if key not in answers:
+            answers[key] = of(asked)
+        return answers[key]
+
+    return kept
 
 
 def _torch(array: Any) -> Any:
