@@ -214,23 +214,22 @@ class TestGradients:
             assert loss(step, torch.tensor(y), from_logits=True, **options) < before
 
     def test_a_compiled_loss_is_the_same(self):
-        x, _, y, _ = batch(k=3)
-        for loss in (losses.ls_ece_loss, losses.atb_loss):
-
-            def of(logits, labels, loss=loss):
-                return loss(logits, labels, from_logits=True)
-
-            whole = torch.compile(of, backend="eager", fullgraph=True)
-            torch.testing.assert_close(whole(*tensors(x, y)), of(*tensors(x, y)))
-
-    def test_a_compiled_loss_takes_weights(self):
         x, _, y, w = batch(k=3)
-        functions = [partial(loss, from_logits=True) for loss in dict(EVERY)]
-        for loss in (*functions, *(module(from_logits=True) for module in MODULES)):
-            whole = torch.compile(loss, backend="aot_eager", fullgraph=True)
-            logits, labels, weight = tensors(x, y, w)
-            got = whole(logits, labels, sample_weight=weight)
-            torch.testing.assert_close(got, loss(logits, labels, sample_weight=weight))
+        for loss, weighted in zip(dict(EVERY), (False, True, False, True), strict=True):
+            of = partial(loss, from_logits=True)
+            given = {"sample_weight": torch.tensor(w)} if weighted else {}
+            whole = torch.compile(of, backend="eager", fullgraph=True)
+            torch.testing.assert_close(whole(*tensors(x, y), **given), of(*tensors(x, y), **given))
+
+    @pytest.mark.parametrize("module", MODULES)
+    def test_a_compiled_module_takes_weights(self, module):
+        """Whatever it calls is compiled with it: the functions, and what they do with weights."""
+        x, _, y, w = batch(k=3)
+        loss = module(from_logits=True)
+        whole = torch.compile(loss, backend="aot_eager", fullgraph=True)
+        logits, labels, weight = tensors(x, y, w)
+        got = whole(logits, labels, sample_weight=weight)
+        torch.testing.assert_close(got, loss(logits, labels, sample_weight=weight))
 
 
 class TestModules:
