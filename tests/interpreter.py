@@ -3,8 +3,8 @@
 The interpreter puts its own functions in the place of the language's, and looks for them again at
 every call of a helper from within a kernel: most of the time that a test of kernels took. At every
 operation it writes down all types of NumPy again, to look one of them up; makes the type of a block
-and its shape anew; compares shapes in words of its own; and finds out whether a whole number
-overflows, without telling: two thirds of what was left.
+and its shape anew; compares shapes in words of its own; looks for constants in what holds none; and
+finds out whether a whole number overflows, without telling: two thirds of what was left.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ def prepare_once() -> None:
         interpreter._patch_builtin = _of_known(interpreter)
         interpreter._get_np_dtype = _by_name(interpreter._get_np_dtype)
         _make_once(interpreter.tl.core)
+        _look_closer_at_few(interpreter.tl.core)
         _leave_equal_shapes(type(interpreter.interpreter_semantic))
         builder = interpreter.interpreter_builder
         if not builder.options.debug:  # what is found of overflows is not looked at
@@ -83,6 +84,18 @@ def _make_once(core: Any) -> None:
         vars(self).update(made, handle=handle, type=type)
 
     core.block_type.__init__, core.tensor.__init__ = of_type, of_tensor
+
+
+def _look_closer_at_few(core: Any) -> None:
+    """Tensors, types and numbers are no constants to take apart, and a type is equal to itself."""
+    unwrap, equal = core._unwrap_if_constexpr, core.dtype.__eq__
+    plain = {core.tensor, core.dtype, core.block_type, core.pointer_type, int, float, bool}
+
+    def unwrapped(value: Any) -> Any:
+        return value if type(value) in plain else unwrap(value)
+
+    core._unwrap_if_constexpr = unwrapped
+    core.dtype.__eq__ = lambda self, other: self is other or equal(self, other)
 
 
 def _leave_equal_shapes(semantic: Any) -> None:
