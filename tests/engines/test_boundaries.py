@@ -61,9 +61,9 @@ def same_rows(table: BinTable, r: int, bins: list[int], u: Array, z: Array, w: A
     Weights and labels are drawn at random, so rows that change places change some sum.
     """
     index, m = np.array(bins), table.n_bins
-    np.testing.assert_array_equal(table.n[r], np.bincount(index, minlength=m))
-    np.testing.assert_array_equal(table.sum_w[r], np.bincount(index, w, minlength=m))
-    np.testing.assert_array_equal(table.sum_wz[r], np.bincount(index, w * z, minlength=m))
+    found = np.stack([table.n[r], table.sum_w[r], table.sum_wz[r]])
+    expected = np.stack([np.bincount(index, each, minlength=m) for each in (None, w, w * z)])
+    np.testing.assert_array_equal(found, expected, "numbers, weights and targets of bins")
     np.testing.assert_allclose(
         table.sum_wu[r], np.bincount(index, w * u, minlength=m), rtol=1e-13, atol=0
     )
