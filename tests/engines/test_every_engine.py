@@ -28,7 +28,7 @@ DATA = {"p": P, "y": Y, "s": P**1.3, "w": RNG.random(N)}
 # Weights of which some are 0: rows that are not there.
 DATA["v"] = np.where(DATA["w"] < 0.1, 0.0, DATA["w"])
 
-K = 4
+K = 3
 LOGITS = RNG.normal(size=(N, K)) * 2
 ROWS = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=1, keepdims=True)
 SOFT = RNG.dirichlet(np.ones(K), N)
