@@ -421,7 +421,7 @@ def test_smoothing_that_needs_every_row(name, notion, device):
         return [
             cal.ls_ece(a, b, noise="uniform", **rest),
             cal.ls_ece(
-                a, b, method="monte-carlo", n_draws=500, rng=np.random.default_rng(1), **rest
+                a, b, method="monte-carlo", n_draws=50, rng=np.random.default_rng(1), **rest
             ),
             cal.ls_ece(a, b, **rest),
             cal.smooth_ece(a, b, notion=chosen, **options),
@@ -555,7 +555,8 @@ def test_a_pass_never_waits_for_its_device(name, monkeypatch):
             tensor_engine.bin_table(there, "confidence", Quantile(15, "rank"))
             tensor_engine.unit_grid(there, "binary", 64)
     waits = ("_local_scalar_dense", "nonzero", "unique", "masked_select", "bincount", "is_nonzero")
-    seen = [event.name for event in watch.function_events]
+    # As they were written down: to put them in their order takes longer than all else.
+    seen = [event.name() for event in watch.kineto_results.events()]
     assert len(seen) > 100 and "aten::add" in seen
     assert not [call for call in seen if any(wait in call for wait in waits)]
 
