@@ -30,7 +30,7 @@ def twin(phi, norm, rule, weighted):
 
 
 # A query takes these long to plan: each option once.
-SLOW = ("dask", "ibis", "spark")
+SLOW = ("dask", "ibis", "spark", "duckdb", "polars in memory")
 PROBLEMS = [
     pytest.param(engine, phi, weighted, id=f"{engine}-{name}-{weighted}")
     for engine in ENGINES

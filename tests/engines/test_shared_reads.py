@@ -2,6 +2,7 @@
 measures asked for one by one, each of which reads for itself.
 """
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays import passes
 from calibrant._measures.catalogue import find
 from calibrant._summaries.samples import Summary
+from pairs import pairs
 
 RULES: list[Any] = [
     15, cal.Quantile(8), cal.Quantile(8, ties="rank"), cal.LevelSets(), [0, 0.2, 0.5, 1],
@@ -19,10 +21,12 @@ RULES: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("bins", RULES, ids=str)
-@pytest.mark.parametrize("soft", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("from_logits", [False, True])
+# Three at a time: what is read together depends on the labels and weights, and on the rule.
+@pytest.mark.parametrize(
+    ("bins", "soft", "weighted", "from_logits"),
+    pairs(product(RULES, (False, True), (False, True), (False, True)), strength=3),
+    ids=str,
+)
 def test_everything_at_once_is_each_by_itself(
     bins: Any, soft: bool, weighted: bool, from_logits: bool
 ) -> None:
