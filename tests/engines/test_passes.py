@@ -338,7 +338,7 @@ def test_float32_sums_do_not_saturate(engine_name: str) -> None:
     """
     n = 2**20 if engine_name == "numpy" else 2**24 + 2**20
     predictions = np.broadcast_to(np.float32(0.9), n)  # no memory: n views of one number
-    targets = np.resize(np.array([0, 1, 1, 1, 1, 1, 1, 1], np.uint8), n)
+    targets = np.tile(np.array([0, 1, 1, 1, 1, 1, 1, 1], np.uint8), n // 8)
     with engine(engine_name):
         table = cal.reliability(targets, predictions, bins=15)
     columns = table.columns()
