@@ -14,7 +14,7 @@ from needs import need
 
 RNG = np.random.default_rng(8)
 BEGIN = datetime(2026, 1, 5)
-HOURS = RNG.choice([1, 5, 30, 75, 90], 200)  # a day between has no rows
+HOURS = RNG.choice([0, 5, 48, 54], 200)  # where windows begin, too; a day between has no rows
 Y, P = RNG.integers(0, 2, 200), RNG.random(200)
 
 
@@ -37,6 +37,7 @@ def times(kind):
     )
 
 
+MEASURES = ("ece", "brier", "log_loss")
 KINDS = ("naive", "UTC", "America/New_York", "dates")
 CASES = set(itertools.product(LAZY, KINDS)) - {("dask", "dates")}  # to which dates are text
 
@@ -45,13 +46,13 @@ CASES = set(itertools.product(LAZY, KINDS)) - {("dask", "dates")}  # to which da
 def test_the_windows_are_those_of_rows(engine, kind):
     table = need("pyarrow").table({"y": Y, "p": P, "at.utc": times(kind)})
     given = {"time": "at.utc", "data": LAZY[engine](table)}
-    every = "1d" if kind == "dates" else "12h"
-    mine = cal.Monitor(every=every).update("y", "p", **given).evaluate()
-    rows = cal.Monitor(every=every).update(Y, P, time=table["at.utc"]).evaluate()
-    assert [window.start for window in mine] == [window.start for window in rows]
-    assert [window.n for window in mine] == [window.n for window in rows]
-    for name in ("ece", "brier", "log_loss"):
-        assert mine.columns()[name] == pytest.approx(rows.columns()[name], rel=1e-12)
+    options = {"every": "1d" if kind == "dates" else "12h", "measures": MEASURES}
+    mine = cal.Monitor(**options).update("y", "p", **given).windows()
+    rows = cal.Monitor(**options).update(Y, P, time=table["at.utc"]).windows()
+    assert len(rows) == 2 and list(mine) == list(rows)
+    for start, window in rows.items():
+        assert mine[start].n_rows == window.n_rows > 0
+        assert mine[start].evaluate().values == pytest.approx(window.evaluate().values, rel=1e-12)
 
 
 def test_errors_and_missing_times():
