@@ -79,7 +79,7 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
         applicable = tuple(
             m for m in chosen if _is_included(m, samples, quantile, summary.findings.soft)
         )
-        if any(m.statistic == "full_bins" for m in chosen if m not in applicable):
+        if any(m not in applicable for m in chosen if m.statistic == "full_bins"):
             notes += (LONG_FULL,)
         chosen = applicable
     result = assemble(

@@ -119,7 +119,8 @@ class SummedStream:
         near = [m.name for m in kept if summary.approximate and summary.is_from_cells(m)]
         if near:
             notes.append(f"approximate, from {self.cells} cells: {', '.join(near)}")
-        absent = [m for m in chosen if m not in kept and m.statistic != "distribution"]
+        names = {m.name for m in kept}
+        absent = [m for m in chosen if m.name not in names and m.statistic != "distribution"]
         if absent:
             some = any(in_stream(m, own_bins=self.own_bins, approximate=True) for m in absent)
             cells = f"; approximate=True takes some from {self.cells} cells" if some else ""
