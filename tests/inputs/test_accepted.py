@@ -58,6 +58,13 @@ BRIEF: dict[str, dict[str, Any]] = {
 
 SLOW = {"clinical_summary", "decision_curve"}
 
+# Where nothing but the kind of input differs: a band is drawn, and a bandwidth searched for, after
+# all input has become sums. They take most of the time.
+SUMS_ALONE: dict[str, dict[str, Any]] = {
+    "reliability_curve": {"band": None},
+    "smooth_reliability": {"sigma": 0.1},
+}
+
 
 def brief(name: str) -> Callable[..., Any]:
     """A public function that does less of what is the same for every kind of input."""
@@ -147,13 +154,15 @@ def takes_weights(name: str) -> bool:
 _of_plain_arrays: dict[Any, list[float]] = {}
 
 
-def of_plain_arrays(name: str, plain: tuple[Array, Array], weigh: bool) -> list[float]:
+def of_plain_arrays(
+    name: str, plain: tuple[Array, Array], weigh: bool, **options: Any
+) -> list[float]:
     """What many kinds of input are compared with, found once for each engine."""
     contents = tuple((a.dtype.str, a.shape, a.tobytes()) for a in plain)
-    key = (name, contents, weigh, kernels().name)
+    key = (name, contents, weigh, kernels().name, *options)
     if key not in _of_plain_arrays:
-        result = FUNCTIONS[name](*plain, **({"sample_weight": WEIGHTS} if weigh else {}))
-        _of_plain_arrays[key] = flat(result)
+        options |= {"sample_weight": WEIGHTS} if weigh else {}
+        _of_plain_arrays[key] = flat(FUNCTIONS[name](*plain, **options))
     return _of_plain_arrays[key]
 
 
@@ -185,10 +194,10 @@ def assert_same_everywhere(
         if as_one and name not in ("evaluate", "ece", "classwise_ce"):
             continue
         weigh = weights is not None and takes_weights(name)
-        found = flat(
-            function(*given, classes=classes, **({"sample_weight": weights} if weigh else {}))
-        )
-        expected = of_plain_arrays(name, plain, weigh)
+        options = SUMS_ALONE.get(name, {})
+        weighted = options | ({"sample_weight": weights} if weigh else {})
+        found = flat(function(*given, classes=classes, **weighted))
+        expected = of_plain_arrays(name, plain, weigh, **options)
         assert expected, f"{name} gave no number"
         np.testing.assert_array_equal(found, expected, err_msg=name)
 
@@ -562,19 +571,20 @@ def test_columns_by_name(kind: str) -> None:
     frame = WHOLE_FRAMES[kind](columns)
     turn = list(WHOLE_FRAMES).index(kind)
     for nth, (name, function) in enumerate(FUNCTIONS.items()):
+        options = SUMS_ALONE.get(name, {})
         # Vectors of one frame and rows of the next; what takes one of them has it in every frame.
         if (
             takes_weights(name)
             and not takes_rows_only(name)
             and ((nth + turn) % 2 or takes_one_outcome_only(name))
         ):
-            found = function("y", "p", sample_weight="w", data=frame)
-            expected = of_plain_arrays(name, (LABELS, BINARY), weigh=True)
+            found = function("y", "p", sample_weight="w", data=frame, **options)
+            expected = of_plain_arrays(name, (LABELS, BINARY), weigh=True, **options)
             np.testing.assert_array_equal(flat(found), expected, err_msg=name)
         if not takes(name, ROWS) or ((nth + turn) % 2 and not takes_rows_only(name)):
             continue
-        found = function("class", names, data=frame)
-        expected = of_plain_arrays(name, (CLASSES, ROWS), weigh=False)
+        found = function("class", names, data=frame, **options)
+        expected = of_plain_arrays(name, (CLASSES, ROWS), weigh=False, **options)
         np.testing.assert_array_equal(flat(found), expected, err_msg=name)
     result = cal.evaluate("class", names, data=frame)
     assert result.classes is not None
@@ -706,7 +716,7 @@ def test_logits_in_any_memory_order(order: str, engine_name: str) -> None:
         for name, function in FUNCTIONS.items():
             if not takes(name, logits):
                 continue
-            found = flat(function(CLASSES, given, from_logits=True))
+            found = flat(function(CLASSES, given, from_logits=True, **SUMS_ALONE.get(name, {})))
             expected = of_logits(name, engine_name)
             np.testing.assert_array_equal(found, expected, err_msg=name)
 
@@ -715,7 +725,7 @@ def test_logits_in_any_memory_order(order: str, engine_name: str) -> None:
 def of_logits(name: str, engine_name: str) -> list[float]:
     """Of those logits in one piece, in the engine in use."""
     logits = np.random.default_rng(7).standard_normal((N, K))
-    return flat(FUNCTIONS[name](CLASSES, logits, from_logits=True))
+    return flat(FUNCTIONS[name](CLASSES, logits, from_logits=True, **SUMS_ALONE.get(name, {})))
 
 
 @every_engine
