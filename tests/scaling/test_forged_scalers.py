@@ -2,6 +2,7 @@
 
 import copy
 import json
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -60,6 +61,9 @@ CASES = [(kind, list(SHAPES)[i % 2]) for i, kind in enumerate([*KINDS, "quantile
 @pytest.mark.parametrize(("kind", "shape"), CASES)
 def test_every_change_is_a_state_error_or_a_map(kind, shape):
     scaler, rows = fitted(kind, shape)
+    ends = np.zeros_like(rows)
+    ends[::2] = 1
+    both = np.concatenate([rows, ends])
     known = json.loads(scaler.to_json())
     assert known["fitted_rows"]["repeated"]
     refused = []
@@ -78,11 +82,6 @@ def test_every_change_is_a_state_error_or_a_map(kind, shape):
                 refused.append(str(error))
                 continue
             repr(loaded)
-            ends = np.zeros_like(rows)
-            ends[::2] = 1
-            for each in (rows, ends):
-                try:
-                    assert loaded.transform(each).shape == each.shape
-                except CalibrantError:
-                    continue
+            with suppress(CalibrantError):
+                assert loaded.transform(both).shape == both.shape
     assert len(refused) > 150 and max(map(len, refused)) < 1000
