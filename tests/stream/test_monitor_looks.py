@@ -15,9 +15,9 @@ def windows(seed, days=40, rows=200, factor=1.0, change=0, **options):
     rng = np.random.default_rng((51, seed))
     p, day = rng.beta(0.5, 3, days * rows), np.repeat(np.arange(days), rows)
     y = (rng.random(p.size) < np.where(day < change, p, factor * p)).astype(int)
-    monitor = cal.Monitor(every="1d", **options)
+    monitor = cal.Monitor(every="1d", measures=["ece"], **options)
     monitor.update(y, p, time=np.datetime64("2026-01-01") + day.astype("timedelta64[D]"))
-    return monitor.evaluate(measures=["ece"])
+    return monitor.evaluate()
 
 
 def test_calm_streams_are_calm():

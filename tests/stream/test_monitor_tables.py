@@ -65,7 +65,7 @@ def test_the_noise_floor_is_that_of_the_rows(predictions, measure):
 
 def test_calibrated_windows_reach_their_95_percent_point_one_time_in_twenty():
     draws = np.random.default_rng(3)
-    monitor = cal.Monitor(every="1h", bins=10)
+    monitor = cal.Monitor(every="1h", bins=10, measures=["ece"])
     hours = np.repeat(np.arange(300), 300)
     p = draws.beta(0.5, 2, hours.size)
     monitor.update((draws.random(hours.size) < p).astype(int), p, time=hours * 3600)
@@ -134,8 +134,8 @@ def test_other_predictions_with_the_same_faults_are_no_change():
 
     y = outcomes(now)
     before = cal.Accumulator(measures=["ece"]).update(outcomes(then), then)
-    monitor = cal.Monitor(every="1h").update(y, now, time=hours * 3600)
-    table = monitor.evaluate(**NO_FLOOR, baseline=before)
+    monitor = cal.Monitor(every="1h", **NO_FLOOR).update(y, now, time=hours * 3600)
+    table = monitor.evaluate(baseline=before)
     assert abs((y - now).mean()) > 0.12  # the gap as a whole is twice what it was
     assert abs(np.mean(table.columns()["shift"])) < 0.003
     assert np.mean(np.array(table.columns()["p_change"]) < 0.05) < 0.1
@@ -159,8 +159,8 @@ def chances_of_no_change(shape, truth):
     # A baseline of its own for each window would take long; a large one is as good as the truth.
     before = cal.Accumulator(measures=["ece"]).update(*drawn(200_000))
     hours = np.repeat(np.arange(200), 400)
-    monitor = cal.Monitor(every="1h").update(*drawn(hours.size), time=hours * 3600)
-    p = np.array(monitor.evaluate(**NO_FLOOR, baseline=before).columns()["p_change"])
+    monitor = cal.Monitor(every="1h", **NO_FLOOR).update(*drawn(hours.size), time=hours * 3600)
+    p = np.array(monitor.evaluate(baseline=before).columns()["p_change"])
     assert np.isnan(p).mean() < 0.2
     return p[~np.isnan(p)]
 
@@ -189,8 +189,8 @@ def test_predictions_that_move_within_a_bin_are_no_change():
     before = cal.Accumulator(measures=["ece"])
     before.update((draws.random(rare.size) < rare).astype(int), rare)
     now = (draws.random(hours.size) < less_rare).astype(int)
-    monitor = cal.Monitor(every="1h").update(now, less_rare, time=hours * 3600)
-    p = np.array(monitor.evaluate(**NO_FLOOR, baseline=before).columns()["p_change"])
+    monitor = cal.Monitor(every="1h", **NO_FLOOR).update(now, less_rare, time=hours * 3600)
+    p = np.array(monitor.evaluate(baseline=before).columns()["p_change"])
     assert (p < 0.05).mean() < 0.09
 
 
