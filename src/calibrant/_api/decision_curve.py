@@ -186,8 +186,9 @@ def _at(
         name: Acted.of(u >= t, outcomes, t, always.get(name)) for name, u in strategies.items()
     }
     z, nobody = outcomes.z, acted[NONE]
+    alone = {name: gain_limits(own, nobody, outcomes, t, level) for name, own in acted.items()}
     for name, own in acted.items():
-        value, low, high = gain_limits(own, nobody, outcomes, t, level)
+        value, low, high = alone[name]
         found = {
             "tp_rate": outcomes.mean(np.where(own.positive, z, 0.0)),
             "fp_rate": outcomes.mean(np.where(own.positive, 1.0 - z, 0.0)),
@@ -201,7 +202,10 @@ def _at(
         for key, number in found.items():
             parts[name].setdefault(key, []).append(number)
     for (one, other), columns in pairs.items():
-        apart = gain_limits(acted[one], acted[other], outcomes, t, level)
+        beside = acted[other]
+        apart = alone[one] if beside is nobody else gain_limits(
+            acted[one], beside, outcomes, t, level
+        )  # fmt: skip
         for column, number in zip(columns, apart, strict=True):
             column.append(number)
 

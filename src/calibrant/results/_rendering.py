@@ -170,6 +170,8 @@ def as_frame(columns: Columns, backend: str | None = None) -> Any:
 
 def json_value(value: Any) -> Any:
     """A value that JSON can hold: what is not a finite number becomes null."""
+    if type(value) in (float, int, str):  # nearly all of a page's long columns
+        return None if type(value) is float and not math.isfinite(value) else value
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):

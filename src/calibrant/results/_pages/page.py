@@ -25,7 +25,7 @@ from calibrant.results._rendering import shown
 _HERE = "calibrant.results._pages"
 ENDINGS = (".html", ".htm")
 # Digits of what is drawn: more than a screen can show, and than a table says.
-DIGITS = 8
+DIGITS = "%.8g"
 
 
 def assembled(template: str, data: dict[str, Any], **facts: Any) -> str:
@@ -114,7 +114,7 @@ def _short(value: float) -> float | int | None:
         return None
     if isinstance(value, int) or value == int(value):
         return int(value)
-    return float(f"{value:.{DIGITS}g}")
+    return float(DIGITS % value)
 
 
 def table_columns(table: ReliabilityData, level: float) -> dict[str, list[Any]]:
