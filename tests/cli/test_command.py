@@ -200,7 +200,7 @@ class TestUsage:
 class TestDebug:
     def test_a_traceback_for_who_asks(self, tmp_path):
         for arguments in (["--debug", "report", "no.csv"], ["report", "no.csv", "--debug"]):
-            done = run_installed(*arguments, cwd=tmp_path)
+            done = run(*arguments, cwd=tmp_path)
             assert done.returncode == 3 and "Traceback" in done.stderr
             assert done.stderr.splitlines()[-1].startswith("calibrant: there is no file 'no.csv'")
         assert "Traceback" not in run("report", "no.csv", cwd=tmp_path).stderr
@@ -230,7 +230,9 @@ class TestPipes:
         first.stderr.close()
 
     def test_a_check_keeps_its_verdict(self, tmp_path):
-        path = binary(tmp_path)
+        # In arrays, which take less to read than text: all else is imported for this alone.
+        path = tmp_path / "rows.npz"
+        np.savez(path, label=OUTCOMES, p=REPORTS)
         line = (
             f"{INSTALLED} check {path} --max brier=0.02 --by label | true; echo ${{PIPESTATUS[0]}}"
         )

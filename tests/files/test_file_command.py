@@ -1,11 +1,10 @@
-"""`calibrant report`, run as a user runs it."""
+"""`calibrant report`, to its end."""
 
 from __future__ import annotations
 
 import io
 import json
 import subprocess
-import sys
 
 import pytest
 from file_makers import LABELS, NAMES, OUTCOMES, REPORTS, ROWS, WEIGHTS, write
@@ -22,17 +21,9 @@ def run(*arguments):
     return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())
 
 
-def run_alone(*arguments):
-    """In a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "calibrant", "report", *map(str, arguments)],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-
-
 def test_a_table_in_the_terminal(tmp_path):
     path = write(tmp_path, "parquet", {"label": OUTCOMES, "p": REPORTS})
-    done = run_alone(path, "--measures", "ece,lin_ce")
+    done = run(path, "--measures", "ece,lin_ce")
     assert done.returncode == 0 and done.stderr == ""
     assert f"{path}: 1,250 rows" in done.stdout
     for words in ("by its name", "Measures", "lin_ce", "Reliability: 15 equal-width bins"):

@@ -16,10 +16,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 # Growth beyond what a small file of the same kind takes; and what files are at least as large as.
-BOUND = 64 << 20
-LARGE = 96 << 20
+BOUND = 40 << 20
+LARGE = 60 << 20
 # Rows of a prediction of 8 bytes and a label of 1 that take as much; wide rows are read sooner.
-MANY = 12 << 20
+MANY = 7 << 20
 
 PROGRAM = """
 import calibrant as cal
@@ -69,9 +69,9 @@ def test_csv_with_quantile_bins(folder):
     need("pyarrow")
     block = b"".join(b"%d,0.%06d,some words\n" % (i % 2, i * 7919 % 1000000) for i in range(30_000))
     small = repeated(folder / "small.csv", b"label,p,text\n", block, 10 << 20)
-    large = repeated(folder / "large.csv", b"label,p,text\n", block, 120 << 20)
+    large = repeated(folder / "large.csv", b"label,p,text\n", block, 75 << 20)
     found = growth_of(small, large, measures=["ece", "lin_ce"])
-    assert found["growth"] < BOUND and found["n"] > 5_500_000
+    assert found["growth"] < BOUND and found["n"] > 3_400_000
 
 
 def test_jsonl_with_long_answers(folder):
@@ -87,12 +87,14 @@ def test_jsonl_with_long_answers(folder):
 
 def test_parquet_in_one_row_group(folder):
     pa, pq = need("pyarrow"), need("pyarrow.parquet")
-    for name, n in (("small", 1 << 20), ("large", MANY)):
+    # Pieces of a row group take most of the bound of other formats.
+    many, bound = MANY * 3 // 2, BOUND * 3 // 2
+    for name, n in (("small", 1 << 20), ("large", many)):
         p, y = rows(n)
         table = pa.table({"p": p, "label": y})
         pq.write_table(table, folder / f"{name}.parquet", row_group_size=n, use_dictionary=False)
     found = growth_of(folder / "small.parquet", folder / "large.parquet", measures=["ece"])
-    assert found["growth"] < BOUND and found["n"] == MANY
+    assert found["growth"] < bound and found["n"] == many
 
 
 @pytest.mark.parametrize("kind", ["file", "stream"])

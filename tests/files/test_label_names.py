@@ -143,11 +143,12 @@ def test_every_door_takes_labels_by_one_rule(tmp_path, kind):
     outcomes = np.arange(N) % 2
     p = np.where(outcomes, 0.85, 0.15)
     labels = {"whole": outcomes, "text": outcomes.astype(str), "truth": outcomes > 0}[kind]
+    every = doors(tmp_path, labels, p)
     for classes in CLASSES:
         if kind == "text" and classes == ["no", "yes"]:
             continue  # no names of these; a CSV cannot tell them from numbers
         expected = 0.85 if str(classes[0]) == "1" else 0.15
-        for door, evaluated in doors(tmp_path, labels, p).items():
+        for door, evaluated in every.items():
             found = evaluated(classes)
             assert found["ece"] == pytest.approx(expected), (door, classes)
             told = "numbers" if classes == ["no", "yes"] and door != "stream" else "names"

@@ -55,7 +55,8 @@ def test_files_give_the_same(
     rows = cal.read_file(file, y_proba="said", answer="answer", gold="gold", **options)
     assert rows.y_true.tolist() == RIGHT.tolist()
     np.testing.assert_allclose(rows.y_proba, P, rtol=1e-14)
-    found = cal.evaluate_file(file, y_proba="said", answer="answer", gold="gold", **options)
+    asked = {"y_proba": "said", "answer": "answer", "gold": "gold", "measures": ["brier"]}
+    found = cal.evaluate_file(file, **asked, **options)
     assert math.isclose(found["brier"], cal.brier_score(RIGHT, P), rel_tol=1e-12)
     assert any("'answer' equals 'gold'" in line for line in found.inferred)
     assert any(word in line for line in found.inferred for word in ("percent", "words", "log-"))
@@ -108,9 +109,12 @@ def test_options_are_named_where_they_apply(
     assert (meant in str(told.value)) == (option == "y_proba")
 
 
-def test_a_name_among_labels_that_are_numbers(tmp_path: Path) -> None:
+def test_a_name_among_labels_that_are_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("calibrant._data.readers.csv.BLOCKS", (1 << 10, 1 << 24))
     file = tmp_path / "rows.csv"
-    file.write_text("label,p\n1,0.5\n" + "0,0.4\n" * 300_000 + "yes,0.4\n")
+    file.write_text("label,p\n1,0.5\n" + "0,0.4\n" * 3000 + "yes,0.4\n")
     with pytest.raises(cal.InputError, match=r"label is 'yes', .*: give all rows numbers") as told:
         cal.evaluate_file(file)
     assert "words" not in str(told.value)
@@ -142,14 +146,19 @@ def test_shares_given_as_percentages_are_named(tmp_path: Path) -> None:
         cal.read_file(file, percent=True)
 
 
-def test_all_rows_decide_whether_they_are_percentages(tmp_path: Path) -> None:
+def test_all_rows_decide_whether_they_are_percentages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first block of a sorted file may be below 1 % from end to end."""
-    p = np.sort(np.random.default_rng(0).random(120_000) * 3)
+    monkeypatch.setattr("calibrant._data.readers.source.CHUNK", 1000)
+    monkeypatch.setattr("calibrant._data.readers.parquet.PIECE", 1000)
+    p = np.sort(np.random.default_rng(0).random(6000) * 3)
     y = (np.arange(p.size) % 50 == 0).astype(int)
     file = tmp_path / "sorted.parquet"
-    pl.DataFrame({"y": y, "p": p}).write_parquet(file, row_group_size=20_000)
-    assert cal.evaluate_file(file, percent=True)["ece"] == pytest.approx(cal.ece(y, p / 100))
-    pl.DataFrame({"y": y, "p": p / 3}).write_parquet(file, row_group_size=20_000)
+    pl.DataFrame({"y": y, "p": p}).write_parquet(file, row_group_size=1000)
+    found = cal.evaluate_file(file, percent=True, measures=["ece"])
+    assert found["ece"] == pytest.approx(cal.ece(y, p / 100))
+    pl.DataFrame({"y": y, "p": p / 3}).write_parquet(file, row_group_size=1000)
     for read in (cal.evaluate_file, cal.read_file):
         with pytest.raises(cal.InputError, match="holds no y_proba above 1"):
             read(file, percent=True)

@@ -18,16 +18,16 @@ def crowded():
     the curve up.
     """
     rng = np.random.default_rng(0)
-    p = np.concatenate([rng.uniform(0.97, 1, 9000), rng.uniform(0.86, 0.93, 300), rng.random(700)])
-    y = rng.random(10_000) < np.where(p > 0.97, 0.99, 0.6 * p)
+    p = np.concatenate([rng.uniform(0.97, 1, 3000), rng.uniform(0.86, 0.93, 300), rng.random(100)])
+    y = rng.random(p.size) < np.where(p > 0.97, 0.99, 0.6 * p)
     return y.astype(int), p
 
 
 @pytest.fixture(scope="module")
 def smooth():
     rng = np.random.default_rng(1)
-    p = rng.random(3000)
-    return (rng.random(3000) < p).astype(int), p
+    p = rng.random(1000)
+    return (rng.random(1000) < p).astype(int), p
 
 
 def test_bins_outside_the_band_are_told(crowded):

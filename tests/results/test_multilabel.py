@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,12 @@ Y, P = rows()
 SEEN = [~np.isnan(Y[:, j]) for j in range(3)]
 
 
+@cache
+def whole() -> cal.Multilabel:
+    """All measures of these labels, found once."""
+    return cal.multilabel(Y, P, labels=NAMES)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_every_label_has_the_numbers_of_its_own_problem(weighted):
     w = np.random.default_rng(1).integers(0, 3, N).astype(float) if weighted else None
@@ -48,7 +55,7 @@ def test_every_label_has_the_numbers_of_its_own_problem(weighted):
 
 
 def test_the_worst_comes_first_and_chance_is_shared_out():
-    result = cal.multilabel(Y, P, labels=NAMES)
+    result = whole()
     values = [row.values["ece"] for row in result]
     assert values == sorted(values, reverse=True)
     assert result.worst.name == "fox" and result.miscalibrated == ("fox",)
@@ -97,7 +104,7 @@ def test_clusters_are_those_of_the_rows_of_each_label():
 
 def test_names_and_gaps_of_frames():
     pandas, polars = need("pandas"), need("polars")
-    expected = cal.multilabel(Y, P, labels=NAMES).columns()
+    expected = whole().columns()
     given = pandas.DataFrame(Y, columns=NAMES), pandas.DataFrame(P, columns=NAMES)
     assert cal.multilabel(*given).columns() == expected
     nullable = given[0].astype("Int64")
@@ -115,7 +122,7 @@ def test_names_and_gaps_of_frames():
 
 def test_logits_logprobs_masks_lists_and_tensors():
     torch = need("torch")
-    expected = cal.multilabel(Y, P).mean["ece"]
+    expected = whole().mean["ece"]
     logits = np.log(P) - np.log1p(-P)
     assert cal.multilabel(Y, logits, from_logits=True).mean["ece"] == pytest.approx(expected)
     assert cal.multilabel(Y, np.log(P), from_logprobs=True).mean["ece"] == pytest.approx(expected)
@@ -187,7 +194,7 @@ def test_other_functions_name_the_way():
 
 
 def test_results_as_text_frame_json_and_picture():
-    result = cal.multilabel(Y, P, labels=NAMES)
+    result = whole()
     assert "3 labels of 900 rows" in repr(result) and "| fox |" in result.to_markdown()
     assert result.to_frame("pandas")["label"].tolist() == [row.name for row in result]
     held = json.loads(result.to_json())
@@ -214,7 +221,7 @@ def test_the_command_reads_labels_with_gaps(tmp_path, kind):
     columns = ["--label", "cat,dog,fox", "--proba", "p_cat,p_dog,p_fox"]
     done = run("report", str(path), "--multilabel", *columns, "--json", "--measures", "ece")
     assert done.returncode == 0, done.stderr
-    held, expected = json.loads(done.stdout), cal.multilabel(Y, P, labels=NAMES)
+    held, expected = json.loads(done.stdout), whole()
     assert held["labels"]["label"] == [row.name for row in expected]
     assert held["labels"]["ece"] == pytest.approx([row.values["ece"] for row in expected])
     assert held["labels"]["n_missing"][held["labels"]["label"].index("cat")] == N // 4
@@ -234,15 +241,13 @@ def test_the_command_reads_labels_with_gaps(tmp_path, kind):
 
 def test_the_mean_of_calibrated_labels_is_not_shown_to_be_above_0():
     """Of twenty labels one has a limit above 0 in four of ten samples; the mean must not."""
-    above = 0
-    for seed in range(8):
+    for seed in (4, 5, 6):  # samples in which one has
         rng = np.random.default_rng((4, seed))
         p = rng.random((100, 20))
         y = (rng.random(p.shape) < p).astype(int)
         found = cal.multilabel(y, p, measures=["ece"], uncertainty=True, n_resamples=100)
-        above += found.mean_low > 0
-        assert found.mean_low <= found.mean["ece"] and found.mean_high > 0
-    assert above <= 1
+        assert max(row.low for row in found.rows) > 0
+        assert found.mean_low == 0 and found.mean_high > 0
 
 
 @pytest.mark.parametrize(("power", "said"), [(1, "0 of 1 label is"), (4, "1 of 1 label is")])
