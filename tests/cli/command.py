@@ -58,7 +58,11 @@ def run_installed(*arguments, cwd=None, **environment):
 
 def csv(path, columns):
     """A file with these columns."""
-    rows = zip(*columns.values(), strict=True)
+    # Numbers of Python are written in a tenth of the time.
+    plain = (
+        column.tolist() if hasattr(column, "tolist") else column for column in columns.values()
+    )
+    rows = zip(*plain, strict=True)
     lines = [",".join(columns), *(",".join(map(str, row)) for row in rows)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

@@ -212,7 +212,8 @@ class TestPage:
 
     def test_many_files_are_told_by_the_first(self, tmp_path):
         paths = [binary(tmp_path, f"{i}.csv") for i in range(5)]
-        assert run("report", *paths).stdout.startswith(f"{paths[0]} and 4 more: ")
+        done = run("report", *paths, "--measures", "ece")
+        assert done.stdout.startswith(f"{paths[0]} and 4 more: ")
 
     def test_maps_of_a_page_are_named(self, tmp_path, capsys):
         path = str(binary(tmp_path))
@@ -252,7 +253,7 @@ def test_segments_of_a_parquet_file_are_those_of_the_library(tmp_path, capsys):
     pl.DataFrame({"y": OUTCOMES, "p": REPORTS, "site": SITES}).write_parquet(tmp_path / "a.parquet")
     found = found_by(
         capsys, "report", tmp_path / "a.parquet", "--label", "y", "--proba", "p",
-        "--segments", "site",
+        "--segments", "site", "--measures", "ece",
     )  # fmt: skip
     table = found["segments"]["segments"]
     wanted = cal.find_segments(OUTCOMES, REPORTS, {"site": SITES})

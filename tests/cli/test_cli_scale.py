@@ -92,6 +92,7 @@ def test_every_method(halves, capsys, request, method):
     assert ({"low", "high"} <= set(table)) == with_limits and said["apply"]["share_fitted"] == 0
 
 
+@pytest.mark.usefixtures("values_alone")
 def test_maps_are_fitted_to_votes_in_each_form(tmp_path, capsys):
     rng = np.random.default_rng(0)
     votes = rng.integers(1, 6, 60)
@@ -386,6 +387,7 @@ def test_the_rows_choose_a_map_and_the_choice_is_explained(halves, capsys):
     assert "\\n" not in printed
 
 
+@pytest.mark.usefixtures("values_alone")
 def test_where_no_map_helps_the_file_changes_nothing(tmp_path, capsys):
     rng = np.random.default_rng(0)
     p = rng.random(200).round(6)

@@ -177,7 +177,7 @@ def said(capsys, *arguments):
     return code, found.out, found.err
 
 
-def test_every_verb_takes_votes(wide, long, capsys, tmp_path):
+def test_every_verb_takes_votes(wide, long, capsys, tmp_path, monkeypatch):
     counts, labels = ",".join(N_COLUMNS), ",".join(SHARE_COLUMNS)
     ways = {
         "counts": (wide, "--counts", counts),
@@ -198,6 +198,8 @@ def test_every_verb_takes_votes(wide, long, capsys, tmp_path):
     assert code == 0 and "counts of votes" in out
     code, out, _ = said(capsys, "scale", "--fit", *ways["counts"], "--method", "temperature")
     assert code == 0 and "votes behind each row: 1 to 6" in out
+    # Limits, which take most of the time, were in the table above.
+    monkeypatch.setattr("calibrant._cli.recalibration.COMPARED_PREDICTIONS", 10)
     both = ("--fit", wide, "--apply", wide, "--counts", counts, "--method", "temperature")
     code, _, _ = said(capsys, "scale", *both, "-o", tmp_path / "mapped.csv")
     assert code == 0 and "y_true_0,y_true_1" in (tmp_path / "mapped.csv").read_text()
