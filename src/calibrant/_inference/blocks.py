@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,6 @@ class Blocks:
     index: NDArray[np.intp]
     size: int
     groups: NDArray[np.intp] | None
-    _kept: dict[tuple[int, int], Array] = field(default_factory=dict)
 
     @property
     def clustered(self) -> bool:
@@ -55,9 +55,7 @@ class Blocks:
 
     def resamples(self, n_draws: int, seed: int, weights: Array | None = None) -> Array:
         """How often each block is in each of the resamples that all errors share."""
-        if (n_draws, seed) not in self._kept:
-            self._kept[n_draws, seed] = self.counts(n_draws, np.random.default_rng((seed, 1)))
-        counts = self._kept[n_draws, seed]
+        counts = _shared_counts(self.size, n_draws, seed)
         return counts if weights is None else self._with_weight(counts, weights)
 
     def _with_weight(self, counts: Array, weights: Array) -> Array:
@@ -67,8 +65,7 @@ class Blocks:
 
     def counts(self, n_draws: int, rng: np.random.Generator, weights: Array | None = None) -> Array:
         """How often each block is in each resample; one without any weight is the sample itself."""
-        share = np.full(self.size, 1.0 / self.size)
-        out: Array = rng.multinomial(self.size, share, n_draws).astype(np.float64)
+        out = _counts(self.size, n_draws, rng)
         return out if weights is None else self._with_weight(out, weights)
 
     def signs(self, n_draws: int, rng: np.random.Generator) -> Array:
@@ -95,6 +92,19 @@ class Blocks:
         turned, shape = np.ascontiguousarray(counts.T), (n_columns, self.size)
         of_blocks = (coo_array((each, (column, self.index)), shape=shape) for each in values)
         return [np.ascontiguousarray((each.tocsr() @ turned).T) for each in of_blocks]
+
+
+def _counts(size: int, n_draws: int, rng: np.random.Generator) -> Array:
+    out: Array = rng.multinomial(size, np.full(size, 1.0 / size), n_draws).astype(np.float64)
+    return out
+
+
+@lru_cache(maxsize=4)  # megabytes each
+def _shared_counts(size: int, n_draws: int, seed: int) -> Array:
+    """Kept, for models and slices of one page mostly have as many blocks."""
+    out = _counts(size, n_draws, np.random.default_rng((seed, 1)))
+    out.flags.writeable = False
+    return out
 
 
 def blocks_of(n: int, groups: NDArray[np.intp] | None, seed: int) -> Blocks:
