@@ -197,6 +197,7 @@ def test_killed_in_a_save_leaves_the_old_state_whole(tmp_path):
         patience = time.monotonic() + 60
         while not any(name.endswith(".part") for name in os.listdir(tmp_path)):
             assert child.is_alive() and time.monotonic() < patience
+            time.sleep(1e-4)  # the core is the child's
         child.kill()
         child.join()
         heard.close()
