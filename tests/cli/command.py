@@ -58,7 +58,7 @@ def run_installed(*arguments, cwd=None, **environment):
 
 def csv(path, columns):
     """A file with these columns."""
-    # Numbers of Python are written in a tenth of the time.
+    # Numbers of Python are written sooner than those of NumPy.
     plain = (
         column.tolist() if hasattr(column, "tolist") else column for column in columns.values()
     )
