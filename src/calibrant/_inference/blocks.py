@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +17,8 @@ Array = NDArray[np.float64]
 SPARSE_FROM = 8
 # Of fewer clusters two signs alone have too few arrangements (Webb, 2023, doi:10.1111/caje.12661).
 FEW_BLOCKS = 12
+# Numbers of resamples that are kept for other rows, each of 8 bytes.
+KEPT_NUMBERS = 1 << 20
 # Of few clusters the scatter is known as badly as Student's t says at this quantile.
 TAIL, NORMAL, MOST_WIDENED = 0.975, 1.959963984540054, 3.0
 _WEBB = np.sqrt([0.5, 1.0, 1.5])
@@ -34,6 +36,7 @@ class Blocks:
     index: NDArray[np.intp]
     size: int
     groups: NDArray[np.intp] | None
+    _kept: dict[tuple[int, int], Array] = field(default_factory=dict)
 
     @property
     def clustered(self) -> bool:
@@ -55,7 +58,11 @@ class Blocks:
 
     def resamples(self, n_draws: int, seed: int, weights: Array | None = None) -> Array:
         """How often each block is in each of the resamples that all errors share."""
-        counts = _shared_counts(self.size, n_draws, seed)
+        if (n_draws, seed) not in self._kept:
+            few = n_draws * self.size <= KEPT_NUMBERS
+            drawn = _resamples if few else _resamples.__wrapped__
+            self._kept[n_draws, seed] = drawn(n_draws, self.size, seed)
+        counts = self._kept[n_draws, seed]
         return counts if weights is None else self._with_weight(counts, weights)
 
     def _with_weight(self, counts: Array, weights: Array) -> Array:
@@ -65,7 +72,7 @@ class Blocks:
 
     def counts(self, n_draws: int, rng: np.random.Generator, weights: Array | None = None) -> Array:
         """How often each block is in each resample; one without any weight is the sample itself."""
-        out = _counts(self.size, n_draws, rng)
+        out = _multinomial(n_draws, self.size, rng)
         return out if weights is None else self._with_weight(out, weights)
 
     def signs(self, n_draws: int, rng: np.random.Generator) -> Array:
@@ -94,16 +101,19 @@ class Blocks:
         return [np.ascontiguousarray((each.tocsr() @ turned).T) for each in of_blocks]
 
 
-def _counts(size: int, n_draws: int, rng: np.random.Generator) -> Array:
-    out: Array = rng.multinomial(size, np.full(size, 1.0 / size), n_draws).astype(np.float64)
+def _multinomial(n_draws: int, size: int, rng: np.random.Generator) -> Array:
+    share = np.full(size, 1.0 / size)
+    out: Array = rng.multinomial(size, share, n_draws).astype(np.float64)
     return out
 
 
-@lru_cache(maxsize=4)  # megabytes each
-def _shared_counts(size: int, n_draws: int, seed: int) -> Array:
-    """Kept, for models and slices of one page mostly have as many blocks."""
-    out = _counts(size, n_draws, np.random.default_rng((seed, 1)))
-    out.flags.writeable = False
+@lru_cache(maxsize=4)
+def _resamples(n_draws: int, size: int, seed: int) -> Array:
+    """How often each of so many blocks is in each resample: kept, for other rows that are as many
+    have the same, and drawing them takes longer than most of what is made of them.
+    """
+    out = _multinomial(n_draws, size, np.random.default_rng((seed, 1)))
+    out.setflags(write=False)
     return out
 
 

@@ -67,7 +67,7 @@ class Families(Resampler):
         return VoteLimits(
             self.vote_rows, self.blocks, self.groups, self.level, self.many_draws,
             self.few_draws, self.seed,
-            lambda measure, samples: measure.compute(self.summary(samples)),
+            lambda measure, samples: measure.compute(self.summary(samples, measure)),
         )  # fmt: skip
 
     @property

@@ -202,7 +202,7 @@ class NoiseFloors(Families):
             rng = np.random.default_rng((self.seed, 6))
             values = []
             for sample in drawn_samples(self.samples, self.few_draws, rng, self.votes):
-                summary = self.summary(sample)
+                summary = self.summary(sample, *group)
                 values.append([m.compute(summary) for m in group])
             self._null[key] = np.array(values)
         what = "outcomes" if self.votes is None else "votes"

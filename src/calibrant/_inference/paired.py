@@ -26,6 +26,7 @@ from calibrant._inference.means import Influences, influences, mean_limits, mome
 from calibrant._inference.problems import Problems
 from calibrant._inference.tails import quantile, quantiles
 from calibrant._measures.catalogue import Measure
+from calibrant._measures.measure import only_distance
 from calibrant._measures.statistics import STATISTICS, OnlyLosses
 from calibrant._summaries.samples import Summary
 
@@ -564,10 +565,12 @@ def _drawn_whole(
     if not measures:
         return []
     base = 1.0 if samples.weights is None else samples.weights.astype(np.float64)
-    as_it_is = Summary(samples, fixed, quantile)
+    distance = only_distance(measures)
+    as_it_is = Summary(samples, fixed, quantile, distance=distance)
     rows = []
     for counts in draws.counts[:n_whole]:
-        drawn = Summary(replace(samples, weights=counts[draws.blocks] * base), fixed, quantile)
+        weighed = replace(samples, weights=counts[draws.blocks] * base)
+        drawn = Summary(weighed, fixed, quantile, distance=distance)
         rows.append([_computed(measure, drawn, as_it_is) for measure in measures])
     return list(np.array(rows).T)
 

@@ -18,6 +18,7 @@ from calibrant._inference.blocks import Blocks, blocks_of
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.problems import Problems
 from calibrant._measures.catalogue import THRESHOLD, Measure
+from calibrant._measures.measure import only_distance
 from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.samples import Summary
 
@@ -136,8 +137,9 @@ class Resampler:
             weights *= self.samples.weights
         return replace(self.samples, weights=weights)
 
-    def summary(self, samples: Samples) -> Summary:
-        return Summary(samples, self.fixed, self.quantile)
+    def summary(self, samples: Samples, *measures: Measure) -> Summary:
+        """What measures read: all of them, or those that are named."""
+        return Summary(samples, self.fixed, self.quantile, distance=only_distance(measures))
 
     @cached_property
     def fewest_outcomes(self) -> int | None:

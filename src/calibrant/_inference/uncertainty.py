@@ -135,7 +135,7 @@ class Uncertainty(NoiseFloors):
         own = targets if self.samples.multiclass else np.ascontiguousarray(targets[:, 1])
         # As shares of votes: no wonder that certain predictions meet fractions.
         made_up = replace(self.samples, targets=own, votes=np.ones(self.samples.n, np.int64))
-        return measure.compute(self.summary(made_up))
+        return measure.compute(self.summary(made_up, measure))
 
     def _rare(self, measure: Measure, value: float, level: float) -> dict[tuple[str, float], float]:
         """How far an error moves with fewer and more of what is rare, as far as was seen of it."""

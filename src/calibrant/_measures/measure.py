@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -358,3 +358,9 @@ class Measure:
         """Its rank in a list of measures (a field of `Listed`); 0 where it is not included."""
         other = self.listed_multiclass if shape == "multiclass" else None
         return int(getattr(other or self.listed, where))
+
+
+def only_distance(measures: Iterable[Measure]) -> str | None:
+    """The distance between distributions that the measures read, if that is but one."""
+    read = {m.loss for m in measures if m.statistic == "distribution"}
+    return (read.pop() or None) if len(read) == 1 else None

@@ -90,6 +90,8 @@ class Summary:
     notion: str | None = None
     # Whether to read (n, k) predictions once for all that the ordinary bins and the losses need.
     together: bool = False
+    # The one distance between distributions that is read: the others are not computed.
+    distance: str | None = None
     findings: Findings = Findings()
     n_logits_clipped: int = 0
 
@@ -322,7 +324,9 @@ class Summary:
     def distribution(self) -> LossSums:
         """Sums of distances between prediction and target distributions."""
         with explained(self.samples):
-            out, findings = self.engine.loss_sums(self.samples, distribution=True)
+            out, findings = self.engine.loss_sums(
+                self.samples, distribution=True, only=self.distance
+            )
         self._note(findings)
         return self._weighed(out)
 
@@ -331,7 +335,8 @@ class Summary:
 
         `spacing` is how far neighbouring classes are apart, 1 by default.
         """
-        if "distribution" in self.__dict__ and spacing is None:
+        known = "distribution" in self.__dict__ and self.distance in (None, name)
+        if known and spacing is None:
             return self.distribution.mean(name)
         with explained(self.samples):
             out, findings = self.engine.loss_sums(
