@@ -52,10 +52,13 @@ def rows_of(data: dict[str, Any], kind: str) -> tuple[Any, Any, Any]:
 @pytest.mark.parametrize("rule", RULES)
 def test_every_engine_has_the_number_of_the_twin(rule, kind):
     data, (given, twin) = columns(kind), RULES[rule]
+    # What takes long has every rule with labels of one kind, and either kind with half of them.
+    quick = (list(RULES).index(rule) + (kind == "soft")) % 2 == 1
     y: Any = [f"q{r}" for r in range(K)] if kind == "soft" else "y"
     for norm in ("l1", "l2", "max"):
         expected = twins.top_label_error(*rows_of(data, kind), twin, norm)
-        for engine in ENGINES if norm == "l1" else ("native", "torch"):
+        engines = ENGINES[: -1 if quick else None] if norm == "l1" else ("native", "torch")
+        for engine in engines:
             if rule in IN_ORDER and engine not in ("numpy", "native", "torch"):
                 with pytest.raises(InputError, match="frame"):
                     call(engine, cal.top_label_ece, data, y, NAMES, bins=given)
