@@ -61,7 +61,8 @@ def test_slices_have_their_means(weighted):
 
 def test_slices_are_judged_by_the_tolerance():
     y, u, names = sample(6000)
-    slices = cal.evaluate(y, u, by=names, measures=["ece"], uncertainty=True).slices
+    options = {"by": names, "measures": ["ece"], "uncertainty": True, "n_resamples": 200}
+    slices = cal.evaluate(y, u, **options).slices
     words = {part.name: part.against_tolerance for part in slices}
     assert words["c"] == "beyond" and set(words.values()) <= {"within", "beyond", "undecided"}
     shown = slices.display_columns()
