@@ -263,7 +263,7 @@ def test_an_interval_does_not_depend_on_the_name_of_the_outcome():
     y = (luck < u).astype(int)
     measures = ("brier_miscalibration", "smooth_ece", "sweep_ece", "ici")
     here, there = (
-        intervals(*given, measures, groups=groups, n_resamples=400)
+        intervals(*given, measures, groups=groups, n_resamples=200)
         for given in ((y, u), (1 - y, 1 - u))
     )
     for name in measures:

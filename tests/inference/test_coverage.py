@@ -77,9 +77,9 @@ def test_intervals_of_all_populations_together(measure):
 def test_errors_over_all_classes_hold_the_truth(name):
     """The basic bootstrap had 0 to 8 % where predictions are right."""
     measures = ("classwise_ece", "ace", "tace", "classwise_ce", "lin_ce")
-    found = worlds.coverage("classes", name, 200, 10, measures, **FAST)
+    found = worlds.coverage("classes", name, 200, 5, measures, **FAST)
     for measure, count in found.items():
-        assert count.holds >= 7, told(count, name, measure)
+        assert count.holds >= 3, told(count, name, measure)
 
 
 @pytest.mark.parametrize(
@@ -109,13 +109,13 @@ def test_losses_of_rare_events_hold_the_truth():
 @pytest.mark.parametrize(("kind", "name"), RIGHT)
 def test_what_is_right_is_rarely_called_wrong(kind, name):
     wrong, reach_zero = 0, 0
-    for y, u, w, groups in worlds.samples_of(worlds.KINDS[kind][name], 300, 16, seed=3):
+    for y, u, w, groups in worlds.samples_of(worlds.KINDS[kind][name], 300, 12, seed=3):
         found = cal.verdict(y, u, sample_weight=w, groups=groups, **FAST)
         wrong += found.verdict == "miscalibrated"
         reach_zero += found.low == 0
         assert found.high > 0
-    assert wrong <= 3, (kind, name)  # 0.4 expected of one side of 95 %; 4 have a chance of 0.0006
-    assert reach_zero >= 12
+    assert wrong <= 2, (kind, name)  # 0.3 expected of one side of 95 %; 3 have a chance of 0.003
+    assert reach_zero >= 9
 
 
 def test_rows_of_clusters_hold_the_truth_too_rarely_and_groups_set_it_right():
@@ -176,7 +176,7 @@ def test_the_difference_of_predictors_that_are_off_either_way_is_held():
     outcomes do to both is of opposite sign in squares.
     """
     misses = {"ece": 0, "lin_ce": 0}
-    for seed in range(15):
+    for seed in range(10):
         rng = np.random.default_rng((7, seed))
         x = 0.1 + 0.8 * rng.random(1000)
         y = (rng.random(1000) < x).astype(int)
@@ -185,7 +185,7 @@ def test_the_difference_of_predictors_that_are_off_either_way_is_held():
         for measure in misses:
             difference = found.difference("a", "b", measure)
             misses[measure] += not difference.low <= 0 <= difference.high
-    assert max(misses.values()) <= 2, misses
+    assert max(misses.values()) <= 1, misses
 
 
 def test_the_difference_of_classes_that_are_off_either_way_is_held():

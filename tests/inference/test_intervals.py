@@ -398,9 +398,9 @@ def test_rows_are_needed_where_an_error_is_shown_and_the_tolerance_is_not_decide
 def test_the_rows_needed_are_enough_as_a_rule():
     """From the same world; the upper limit there is about the tolerance, and scatters."""
     fast = {"n_resamples": 100}
-    needed = [cal.verdict(*sample(150, seed=seed), **fast).rows_needed for seed in range(20)]
+    needed = [cal.verdict(*sample(150, seed=seed), **fast).rows_needed for seed in range(14)]
     needed = [rows for rows in needed if rows is not None]
-    assert len(needed) >= 12
+    assert len(needed) >= 8
     shares = []
     for times in (0.2, 1.0, 2.0):
         found = [

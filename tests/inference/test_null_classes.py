@@ -27,13 +27,14 @@ def test_draws_are_those_of_whole_samples(weighted, from_logits):
     fixed, quantile = both_rules(7)
     measures = tuple(find(name, "multiclass") for name in NAMES)
     worth = Uncertainty(samples, fixed, quantile, measures, n_resamples=1000)
-    whole = drawn_samples(samples, 150, np.random.default_rng((0, 6)))
+    n_slow = 90
+    whole = drawn_samples(samples, n_slow, np.random.default_rng((0, 6)))
     slow = np.array([
         [m.compute(Summary(each, fixed, quantile)) for m in measures] for each in whole
     ])  # fmt: skip
     for j, measure in enumerate(measures):
         fast, _ = worth.null_values(measure)
-        error = slow[:, j].std() * np.sqrt(1 / 150 + 1 / fast.size)
+        error = slow[:, j].std() * np.sqrt(1 / n_slow + 1 / fast.size)
         assert abs(fast.mean() - slow[:, j].mean()) < 4 * error, measure.name
         assert fast.std() == pytest.approx(slow[:, j].std(), rel=0.25), measure.name
 

@@ -26,7 +26,7 @@ DISTANCES = {
 @pytest.mark.parametrize("k", [2, 4])
 def test_moments_are_those_of_drawn_outcomes(k, weighted):
     rng = np.random.default_rng(3)
-    n, draws = 300, 600
+    n, draws = 300, 400
     p = rng.dirichlet(np.array([0.6, 1.0, 2.0, 0.3])[:k], n)
     given = p if k > 2 else p[:, 1]
     w = rng.random(n) if weighted else None

@@ -65,8 +65,8 @@ def test_right_predictions_of_rare_clusters_are_rarely_condemned():
 
 
 def test_right_predictions_of_many_classes_in_clusters_are_rarely_condemned():
-    """By the signs of residuals alone: 16 of 24."""
-    assert alarms(lambda rng: labelled(rng, 500, 50, 3), "ace")["ace"] <= 4
+    """By the signs of residuals alone: two of three."""
+    assert alarms(lambda rng: labelled(rng, 500, 50, 3), "ace", n=10)["ace"] <= 2
 
 
 def test_shares_of_few_votes_for_many_classes_are_rarely_condemned():
@@ -102,7 +102,7 @@ def test_verdicts_on_rare_clusters():
     for _ in range(8):
         y, u, groups = repeated(rng, 1000, 0.002)
         for measure in ("ece", "ace"):
-            found = cal.verdict(y, u, measure=measure, groups=groups, n_resamples=200)
+            found = cal.verdict(y, u, measure=measure, groups=groups, n_resamples=100)
             assert not found.sentence.startswith("Miscalibrated"), found
 
 

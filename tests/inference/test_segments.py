@@ -64,7 +64,7 @@ def test_every_segment_as_a_loop_over_rows_has_it():
 def test_the_search_finds_nothing_more_often_than_it_says():
     """Of calibrated predictions, in both ways of drawing."""
     chances = {"outcomes": [], "blocks": []}
-    for seed in range(40):
+    for seed in range(24):
         p, columns, rng = world(600, 100 + seed)
         p = p**3
         y = (rng.random(600) < p).astype(int)
@@ -114,7 +114,7 @@ def test_rare_events_in_clusters_are_no_segments(size, shared):
     """Segments without an event hardly scatter: nine in ten calibrated samples were condemned."""
     found = [rare_clusters(seed, size=size, shared=shared) for seed in range(8)]
     p_values = [
-        cal.find_segments(y, p, columns, groups=clusters).p_value
+        cal.find_segments(y, p, columns, groups=clusters, n_draws=100).p_value
         for y, p, columns, clusters in found
     ]
     assert sum(p < 0.05 for p in p_values) <= 1
@@ -126,7 +126,7 @@ def test_a_planted_segment_is_found_in_rare_clusters():
         y, p, columns, clusters = rare_clusters(seed, size=5, shared=False)
         bad = (columns["x0"] == 1) & (columns["x1"] == 2)
         y[bad] = np.random.default_rng(seed).random(bad.sum()) < 0.3
-        found = cal.find_segments(y, p, columns, groups=clusters)
+        found = cal.find_segments(y, p, columns, groups=clusters, n_draws=100)
         hits += found.p_value < 0.05
     assert hits >= 4
 

@@ -21,6 +21,7 @@ from calibrant._inference.vote_model import (
 )
 from calibrant._inference.vote_moves import SPREADS, VoteMoves, at_spread
 from calibrant._inference.votes import dirichlet, drawn_counts, log_chances_towards, towards
+from judged import intervals
 
 
 def softmax(x):
@@ -174,7 +175,7 @@ def test_tables_are_read_between_their_spreads():
 @pytest.mark.parametrize(("k", "m", "true"), [(2, 3, 0.1019), (10, 5, 0.2838)])
 def test_limits_of_the_entropy_error_hold_it(k, m, true):
     held = 0
-    for seed in range(10):
+    for seed in range(6):
         p, _, counts = overconfident(200, k, m, (seed, k, m))
         model = model_of(p, counts, seed)
         blocks = blocks_of(200, None, seed)
@@ -182,7 +183,7 @@ def test_limits_of_the_entropy_error_hold_it(k, m, true):
         low = min(np.quantile(each, 0.025) for each in drawn.values())
         high = max(np.quantile(each, 0.975) for each in drawn.values())
         held += low <= true <= high
-    assert held >= 8  # of 10: below it by a chance of 1 % at 95 %
+    assert held >= 5  # of 6: below it by a chance of 3 % at 95 %
 
 
 def test_differences_are_held_under_every_law_that_votes_allow():
@@ -217,14 +218,14 @@ def some_off(part, k, n, rng):
 def test_limits_hold_where_some_rows_are_entirely_off(name, part, k, m):
     """Laws in which all rows scatter were above the truth in half of the samples and more."""
     p, q = some_off(part, k, 40_000, np.random.default_rng(2))
-    truth = cal.evaluate(q, p, measures=[name])[name]
+    truth = getattr(cal, name)(q, p)
     missed = 0
-    for seed in range(6):
+    for seed in range(4):
         rng = np.random.default_rng((9, m, seed))
         p, q = some_off(part, k, 150, rng)
         found = cal.interval(rng.multinomial(m, q), p, measure=name, n_resamples=50)
         missed += not found.low <= truth <= found.high
-    assert missed <= 2
+    assert missed <= 1
 
 
 def test_the_likeliest_law_is_estimated_where_some_rows_are_off():
@@ -250,17 +251,16 @@ def test_predictions_that_were_smoothed_are_taken_apart(k):
     """Mixed with equal ones, predictions are no power of the distributions behind votes: of 40
     samples 39 (two classes) had limits above the true distance.
     """
-    outside = {}
-    for seed in range(6):
+    outside = {"dist_ce": 0, "kl": 0}
+    for seed in range(3):
         rng = np.random.default_rng(seed)
-        q = rng.dirichlet(np.full(k, 0.2), 1000)
+        q = rng.dirichlet(np.full(k, 0.2), 500)
         p = (1 - 0.1 * k) * q + 0.1
         votes = rng.multinomial(10, q)
-        for measure in ("dist_ce", "kl"):
-            found = cal.interval(votes, p, measure=measure, n_resamples=100)
+        for measure, found in intervals(votes, p, outside, n_resamples=50).items():
             true = getattr(cal, measure)(q, p)
-            outside[measure] = outside.get(measure, 0) + (not found.low <= true <= found.high)
-    assert max(outside.values()) <= 2, outside
+            outside[measure] += not found.low <= true <= found.high
+    assert max(outside.values()) <= 1, outside
 
 
 def test_predictions_that_were_not_smoothed_are_left_alone():

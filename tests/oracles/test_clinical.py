@@ -142,13 +142,13 @@ def test_limits_hold_the_truth() -> None:
              "scaled_brier": 1 - brier / (mean * (1 - mean)), "brier": brier,
              "c_statistic": cal.auroc(q, u), "ici": cal.ici(q, u)}  # fmt: skip
     inside = dict.fromkeys(truth, 0)
-    for _ in range(15):
+    for _ in range(10):
         rows = rng.integers(0, h.size, 200)
         y = (rng.random(200) < q[rows]).astype(int)
         found = cal.clinical_summary(y, u[rows], n_resamples=50)
         for name, value in truth.items():
             inside[name] += found[name].low <= value <= found[name].high
-    assert min(inside.values()) >= 12, inside
+    assert min(inside.values()) >= 8, inside
 
 
 @pytest.mark.parametrize("sharper", [0.7, 1.0, 1.5])

@@ -84,7 +84,7 @@ def logits_of(kind, n):
 @pytest.mark.parametrize("kind", ["normal", "extreme", "equal", "two-point"])
 def test_gaussian_is_the_integral(kind, sigma):
     # The twin goes over as many intervals as noise is narrow.
-    for n in (1, 2, 10, 120 if sigma > 0.01 else 40):
+    for n in (1, 2, 10, 60 if sigma > 0.01 else 20):
         h = logits_of(kind, n)
         rng = np.random.default_rng(n + 1)
         z, w = (rng.random(n) < expit(0.7 * h)).astype(float), np.ones(n)

@@ -54,7 +54,7 @@ def test_the_band_holds_the_smoothed_truth(kind):
     rng = np.random.default_rng(1)
     held = tried = 0
     # Places beside each other hold the truth together: every eighth says as much.
-    for nth in range(50):
+    for nth in range(30):
         u = rng.beta(0.6, 0.9, 300)
         chance = u ** (1 + nth % 2)
         curve = cal.smooth_reliability((rng.random(300) < chance).astype(int), u, kind=kind)

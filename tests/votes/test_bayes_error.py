@@ -86,7 +86,7 @@ def test_few_votes_do_not_lower_it(name: str, m: int) -> None:
 
 
 def test_intervals_cover_the_truth() -> None:
-    """Of three worlds and five numbers of votes, 16 samples each: limits are of any population with
+    """Of three worlds and five numbers of votes, 8 samples each: limits are of any population with
     such votes, so that those of Dirichlet's kind lie well inside.
     """
     rng = np.random.default_rng(7)
@@ -94,10 +94,10 @@ def test_intervals_cover_the_truth() -> None:
     for name in ("dirichlet", "logits", "few in doubt"):
         truth = float((1 - world(name, 200_000, rng, 2).max(axis=1)).mean())
         for m in (2, 3, 5, 10, 50):
-            for _ in range(16):
+            for _ in range(8):
                 found = cal.bayes_error(rng.multinomial(m, world(name, 300, rng, 2)))
                 held += found.low <= truth <= found.high
-    assert held / 240 >= 0.95
+    assert held / 120 >= 0.95
 
 
 def level(parts: float, k: int):
@@ -132,12 +132,12 @@ def test_intervals_cover_the_truth_of_any_population(extreme, n: int) -> None:
     rows, truth = extreme
     for m in (2, 5, 50):
         missed = 0
-        for seed in range(10):
+        for seed in range(6):
             rng = np.random.default_rng((3, m, seed))
             found = cal.bayes_error(rng.multinomial(m, rows(n, rng)))
             missed += not found.low <= truth <= found.high
             assert found.low <= found <= found.high
-        assert missed <= 2, m  # at 5 % more have a chance of one in a hundred
+        assert missed <= 1, m  # at 5 % more have a chance of three in a hundred
 
 
 def test_more_votes_and_not_more_rows_tell_the_population() -> None:
