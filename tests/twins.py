@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -167,8 +168,17 @@ class Bin(NamedTuple):
     weight_square: float
 
 
-def bins_of(problem: Problem, rule: Rule) -> list[Bin]:
+def bins_of(problem: Problem, rule: Rule) -> tuple[Bin, ...]:
     """The bins that hold weight, in increasing order of their predictions."""
+    return _bins_of(tuple(problem.u), tuple(problem.z), tuple(problem.w), rule)
+
+
+# Every engine is held to the same bins, and every norm.
+@lru_cache(maxsize=4096)
+def _bins_of(
+    u: tuple[float, ...], z: tuple[float, ...], w: tuple[float, ...], rule: Rule
+) -> tuple[Bin, ...]:
+    problem = Problem(list(u), list(z), list(w))
     members: dict[Hashable, list[int]] = {}
     for i, name in enumerate(rule(problem.u, problem.w)):
         if name is not None:
@@ -178,15 +188,15 @@ def bins_of(problem: Problem, rule: Rule) -> list[Bin]:
         held = [i for i in members[name] if problem.w[i] > 0]
         if not held:
             continue
-        u, z, w = ([column[i] for i in held] for column in problem)
-        weight = math.fsum(w)
-        sum_u = math.fsum(a * b for a, b in zip(w, u, strict=True))
-        sum_z = math.fsum(a * b for a, b in zip(w, z, strict=True))
-        residual = math.fsum(a * (b - c) for a, b, c in zip(w, u, z, strict=True))
-        squares = math.fsum(a * c * c for a, c in zip(w, z, strict=True))
+        us, zs, ws = ([column[i] for i in held] for column in problem)
+        weight = math.fsum(ws)
+        sum_u = math.fsum(a * b for a, b in zip(ws, us, strict=True))
+        sum_z = math.fsum(a * b for a, b in zip(ws, zs, strict=True))
+        residual = math.fsum(a * (b - c) for a, b, c in zip(ws, us, zs, strict=True))
+        squares = math.fsum(a * c * c for a, c in zip(ws, zs, strict=True))
         means = sum_u / weight, sum_z / weight
-        out.append(Bin(len(held), weight, *means, residual, squares, math.fsum(a * a for a in w)))
-    return out
+        out.append(Bin(len(held), weight, *means, residual, squares, math.fsum(a * a for a in ws)))
+    return tuple(out)
 
 
 def binned_error(problem: Problem, rule: Rule, norm: str = "l1") -> float:
