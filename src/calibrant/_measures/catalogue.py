@@ -10,7 +10,6 @@ import copyreg
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -461,12 +460,6 @@ def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
     >>> cal.catalogue()[0].title
     'expected calibration error'
     """
-    return _of_shape(shape)
-
-
-@cache
-def _of_shape(shape: Shape | None) -> tuple[Measure, ...]:
-    """Looked through once: every window of a stream asks several times."""
     return tuple(m for m in _ENTRIES if shape is None or shape in m.shapes)
 
 
@@ -486,12 +479,10 @@ def registered(*measures: Measure) -> Iterator[None]:
     global _ENTRIES
     before = _ENTRIES
     _ENTRIES = (*before, *measures)
-    _of_shape.cache_clear()
     try:
         yield
     finally:
         _ENTRIES = before
-        _of_shape.cache_clear()
 
 
 def listed(where: str, shape: Shape) -> tuple[Measure, ...]:
