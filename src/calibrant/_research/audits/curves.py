@@ -124,7 +124,8 @@ def curves(subjects: Sequence[Subject], seed: int) -> dict[str, list[Curve]]:
         found = [
             Curve(population, means[:, i], errors[:, i], float(twins[i])) for i in range(len(fit))
         ]
-        unsure = [i for i, curve in enumerate(found) if np.isnan(curve.limit)]
+        # More draws do not decide on what is not a number.
+        unsure = [i for i, c in enumerate(found) if np.isnan(c.limit) and np.isfinite(c.values[-1])]
         if unsure and not population.broken:
             left = [fit[i] for i in unsure]  # which share the draws
             drawn.add(left, _MORE)
