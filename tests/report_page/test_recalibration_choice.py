@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.report import recalibration
+from calibrant._api.report import map_choice, recalibration
 from calibrant._api.report.recalibration import (
     _halves,
     _learned,
@@ -97,6 +97,26 @@ def test_ordinary_predictions_get_the_simplest_map():
     found = tried(y, h, from_logits=True)
     assert found.method == "TemperatureScaling"
     assert set(found.tried) > {"VectorScaling", "IsotonicCalibration"}
+
+
+def test_a_simpler_map_is_given_up_for_a_clear_gain():
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    y = rng.random(400) < np.where(p < 0.6, 0.12, 0.95)  # a step, which no line of logits follows
+    found = map_choice.tried(to_samples(y, p), None)
+    scores = found.scores
+    assert scores["PlattScaling"] < scores["as they are"] - 0.01
+    assert found.chosen == "IsotonicCalibration"
+
+
+def test_a_map_that_raises_the_score_is_not_chosen_for_being_simple():
+    rng = np.random.default_rng(104)
+    p = rng.random(200)
+    off = 0.2 * ((p > 0.3) & (p < 0.5)) - 0.2 * ((p > 0.5) & (p < 0.7))
+    found = map_choice.tried(to_samples(rng.random(200) < np.clip(p + off, 0, 1), p), None)
+    scores = found.scores
+    assert scores["PlattScaling"] > scores["as they are"] > scores["IsotonicCalibration"]
+    assert found.chosen == "IsotonicCalibration"
 
 
 def test_rounded_rows_of_several_classes():
