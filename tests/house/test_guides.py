@@ -11,6 +11,7 @@ import pytest
 import calibrant as cal
 from calibrant import plots, scaling
 from calibrant._research.papers import soft_mean
+from calibrant._research.papers.folder import Figure
 from calibrant._research.papers.soft_mean_experiments import run
 from needs import need
 from page_examples import has_examples, run_page
@@ -38,7 +39,6 @@ NEEDS = {
     "index": ("matplotlib",),
     "integrations": ("matplotlib", "sklearn", "evaluate"),
     "monitoring": ("pandas",),
-    "papers": ("matplotlib",),
     "recalibration": ("sklearn",),
     "report": ("altair",),
     "segments": ("polars",),
@@ -58,9 +58,12 @@ def test_there_are_guides():
 @pytest.mark.parametrize("guide", [name for name in GUIDES if name not in DRAWN])
 def test_guide_examples(guide, tmp_path, monkeypatch):
     if guide == "papers":
-        # What is printed does not depend on how many replications there are (tests/papers).
+        # What is printed depends neither on how many replications there are nor on how figures
+        # are drawn (tests/papers).
         few = {"n_ranking": 2, "n_sizes": 2, "n_outcomes": 2}
         monkeypatch.setattr(soft_mean, "run", lambda **options: run(**{**options, **few}))
+        monkeypatch.setattr(Figure, "svg", b"<svg></svg>")
+        monkeypatch.setattr(Figure, "png", b"")
     for package in NEEDS.get(guide, ()):
         need(package)
     monkeypatch.chdir(tmp_path)
