@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
 from typing import Any, TypeVar
 
@@ -145,6 +146,12 @@ def load(name: str = "fashion") -> Example:
     (('rest', 'Shirt'), (4000,))
     """
     one_of("name", name, names())
+    return _loaded(name)
+
+
+@cache
+def _loaded(name: str) -> Example:
+    """An example, read once: its arrays are read-only, so everyone may have the same."""
     arrays = _read("fashion.npz")
     class_names: tuple[str, ...] = _CLASS_NAMES
     if name == "fashion-shirt":
