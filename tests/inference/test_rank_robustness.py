@@ -119,7 +119,7 @@ def pool():
         scaler = cal.TemperatureScaling().fit(labels[first], logits[first].astype(np.float64))
         scaled[file.stem] = scaler.transform(logits[second].astype(np.float64))
     return cal.compare(
-        labels[second], scaled, measures=["ece", "brier"], bin_counts=(2000, 20, 5), n_resamples=50
+        labels[second], scaled, measures=["brier"], bin_counts=(2000, 20, 5), n_resamples=50
     )
 
 
