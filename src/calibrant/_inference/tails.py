@@ -71,10 +71,10 @@ class Laws:
 
     def quantile(self, q: float) -> float:
         """The outermost of the laws' q-quantiles."""
+        if q == 0.5 or len(self.laws) == 1:
+            return self.laws[0].quantile(q)
         widest = max if q > 0.5 else min
-        return (
-            self.laws[0].quantile(q) if q == 0.5 else widest(law.quantile(q) for law in self.laws)
-        )
+        return widest(law.quantile(q) for law in self.laws)
 
 
 def _weibull(ordered: Array, q: float) -> float:
@@ -84,7 +84,8 @@ def _weibull(ordered: Array, q: float) -> float:
     place = ordered.size * q + q - 1.0
     below = math.floor(place)
     last = ordered.size - 1
-    a, b = (float(ordered[min(max(index, 0), last)]) for index in (below, below + 1))
+    a = float(ordered[min(max(below, 0), last)])
+    b = float(ordered[min(max(below + 1, 0), last)])
     share, step = place - below, b - a
     return b - step * (1.0 - share) if share >= 0.5 else a + step * share
 
@@ -126,10 +127,13 @@ def lower_tail(drawn: Array, value: float) -> float:
 
 def _moments(drawn: Array) -> tuple[float, float, float]:
     """Mean, standard deviation and skewness; one to the left counts as none."""
-    mean, spread = float(drawn.mean()), float(drawn.std(ddof=1)) if drawn.size > 1 else 0.0
+    mean = float(drawn.mean())
+    away = drawn - mean
+    # ``drawn.std(ddof=1)`` to the last bit, without another mean.
+    spread = math.sqrt(float((away * away).sum()) / (drawn.size - 1)) if drawn.size > 1 else 0.0
     if not spread > 1e-12 * abs(mean):
         return mean, 0.0, 0.0
-    return mean, spread, max(0.0, float((((drawn - mean) / spread) ** 3).mean()))
+    return mean, spread, max(0.0, float(((away / spread) ** 3).mean()))
 
 
 def _upper_point(tail: float, skew: float) -> float:
