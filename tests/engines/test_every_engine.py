@@ -177,10 +177,9 @@ PROBLEMS = {
     ),
 }  # fmt: skip
 # Where queries take long, each of what a problem may have meets each other once: soft labels with
-# weights, and logits of classes, have an evaluation below, and binary problems in single precision
-# the cells of streams above.
-FOR_FEWER = ("weighted soft classes in single precision",)
-FOR_DUCKDB = (*FOR_FEWER, "single precision", "logits")
+# weights, and logits of classes, have an evaluation below.
+FOR_FEWER = ("single precision", "weighted soft classes in single precision")
+FOR_DUCKDB = (*FOR_FEWER, "logits")
 EVALUATED = ("binary", "soft and weighted", "classes")
 PAIRS = [
     (n, p)
