@@ -97,7 +97,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if not _worker(session):
+    if _worker(session):
+        gc.freeze()  # what tests have left goes with the process
+    else:
         gc.unfreeze()  # what libraries then say of what is left is of no use
     if FRESH and _worker(session) == "gw0":
         _collected(session).unlink(missing_ok=True)
@@ -142,9 +144,7 @@ def _group(nodeid: str) -> str:
     for package in HEAVY:
         if package in nodeid.replace("sparkline", ""):
             return package
-    folder, _, name = nodeid.split("::")[0].partition("/")
-    if folder != "tests":
-        return "doctests"
+    _, _, name = nodeid.split("::")[0].partition("/")
     room = name.split("/")[0]
     return room if room in TOGETHER else name
 
