@@ -131,7 +131,8 @@ class BinTable:
         """R_B = sum over the bin of w (u - z)."""
         return self.sum_wu - self.sum_wz
 
-    @property
+    # Every measure of a table divides by it.
+    @cached_property
     def total_weight(self) -> NDArray[np.float64]:
         """W per class, dropped samples included."""
         total: NDArray[np.float64] = self.sum_w.sum(axis=1) + self.dropped[:, 1]

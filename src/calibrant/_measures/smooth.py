@@ -48,6 +48,8 @@ def integral_of_absolute(f: Array, spacing: float) -> float:
     j = np.flatnonzero((f[:-1] >= 0) != (f[1:] >= 0))
     # Where there is no mass f is rounding noise of either sign, in thousands of nodes.
     j = j[size[j] + size[j + 1] > 1e-16 * total]
+    if not j.size:
+        return spacing * total
     # Beyond an end f goes on as its mirror image.
     f0, f1, f2, f3 = f[np.abs(j - 1)], f[j], f[j + 1], f[np.minimum(j + 2, 2 * f.size - 4 - j)]
     c1 = f2 - f1 / 2.0 - f0 / 3.0 - f3 / 6.0

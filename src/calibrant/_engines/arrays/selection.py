@@ -19,6 +19,7 @@ except ImportError as error:  # not built: no C compiler at install time
 else:
     _native = cast(Kernels, native)
     why_not_native = ""
+_USUAL = _native or cast(Kernels, numpy_kernels)
 
 # What may be asked for. "torch" is about tensors; arrays then have their usual kernels.
 NAMES = ("native", "numpy", "torch")
@@ -26,10 +27,12 @@ NAMES = ("native", "numpy", "torch")
 
 def kernels() -> Kernels:
     """The kernels in use: compiled where built, unless CALIBRANT_ENGINE or `engine` says other."""
-    usual = "native" if _native else "numpy"
-    name = one_of("CALIBRANT_ENGINE", asked_for() or usual, NAMES)
+    asked = asked_for()
+    if asked is None:
+        return _USUAL
+    name = one_of("CALIBRANT_ENGINE", asked, NAMES)
     if name == "torch":
-        name = usual
+        return _USUAL
     if name == "numpy":
         return cast(Kernels, numpy_kernels)
     if _native is None:
