@@ -273,7 +273,8 @@ def _cosines(rows: Array) -> Array:
 
     ends_doubled = rows.copy()
     ends_doubled[:, [0, -1]] *= 2.0
-    out: Array = fft.dct(ends_doubled, type=1, axis=1) / 2.0
+    out: Array = fft.dct(ends_doubled, type=1, axis=1, overwrite_x=True)
+    out /= 2.0
     return out
 
 
@@ -294,7 +295,7 @@ def smoothed_units(cosines: Array, sigma: float, cells: int | None = None) -> Ar
     k = np.arange(left + 1)
     damped[:, : left + 1] = cosines[:, : left + 1] * np.exp(-0.5 * (sigma * np.pi * k) ** 2)
     damped[:, -1] *= 2.0
-    out: Array = fft.dct(damped, type=1, axis=1)
+    out: Array = fft.dct(damped, type=1, axis=1, overwrite_x=True)
     return out
 
 
@@ -363,10 +364,11 @@ class _SmoothError:
         # At four cells to the bandwidth the grid still resolves the kernel; what is finer, it
         # cannot tell.
         finest = 4.0 / self.cells
-        if finest < least < most < 1.0 and self.rough(most) < (1.0 - ROUGHLY) * most:
-            if self.rough(least) > (1.0 + ROUGHLY) * least:
-                return self._between(least, most)
-            if self.rough(least) < (1.0 - ROUGHLY) * least:
+        narrow = least or NODES_PER_SIGMA / self.cells
+        if finest < narrow < most < 1.0 and self.rough(most) < (1.0 - ROUGHLY) * most:
+            if self.rough(narrow) > (1.0 + ROUGHLY) * narrow:
+                return self._between(narrow, most)
+            if self.rough(narrow) < (1.0 - ROUGHLY) * narrow and least:
                 return max(self.rough(least), finest)
         widest = self(1.0)
         if widest >= 1.0:  # as wrong as can be: every prediction 0 or 1, and every one wrong
