@@ -42,10 +42,9 @@ def fit_logistic(
     start = np.ones(d) if start is None else start
     mean, deviation = spread(features, shares)
     unit = np.column_stack([(features - mean) / deviation, np.ones(len(targets))])
-    halves = np.array([-0.5, 0.5])  # a logit as a pair of scores
     loss = SoftmaxLoss(
-        forward=lambda theta: np.outer(unit @ theta, halves),
-        back=lambda eta: (eta @ halves) @ unit,
+        forward=lambda theta: _pairs(unit @ theta),
+        back=lambda scores: (0.5 * (scores[:, 1] - scores[:, 0])) @ unit,
         targets=np.stack([1.0 - targets, targets], axis=1),
         shares=shares,
     )
@@ -60,6 +59,14 @@ def fit_logistic(
     return LogisticFit(
         slopes, intercept, value, minimum.n_iter, minimum.reached, bool(both and hard and right)
     )
+
+
+def _pairs(logits: FloatArray) -> FloatArray:
+    """Each logit as a pair of scores, that far apart."""
+    out = np.empty((logits.size, 2), logits.dtype)
+    np.multiply(logits, 0.5, out=out[:, 1])
+    np.negative(out[:, 1], out=out[:, 0])
+    return out
 
 
 def fit_increasing(features: FloatArray, targets: FloatArray, shares: FloatArray) -> LogisticFit:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._data.links import softmax
+from calibrant._data.links import row_maxima, row_sums, softmax
 from calibrant.scaling._predictions import FloatArray
 from calibrant.scaling._trust_region import search
 
@@ -93,10 +93,10 @@ class SoftmaxLoss:
 
     def value_and_gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
         shifted = self.logits(theta)
-        shifted -= shifted.max(axis=1, keepdims=True)
+        shifted -= row_maxima(shifted)[:, None]
         at_target = np.einsum("ij,ij->i", self.targets, shifted)
         p = np.exp(shifted, out=shifted)
-        total = p.sum(axis=1)
+        total = row_sums(p)
         value = float(self.shares @ (np.log(total) - at_target))
         p /= total[:, None]
         p -= self.targets
