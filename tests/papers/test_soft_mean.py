@@ -78,14 +78,21 @@ class Twin:
 
     def __init__(self) -> None:
         self.calls = {"errors": 0, "outcome_errors": 0}
+        self.last: tuple[Draw | None, np.ndarray, np.ndarray] = (None, np.empty(0), np.empty(0))
+
+    def placed(self, sample: Draw) -> tuple[np.ndarray, np.ndarray]:
+        """Predictions and their bins; outcomes are drawn of the sample that was looked at last."""
+        if self.last[0] is not sample:
+            u = np.stack(list(sample.predictions.values()))
+            self.last = (sample, u, bins_of(u))
+        return self.last[1:]
 
     def turn(self, name: str) -> bool:
         self.calls[name] += 1
         return self.calls[name] % ONE_IN == 1
 
     def errors(self, sample: Draw) -> dict[str, np.ndarray]:
-        u = np.stack(list(sample.predictions.values()))
-        places = bins_of(u)
+        u, places = self.placed(sample)
         found = {
             name: plain_errors(target, u, places)
             for name, target in (("SMECE", sample.posterior), ("ECE", sample.thresholded))
@@ -98,8 +105,7 @@ class Twin:
 
     def outcome_errors(self, rng: np.random.Generator, sample: Draw) -> np.ndarray:
         again = deepcopy(rng) if self.turn("outcome_errors") else None
-        u = np.stack(list(sample.predictions.values()))
-        found = plain_errors(outcomes(rng, sample), u, bins_of(u))[1]
+        found = plain_errors(outcomes(rng, sample), *self.placed(sample))[1]
         if again is not None:
             np.testing.assert_allclose(outcome_errors(again, sample), found, rtol=1e-12)
         return found

@@ -153,7 +153,7 @@ class TestEveryDisplay:
         plt.close("all")  # what other tests have left open
         figure, axes = plt.subplots(1, 2, figsize=(9, 5), layout="constrained")
         display = displays(results)[kind](ax=axes[1])
-        figure.draw_without_rendering()
+        figure.get_layout_engine().execute(figure)  # all gets its place, and nothing is drawn
         assert plt.get_fignums() == [figure.number]
         assert display.figure_.figure is figure
         assert not axes[0].lines and not axes[0].collections
