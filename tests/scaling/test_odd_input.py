@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from calibrant._core.errors import CalibrantWarning, InputError
-from calibrant._data.links import row_maxima, row_sums
 from calibrant.scaling import SCALERS
 
 
@@ -38,11 +37,3 @@ def test_no_rows_to_map_is_said_of_the_predictions_alone(empty):
             method(empty)
     with pytest.raises(InputError, match=r"^y_true and y_proba must hold at least one row"):
         scaler.fit([], empty)
-
-
-@pytest.mark.parametrize("k", range(1, 11))
-def test_rows_of_few_classes_are_reduced_as_those_of_many(k):
-    """Column by column or row by row: to the last bit the same."""
-    rows = np.random.default_rng(k).normal(size=(500, k)) * 10.0 ** np.arange(k)
-    assert np.array_equal(row_maxima(rows), rows.max(axis=1))
-    assert np.array_equal(row_sums(rows), rows.sum(axis=1))

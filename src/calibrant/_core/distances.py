@@ -7,11 +7,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.short_rows import row_sums
+
 Rows = NDArray[np.float64]
 # Up to so many classes their pairs are fewer operations than sorting every row.
 _PAIRS_UP_TO = 5
-# Sums of more entries are not taken one after the other.
-_COLUMNS_UP_TO = 7
 
 
 def distances(
@@ -44,13 +44,13 @@ def distances(
 
 def total_variation(p: Rows, q: Rows) -> NDArray[np.float64]:
     """Half the sum of absolute differences of each pair of rows."""
-    out: NDArray[np.float64] = 0.5 * _row_sums(np.abs(p - q))
+    out: NDArray[np.float64] = 0.5 * row_sums(np.abs(p - q))
     return out
 
 
 def entropy(p: Rows) -> NDArray[np.float64]:
     """Entropy of each row, in nats; 0 log 0 is 0."""
-    out: NDArray[np.float64] = 0.0 - _row_sums(_p_log_p(p))  # never -0
+    out: NDArray[np.float64] = 0.0 - row_sums(_p_log_p(p))  # never -0
     return out
 
 
@@ -94,17 +94,7 @@ def jensen_shannon(p: Rows, q: Rows) -> NDArray[np.float64]:
     at = np.flatnonzero(~near & (s > 0))
     both = s[at]
     terms[at] = _p_log_p(2.0 * p.ravel()[at] / both) + _p_log_p(2.0 * q.ravel()[at] / both)
-    return 0.25 * _row_sums((s * terms).reshape(p.shape))
-
-
-def _row_sums(entries: Rows) -> NDArray[np.float64]:
-    """Sums of rows. A few columns are added up faster than as many rows, to the same bits."""
-    if not 1 <= entries.shape[1] <= _COLUMNS_UP_TO:
-        return np.asarray(entries.sum(axis=1))
-    out = entries[:, 0].copy()
-    for column in entries.T[1:]:
-        out += column
-    return out
+    return 0.25 * row_sums((s * terms).reshape(p.shape))
 
 
 def _p_log_p(p: Rows) -> Rows:
@@ -120,7 +110,7 @@ def kullback_leibler(p: Rows, q: Rows, floor: float) -> NDArray[np.float64]:
     It is never below 0 (Gibbs), which a row that sums to 1 but for rounding is held to.
     """
     ratio = np.where(q > 0, q / np.maximum(p, floor), 1.0)
-    out: NDArray[np.float64] = np.maximum(_row_sums(q * np.log(ratio)), 0.0)
+    out: NDArray[np.float64] = np.maximum(row_sums(q * np.log(ratio)), 0.0)
     return out
 
 
@@ -129,4 +119,4 @@ def wasserstein(p: Rows, q: Rows, spacing: Rows | None = None) -> NDArray[np.flo
     that crosses from a class to the next, times how far apart they are.
     """
     crossing = np.abs(np.cumsum(p - q, axis=1)[:, :-1])
-    return _row_sums(crossing) if spacing is None else crossing @ spacing
+    return row_sums(crossing) if spacing is None else crossing @ spacing

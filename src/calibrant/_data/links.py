@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.short_rows import row_maxima, row_sums
+
 # How far a prediction may overshoot [0, 1] (float32 softmax does) and be brought back, counted.
 OVERSHOOT = 1e-4
 # How far from 1 a row of predictions or of soft labels may sum, by the precision it was rounded to.
@@ -23,10 +25,6 @@ ROUNDED = "; if shares were rounded, give the counts of votes, or divide each ro
 # decide the mean, and the same predictions must not score differently in another form.
 LOG_FLOOR = 1e-12
 
-# NumPy reduces rows one by one, which takes several times as long as column by column where they
-# are short. Rows shorter than this it sums from left to right, so that both are the same number.
-_SHORT = 8
-
 
 def sigmoid(logits: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """1 / (1 + exp(-h)) in float64, without overflow on either side."""
@@ -42,27 +40,6 @@ def softmax(logits: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     with np.errstate(over="ignore"):  # a difference past the largest double is a probability of 0
         out: NDArray[np.float64] = np.exp(h - row_maxima(h)[:, None])
     out /= row_sums(out)[:, None]
-    return out
-
-
-def row_maxima(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The largest entry of each row."""
-    return _reduced(np.maximum, rows)
-
-
-def row_sums(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum of each row."""
-    return _reduced(np.add, rows)
-
-
-def _reduced(combine: np.ufunc, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    out: NDArray[np.float64]
-    if not 2 <= rows.shape[1] < _SHORT:
-        out = combine.reduce(rows, axis=1)
-        return out
-    out = combine(rows[:, 0], rows[:, 1])
-    for column in rows.T[2:]:
-        combine(out, column, out=out)
     return out
 
 

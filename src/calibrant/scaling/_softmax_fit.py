@@ -16,7 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._data.links import row_maxima, row_sums, softmax
+from calibrant._core.short_rows import row_maxima, row_sums
+from calibrant._data.links import softmax
 from calibrant.scaling._predictions import FloatArray
 from calibrant.scaling._trust_region import search
 
