@@ -18,6 +18,7 @@ from calibrant._engines.frames.expressions import (
     floor,
     smallest,
     some,
+    sums_to_one,
     total,
     within,
 )
@@ -39,9 +40,13 @@ def has_weights(samples: FrameSamples) -> bool:
 
 def raw(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
     """The columns as doubles, under names of our own; labels as class indices; `gone` where
-    something is missing; and columns to keep as they are.
+    something is missing, or `ok` where all is known to be well; and columns to keep as they are.
     """
-    out = {} if samples.sound else {"gone": missing(samples)}
+    out = (
+        {"ok": nw.lit(True), "found_ok": nw.lit(1.0)}
+        if samples.sound
+        else {"gone": missing(samples)}
+    )
     for name, column in zip(prediction_names(samples), samples.predictions, strict=True):
         out[name] = samples.column(column).cast(Float64)
     for name, column in zip(target_names(samples), samples.targets, strict=True):
@@ -96,10 +101,10 @@ def sound(samples: FrameSamples) -> dict[str, Expr]:
     if samples.from_logits:
         out["logit"] = every([col(name).is_finite() for name in names])
     elif samples.multiclass:
-        out["prediction"] = within(nw.min_horizontal(*names), -OVERSHOOT, 1 + OVERSHOOT)
-        out["prediction"] &= within(nw.max_horizontal(*names), -OVERSHOOT, 1 + OVERSHOOT)
-        tolerance = samples.row_sum_tolerance
-        out["row"] = within(total([col(n) for n in names]) - 1.0, -tolerance, tolerance)
+        # Where engines pass over NaN, the sum of the row is NaN.
+        not_below = nw.min_horizontal(*names) >= exact(-OVERSHOOT)
+        out["prediction"] = not_below & (nw.max_horizontal(*names) <= exact(1 + OVERSHOOT))
+        out["row"] = sums_to_one([col(n) for n in names], samples.row_sum_tolerance)
     else:
         out["prediction"] = within(col("p0"), -OVERSHOOT, 1 + OVERSHOOT)
     if samples.vote_columns:
@@ -112,8 +117,7 @@ def sound(samples: FrameSamples) -> dict[str, Expr]:
     elif samples.soft_rows:
         targets = [col(name) for name in target_names(samples)]
         out["soft"] = every([within(q, -OVERSHOOT, 1 + OVERSHOOT) for q in targets])
-        tolerance = samples.label_sum_tolerance
-        out["soft row"] = within(total(targets) - 1.0, -tolerance, tolerance)
+        out["soft row"] = sums_to_one(targets, samples.label_sum_tolerance)
     elif samples.multiclass:
         q = col("q0")
         out["class"] = (q >= 0.0) & (q < float(samples.n_classes)) & (floor(q) == q)

@@ -91,13 +91,16 @@ def at_least(x: Expr, low: Expr) -> Expr:
     return nw.when(x > low).then(x).otherwise(low)
 
 
-def at_most(x: Expr, high: Expr) -> Expr:
-    return nw.when(x < high).then(x).otherwise(high)
+def clipped(x: Expr, low: float = 0.0, high: float = 1.0) -> Expr:
+    """Brought back to the limits; of two zeros, the one that is a limit."""
+    top = exact(high)
+    below = nw.when(x < top).then(x).otherwise(top)
+    return nw.when(x > exact(low)).then(below).otherwise(exact(low))
 
 
-def clipped(x: Expr) -> Expr:
-    """Brought back to [0, 1]; of the two zeros, the positive one."""
-    return at_most(at_least(x, nw.lit(0.0)), nw.lit(1.0))
+def sums_to_one(parts: Sequence[Expr], tolerance: float) -> Expr:
+    """Whether the parts sum to 1, or nearly so; not so for NaN, likewise."""
+    return (total(parts) - 1.0).abs() <= exact(tolerance)
 
 
 def within(x: Expr, low: float, high: float) -> Expr:

@@ -14,8 +14,7 @@ from calibrant._data.samples import Notion
 from calibrant._engines.arrays.smooth import folded, logit_reach
 from calibrant._engines.frames.expressions import (
     Expr,
-    at_least,
-    at_most,
+    clipped,
     col,
     exact,
     floor,
@@ -70,10 +69,9 @@ def ask_logits(query: Query, spacing: float, eps: float) -> None:
     low, high = (-LOGIT_LIMIT, LOGIT_LIMIT) if is_raw else (eps, 1.0 - eps)
     given = col("h" if is_raw else "u")
     moved = (given < exact(low)) | (given > exact(high))
-    kept = at_most(at_least(given, exact(low)), exact(high))
     inside = col("h_inside") if is_raw else (col("h_inside") / (1.0 - col("h_inside"))).log()
     query.let(
-        {"h_inside": kept},
+        {"h_inside": clipped(given, low, high)},
         {"h_place": inside * exact(1.0 / spacing)},
         {"h_cell": floor(col("h_place"))},
         {"h_offset": col("h_place") - col("h_cell")},

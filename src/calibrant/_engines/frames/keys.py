@@ -51,9 +51,8 @@ def _equal_width(inner: np.ndarray[Any, np.dtype[np.float64]], precision: Any) -
 
 def equal_steps(u: Expr, m: int, closed: Closed, precision: np.dtype[Any]) -> Expr:
     """The number of edges j/m at or below u (below u, if closed on the right): guessed by a
-    product, then corrected by comparing with the neighbouring edges, j/m rounded as a double is.
+    product, then corrected by comparing with the nearest edge, j/m rounded as a double is.
     """
-    guess = floor(u * float(m))
     # By a column that is m everywhere: by a constant, polars multiplies with its reciprocal.
     divisor = u * 0.0 + float(m)
 
@@ -63,6 +62,11 @@ def equal_steps(u: Expr, m: int, closed: Closed, precision: np.dtype[Any]) -> Ex
         kind = nw.Float16 if precision.itemsize == 2 else nw.Float32
         return (j / divisor).cast(kind).cast(Float64)
 
+    if m * np.finfo(precision).eps < 0.25:  # no edge is rounded past the middle of a bin
+        nearest = floor(u * float(m) + 0.5)
+        beside = edge(nearest)
+        return nearest - number(u < beside if closed == "left" else u <= beside)
+    guess = floor(u * float(m))
     if closed == "left":
         return guess - number(u < edge(guess)) + number(u >= edge(guess + 1.0))
     # A number above an edge, however the edge was rounded, is above j/m itself: its product is j or
@@ -82,14 +86,14 @@ def octave_layers(u: str) -> list[dict[str, Expr]]:
         col(f"{u}{name}") for name in ("", "_near", "_stride", "_scale")
     )
     far = exact(1.0 / N_LINEAR)
-    nearer = nw.when(prediction >= 0.5).then(1.0 - prediction).otherwise(prediction)
-    position = near * scale * 2.0**15
-    down = floor(position)
-    up = down + number(position > down)
-    # Scales at least double from octave to octave, and an octave has at most 16 positions.
-    lower, upper = down - 16.0 * scale, 16.0 * scale - up
+    mirrored = 1.0 - prediction
+    from_one = nw.when(mirrored < far).then(mirrored).otherwise(far)
+    # Scales at least double from octave to octave, and an octave has at most 16 positions. What is
+    # rounded down below 0 is rounded up.
+    lower = floor(near * scale * 2.0**15) - 16.0 * scale
+    upper = floor(near * scale * -(2.0**15)) + 16.0 * scale
     return [
-        {f"{u}_near": nw.when(nearer < far).then(nearer).otherwise(far)},
+        {f"{u}_near": nw.when(prediction < far).then(prediction).otherwise(from_one)},
         {f"{u}_stride": _scale_to(near, 2.0**-15, 16.0, 7)},
         {f"{u}_scale": stride * _scale_to(near * stride, 2.0**-12, 2.0, 3)},
         {f"{u}_octave": nw.when(prediction >= 0.5).then(upper).otherwise(lower)},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import narwhals as nw
@@ -35,10 +36,19 @@ _TINY = 2.0**-60
 _SERIES, _TERMS = 2.0**-8, 7
 
 
+# A loss by its columns, layer by layer, and the expression of these.
+Loss = tuple[list[dict[str, Expr]], Expr]
+
+
 def ask_losses(
-    query: Query, *, distribution: bool = False, spacing: NDArray[np.float64] | None = None
+    query: Query,
+    *,
+    distribution: bool = False,
+    only: str | None = None,
+    spacing: NDArray[np.float64] | None = None,
 ) -> None:
-    """Ask for the proper losses; for distances between distributions too, on request.
+    """Ask for the proper losses; for distances between distributions too, on request; or for
+    `only` one of them all.
 
     What a loss needs twice is a column of its own: engines take an expression for each time that
     it is written, and a quotient is written out four times over where dividing by 0 is an error.
@@ -53,26 +63,24 @@ def ask_losses(
     if not samples.multiclass:
         c = nw.when(p[1] > 0.5).then(p[1]).otherwise(p[0])
         hit = nw.when(p[1] > 0.5).then(q[1]).otherwise(q[0])
-    query.let(
-        {
-            "products": total([a * b for a, b in zip(p, q, strict=True)]),
-            "length": total([a * a for a in p]).sqrt(),
-            "missed": 1.0 - hit,
-            "beyond": c - hit,
-        }
-    )
-    losses = {
-        "brier": brier,
-        "log": 0.0 - logs,
-        "spherical": 1.0 - col("products") / col("length"),
-        "classification": col("missed"),
-        "confidence": col("missed") + col("beyond") * col("beyond"),
+    products = total([a * b for a, b in zip(p, q, strict=True)])
+    lengths = {"products": products, "length": total([a * a for a in p]).sqrt()}
+    missed, beyond = {"missed": 1.0 - hit}, {"beyond": c - hit}
+    losses: dict[str, Loss] = {
+        "brier": ([], brier),
+        "log": ([], 0.0 - logs),
+        "spherical": ([lengths], 1.0 - col("products") / col("length")),
+        "classification": ([missed], col("missed")),
+        "confidence": ([missed | beyond], col("missed") + col("beyond") * col("beyond")),
     }
     if distribution:
-        losses |= _distances(query, p, q, spacing)
+        losses |= _distances(p, q, spacing)
     if query.weighted and "n" not in query.sums:
         query.sums |= {"n": number(col("w") > 0.0), "w": col("w")}
-    query.sums |= {name: query.weigh(loss) for name, loss in losses.items()}
+    for name, (layers, loss) in losses.items():
+        if only in (None, name):
+            query.let(*layers)
+            query.sums[name] = query.weigh(loss)
     low = [number((a < exact(LOG_FLOOR)) & (b > 0.0)) for a, b in zip(p, q, strict=True)]
     query.finding_sums["found_log_clipped"] = total(low)
 
@@ -88,8 +96,8 @@ def class_rows(samples: FrameSamples) -> tuple[list[Expr], list[Expr]]:
 
 
 def _distances(
-    query: Query, p: list[Expr], q: list[Expr], spacing: NDArray[np.float64] | None
-) -> dict[str, Expr]:
+    p: list[Expr], q: list[Expr], spacing: NDArray[np.float64] | None
+) -> dict[str, Loss]:
     if len(p) > MOST_RANKED:
         raise InputError(
             f"distances between distributions of {len(p)} classes are not summed in a frame's "
@@ -101,26 +109,24 @@ def _distances(
     ]
     ratios = [col(f"ratio{r}") for r in range(len(p))]
     terms = [_jensen_shannon(a, b, ratio) for a, b, ratio in zip(p, q, ratios, strict=True)]
-    query.let(
-        {
-            "entropies": _entropy(p) - _entropy(q),
-            "manhattan": total([(a - b).abs() for a, b in zip(p, q, strict=True)]),
-            "surprise": total([_surprise(a, b) for a, b in zip(p, q, strict=True)]),
-            **{f"ratio{r}": (a - b) / lifted(a + b, _TINY)
-               for r, (a, b) in enumerate(zip(p, q, strict=True))},
-        },
-        {"divergence": 0.25 * total(terms)},
-    )  # fmt: skip
+    quotients = {
+        f"ratio{r}": (a - b) / lifted(a + b, _TINY)
+        for r, (a, b) in enumerate(zip(p, q, strict=True))
+    }
+    divergence = [quotients, {"divergence": 0.25 * total(terms)}]
+    entropies = [{"entropies": _entropy(p) - _entropy(q)}]
+    manhattan = [{"manhattan": total([(a - b).abs() for a, b in zip(p, q, strict=True)])}]
+    surprise = [{"surprise": total([_surprise(a, b) for a, b in zip(p, q, strict=True)])}]
     return {
-        "distribution": 0.5 * col("manhattan"),
-        "entropy": col("entropies").abs(),
-        "entropy_signed": col("entropies"),
-        "rank": number(every(ranked)),
-        "absolute": col("manhattan"),
-        "jensen_shannon": col("divergence"),
-        "root_jensen_shannon": col("divergence").sqrt(),
-        "relative_entropy": at_least(col("surprise"), nw.lit(0.0)),
-        "transport": _wasserstein(p, q, spacing),
+        "distribution": (manhattan, 0.5 * col("manhattan")),
+        "entropy": (entropies, col("entropies").abs()),
+        "entropy_signed": (entropies, col("entropies")),
+        "rank": ([], number(every(ranked))),
+        "absolute": (manhattan, col("manhattan")),
+        "jensen_shannon": (divergence, col("divergence")),
+        "root_jensen_shannon": (divergence, col("divergence").sqrt()),
+        "relative_entropy": (surprise, at_least(col("surprise"), nw.lit(0.0))),
+        "transport": ([], _wasserstein(p, q, spacing)),
     }
 
 
@@ -172,8 +178,14 @@ def loss_sums(
     only: str | None = None,
     spacing: NDArray[np.float64] | None = None,
 ) -> tuple[LossSums, Findings]:
-    """Sums of the proper losses; of the distances between distributions too, on request."""
+    """Sums of the proper losses; of the distances between distributions too, on request.
+
+    Where `only` one loss is asked for the others are NaN: planning them all takes longest.
+    """
     query = Query(samples, "confidence" if samples.multiclass else "binary")
-    ask_losses(query, distribution=distribution, spacing=spacing)
+    ask_losses(query, distribution=distribution, only=only, spacing=spacing)
     groups = query.run()
-    return losses_of(groups, samples.n_classes), groups.findings
+    losses = losses_of(groups, samples.n_classes)
+    if only is not None:
+        losses.sums[[j for j, name in enumerate(FIELDS) if j > 1 and name != only]] = np.nan
+    return replace(losses, has_distribution=distribution), groups.findings

@@ -33,6 +33,7 @@ from calibrant._engines.frames.expressions import (
     exact,
     number,
     some,
+    sums_to_one,
     total,
     within,
 )
@@ -65,7 +66,7 @@ def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
     """
     names, targets = prediction_names(samples), target_names(samples)
     if samples.sound:
-        return raw(samples, keep).with_columns(ok=nw.lit(True), found_ok=nw.lit(1.0))
+        return raw(samples, keep)
     ok = every(list(sound(samples).values())).fill_null(False)
     # DuckDB holds NaN to be within the limits that a Parquet file's statistics give.
     if samples.missing == "drop" or samples.frame.implementation.is_duckdb():
@@ -105,14 +106,13 @@ def findings(samples: FrameSamples) -> dict[str, Expr]:
         over = [number((col(n) < 0.0) | (col(n) > 1.0)) for n in may_overshoot]
         out["found_clipped"] = _if_sound(total(over))
     if samples.multiclass and not samples.from_logits:
-        excess = total([col(name) for name in names]) - 1.0
-        out["found_off"] = _if_sound(number(~within(excess, -ROW_SUM_TOLD, ROW_SUM_TOLD)))
+        exact_row = sums_to_one([col(name) for name in names], ROW_SUM_TOLD)
+        out["found_off"] = _if_sound(number(~exact_row))
     if samples.from_logits:
         predictions = [col(name) for name in names]
         unit = every([within(prediction, 0.0, 1.0) for prediction in predictions])
         if samples.multiclass:
-            tolerance = samples.row_sum_tolerance
-            unit = unit & within(total(predictions) - 1.0, -tolerance, tolerance)
+            unit = unit & sums_to_one(predictions, samples.row_sum_tolerance)
         else:
             out["found_low"] = _if_sound(number(col("p0") <= 0.0))
         out["found_unit"] = _if_sound(number(unit))

@@ -114,7 +114,7 @@ class Query:
                   "hit": nw.when(top).then(col("z")).otherwise(missed)})  # fmt: skip
         steps = total([*self._cell_steps("fold", cells, after=1), nw.lit(1.0)])
         # Below 1/2 the fold falls as the prediction grows.
-        self.steps.append(nw.when(top).then(steps).otherwise(0.0 - steps))
+        self.steps.append(steps * nw.when(top).then(nw.lit(1.0)).otherwise(nw.lit(-1.0)))
         fold, hit = col("fold"), col("hit")
         self.sums |= {"wf": self.weigh(fold), "wff": self.weigh(fold * fold)}
         self.sums |= {"wh": self.weigh(hit), "wfh": self.weigh(fold * hit)}
