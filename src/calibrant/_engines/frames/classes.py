@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import narwhals as nw
@@ -19,7 +19,7 @@ from calibrant._engines.frames.columns import has_weights, prediction_names
 from calibrant._engines.frames.expressions import Expr, Frame, col, exact, number
 from calibrant._engines.frames.losses import ask_losses, losses_of
 from calibrant._engines.frames.partitions import stacked
-from calibrant._engines.frames.problem import clean, scalar
+from calibrant._engines.frames.problem import clean, once, scalar
 from calibrant._engines.frames.quantiles import group_key, refinement_pass
 from calibrant._engines.frames.query import Query
 from calibrant._engines.refine import JointPass, Spans
@@ -125,7 +125,8 @@ def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
             return {r: binary(*spans, parts) for r, spans in asked.items()}
         out = {}
         for some in _in_queries(asked):
-            long = _long(samples, {names[r] for r in some})
+            # All classes are the frame that their cells are summed of, planned already.
+            long = _long(samples, () if len(some) == len(names) else tuple(names[r] for r in some))
             key: Expr = nw.lit(-1.0)
             for r, (low, high) in some.items():
                 own = group_key(samples, low, high, parts)
@@ -151,8 +152,10 @@ def _in_queries(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
         yield some
 
 
-def _long(samples: FrameSamples, wanted: Container[str] | None = None) -> FrameSamples:
-    """A row for every row and class (of those wanted), with the class in the column `class`.
+@once
+def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
+    """A row for every row and class (of those wanted, or all), with the class in the column
+    `class`.
 
     Hard labels go into the sign of the prediction, so that one column holds both and the frame is
     read once. Two columns cannot be stacked together in every engine: with soft labels it is a
@@ -160,7 +163,7 @@ def _long(samples: FrameSamples, wanted: Container[str] | None = None) -> FrameS
     """
     frame = clean(samples).filter(col("ok"))
     every = prediction_names(samples)
-    names = [name for name in every if wanted is None or name in wanted]
+    names = [name for name in every if not wanted or name in wanted]
     if samples.soft_rows:
         named = [
             _of_class(samples, frame, r).with_columns(**{"class": nw.lit(name)})

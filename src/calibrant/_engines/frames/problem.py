@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 import narwhals as nw
@@ -38,15 +39,17 @@ from calibrant._engines.frames.expressions import (
     within,
 )
 
+Plan = TypeVar("Plan")
 
-def once(plan: Callable[..., Frame]) -> Callable[..., Frame]:
+
+def once(plan: Callable[..., Plan]) -> Callable[..., Plan]:
     """The plan of these samples, made when it is first asked for: each pass starts from the same
     one, and making it takes as long as a query of a few thousand rows.
     """
-    made: WeakKeyDictionary[FrameSamples, dict[tuple[object, ...], Frame]] = WeakKeyDictionary()
+    made: WeakKeyDictionary[FrameSamples, dict[tuple[object, ...], Plan]] = WeakKeyDictionary()
 
     @wraps(plan)
-    def kept(samples: FrameSamples, *asked: object) -> Frame:
+    def kept(samples: FrameSamples, *asked: object) -> Plan:
         own = made.setdefault(samples, {})
         # No columns to keep are the same whether they are given or not.
         key = tuple(tuple(each) if isinstance(each, list) else each for each in asked if each)
