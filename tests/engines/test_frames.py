@@ -143,6 +143,7 @@ BAD = {
     ),
     "a row": ("p1", 0.9999, ("label", REPORTS), {}, "do not sum to 1"),
     "a large prediction": ("p1", 7.0, ("label", REPORTS), {}, r"outside \[0, 1\]"),
+    "a negative prediction": ("p1", -0.5, ("label", REPORTS), {}, r"outside \[0, 1\]"),
     "a soft row": (
         "q1",
         0.9999,
@@ -170,7 +171,7 @@ BAD_ROWS = [("polars streaming", case) for case in BAD]
 ALIKE = (
     "a prediction below 0", "a fraction", "a negative class", "nearly a word", "a large prediction",
     "a number that is no label", "a soft label", "a weight", "a missing weight", "a class",
-    "a soft row",
+    "a soft row", "a negative prediction",
 )  # fmt: skip
 BAD_ROWS += [("duckdb", case) for case in BAD if case not in ALIKE]
 # Where all measures are asked for at once: what a logarithm or a quotient may meet.

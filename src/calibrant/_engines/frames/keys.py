@@ -52,26 +52,17 @@ def _equal_width(inner: np.ndarray[Any, np.dtype[np.float64]], precision: Any) -
 def equal_steps(u: Expr, m: int, closed: Closed, precision: np.dtype[Any]) -> Expr:
     """The number of edges j/m at or below u (below u, if closed on the right): guessed by a
     product, then corrected by comparing with the nearest edge, j/m rounded as a double is.
+
+    Of bins narrower than the precision it is another number, which steps at the same edges: of
+    two neighbouring numbers with one nearest edge, no other edge is rounded to either.
     """
+    nearest = floor(u * float(m) + 0.5)
     # By a column that is m everywhere: by a constant, polars multiplies with its reciprocal.
-    divisor = u * 0.0 + float(m)
-
-    def edge(j: Expr) -> Expr:
-        if precision.itemsize == 8:
-            return j / divisor
+    edge = nearest / (u * 0.0 + float(m))
+    if precision.itemsize < 8:
         kind = nw.Float16 if precision.itemsize == 2 else nw.Float32
-        return (j / divisor).cast(kind).cast(Float64)
-
-    if m * np.finfo(precision).eps < 0.25:  # no edge is rounded past the middle of a bin
-        nearest = floor(u * float(m) + 0.5)
-        beside = edge(nearest)
-        return nearest - number(u < beside if closed == "left" else u <= beside)
-    guess = floor(u * float(m))
-    if closed == "left":
-        return guess - number(u < edge(guess)) + number(u >= edge(guess + 1.0))
-    # A number above an edge, however the edge was rounded, is above j/m itself: its product is j or
-    # more, and no guess is too low.
-    return guess - number(u <= edge(guess))
+        edge = edge.cast(kind).cast(Float64)
+    return nearest - number(u < edge if closed == "left" else u <= edge)
 
 
 def octave_layers(u: str) -> list[dict[str, Expr]]:
