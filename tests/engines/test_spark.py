@@ -17,7 +17,7 @@ from every_engine import frame, spark
 from needs import need
 
 RNG = np.random.default_rng(5)
-N, K = 1200, 3
+N, K = 400, 3
 P = RNG.random(N)
 Y = (RNG.random(N) < P).astype(int)
 ROWS = RNG.dirichlet(np.ones(K), N)
