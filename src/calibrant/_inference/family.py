@@ -133,14 +133,14 @@ class Family:
         p, cells = self.problem, self.cells
         self.gap = p.gaps()
         total = cells.by_bin(cells.w)
-        self.mean = cells.by_bin(cells.w * cells.u) / np.where(total > 0, total, 1.0)
+        self.total = np.where(total > 0, total, 1.0)
+        self.mean = cells.by_bin(cells.w * cells.u) / self.total
         # Outcomes can be drawn; soft labels, and rows that belong together, scatter as they did.
         fixed = self.common or self.votes is not None
         self.outcomes = p.hard and not self.blocks.clustered and not fixed
         self.scale = self._standard_errors()
         seen = np.abs(self.gap[self.scale > 0]) / self.scale[self.scale > 0]
         self.last = float(seen.max(initial=1.0)) + 1.0
-        self.smooth_gap = self._smooth_gap()
         if self.votes is not None:
             self._revote(self.votes)
             return
@@ -155,15 +155,15 @@ class Family:
             return
         w = p.weights
         counts = self.blocks.resamples(self.n_draws, self.seed, p.w)
-
-        def drawn(*values: Array) -> list[Array]:
-            return self.blocks.drawn_sums(counts, cells.index, cells.size, *values)
-
-        self._w, self._wu = drawn(w, w * p.u)
+        values = [w, w * p.u]
+        if not self.outcomes:
+            values += [w * p.z] if p.hard else [w * p.z, w * p.z**2]
+        self._w, self._wu, *of_targets = self.blocks.drawn_sums(
+            counts, cells.index, cells.size, *values
+        )
         if self.outcomes:
             return
-        [wz] = drawn(w * p.z)
-        [wz2] = [wz] if p.hard else drawn(w * p.z**2)
+        wz, wz2 = of_targets[0], of_targets[-1]
         centre = thresholded(self.gap, self.scale, 1.0)[cells.bins]
         seen = cells.wz - cells.w * cells.u - centre * cells.w
         wider = self.blocks.widened(w)
@@ -222,7 +222,8 @@ class Family:
         out: Array = np.sqrt(variance)
         return out
 
-    def _smooth_gap(self) -> Array:
+    @cached_property
+    def smooth_gap(self) -> Array:
         """The gap of each cell by a logistic recalibration.
 
         The predictions count as two rows beside the data, so that separated outcomes have a fit.
@@ -341,7 +342,9 @@ class Family:
         """Samples from where cells have these gaps, of noise that was drawn where bins have these
         rates.
         """
-        wz = self._wu + self._w * level + noise * self._scatter(level, rates)
+        wz = self._w * level
+        wz += self._wu
+        wz += noise * self._scatter(level, rates)
         if self.problem.hard:  # squares of outcomes are the outcomes
             return Drawn(self.cells, self._w, self._wu, wz, wz, *self._shared)
         mean = np.divide(wz, self._w, out=np.zeros_like(wz), where=self._w > 0)
@@ -355,8 +358,7 @@ class Family:
         if not self.problem.hard or self.common or self.votes is not None:
             return 1.0
         cells = self.cells
-        weight = cells.by_bin(cells.w)
-        gap = cells.by_bin(cells.w * level) / np.where(weight > 0, weight, 1.0)
+        gap = cells.by_bin(cells.w * level) / self.total
         return scatter_ratio(rates, self.mean + gap)[cells.bins]
 
     @cached_property

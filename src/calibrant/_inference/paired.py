@@ -530,7 +530,9 @@ def _drawn_cells(made: Problems, draws: Draws, n_whole: int) -> Drawn:
         of_blocks = coo_array((column, where), shape=(cells.size, draws.n_blocks)).tocsr()
         return np.ascontiguousarray((of_blocks @ counts).T)
 
-    return Drawn(cells, drawn(w), drawn(w * u), drawn(w * z), drawn(w * z * z))
+    wz = drawn(w * z)
+    # Squares of hard labels are the labels.
+    return Drawn(cells, drawn(w), drawn(w * u), wz, wz if problem.hard else drawn(w * z * z))
 
 
 def _drawn_losses(made: Problems, draws: Draws) -> LossSums:
