@@ -87,12 +87,17 @@ class SoftmaxLoss:
     def __post_init__(self) -> None:
         self._precision: type[np.floating[Any]] = np.float64
         self._last: tuple[FloatArray, NDArray[Any], NDArray[Any]] | None = None
+        # The last theta, what was found there, and the probabilities: a search that ends begins
+        # again there, and turns from value to curvature.
+        self._seen: tuple[FloatArray, float, FloatArray, FloatArray] | None = None
 
     def logits(self, theta: FloatArray) -> FloatArray:
         moved = self.forward(theta)
         return moved if self.offset is None else moved + self.offset
 
     def value_and_gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        if self._seen is not None and np.array_equal(self._seen[0], theta):
+            return self._seen[1], self._seen[2]
         shifted = self.logits(theta)
         shifted -= row_maxima(shifted)[:, None]
         at_target = np.einsum("ij,ij->i", self.targets, shifted)
@@ -100,20 +105,26 @@ class SoftmaxLoss:
         total = row_sums(p)
         value = float(self.shares @ (np.log(total) - at_target))
         p /= total[:, None]
-        p -= self.targets
-        p *= self.shares[:, None]
-        gradient = self.back(p)
+        away = p - self.targets
+        away *= self.shares[:, None]
+        gradient = self.back(away)
         if self.pull is not None:
             pulled = self.pull(theta)
             value += 0.5 * float(theta @ pulled)
             gradient = gradient + pulled
+        self._seen = theta.copy(), value, gradient, p
         return value, gradient
+
+    def _probabilities(self, theta: FloatArray) -> FloatArray:
+        if self._seen is not None and np.array_equal(self._seen[0], theta):
+            return self._seen[3]
+        return softmax(self.logits(theta))
 
     def curvature(self, theta: FloatArray, along: FloatArray) -> FloatArray:
         """The Hessian at theta times a direction."""
         # The optimiser tries many directions at one theta.
         if self._last is None or not np.array_equal(self._last[0], theta):
-            p = softmax(self.logits(theta))
+            p = self._probabilities(theta)
             weighed = self.shares[:, None] * p
             self._last = (
                 theta.copy(), p.astype(self._precision), weighed.astype(self._precision)
@@ -151,7 +162,7 @@ class SoftmaxLoss:
         self._precision, self._last = precision, None
         scales: Scales = _AsTheyAre()
         if self.scales_at is not None:
-            scales = self.scales_at(softmax(self.logits(start)))
+            scales = self.scales_at(self._probabilities(start))
 
         def value_and_gradient(phi: FloatArray) -> tuple[float, FloatArray]:
             value, gradient = self.value_and_gradient(scales.turn(phi))
