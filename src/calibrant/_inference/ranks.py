@@ -60,10 +60,9 @@ def average_ranks(table: ArrayLike) -> NDArray[np.float64]:
     """
     columns = pool_table(table, "table")
     ranks = np.empty(columns.shape)
-    for j, column in enumerate(columns.T):
-        _, which, counts = np.unique(column, return_inverse=True, return_counts=True)
-        through = np.cumsum(counts)
-        ranks[:, j] = (through - 0.5 * (counts - 1))[which.ravel()]
+    for j, ordered in enumerate(np.sort(columns.T)):
+        below, through = (ordered.searchsorted(columns[:, j], side) for side in ("left", "right"))
+        ranks[:, j] = 0.5 * (below + through + 1)
     return ranks
 
 

@@ -169,7 +169,13 @@ class Uncertainty(NoiseFloors):
         of_labels = measure.statistic == "distribution" and self.votes is None
         if self.soft or not (measure.notion == "loss" or of_labels):
             return None
-        return Losses.of(self.samples, measure.loss, self.made.row_values(distribution=False))
+        # Which rows are misses, and whether those are few, is the same for every loss.
+        key = ("losses",)
+        if key not in self._wholes:
+            values = self.made.row_values(distribution=False)
+            self._wholes[key] = Losses.of(self.samples, measure.loss, values)
+        of_any: Losses | None = self._wholes[key]
+        return None if of_any is None else of_any._replace(loss=measure.loss)
 
     def _few_misses(self, measure: Measure) -> int | None:
         """How many top labels are wrong, where hardly any is, or all but a few are, and the measure
