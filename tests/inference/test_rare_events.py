@@ -149,8 +149,8 @@ def test_the_upper_point_and_the_p_value_say_the_same():
     said = {measure: set() for measure in measures}
     for seed in range(30):
         rng = np.random.default_rng(seed)
-        u = rng.random(1500)
-        y = (rng.random(1500) < u + 0.06 * (0.5 - u)).astype(int)
+        u = rng.random(500)
+        y = (rng.random(500) < u + 0.12 * (0.5 - u)).astype(int)
         for measure, floor in noise_floors(y, u, measures, n_resamples=100).items():
             near = 2.5 / floor.n_draws
             if abs(floor.p_value - 0.05) > near:

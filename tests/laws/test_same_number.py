@@ -293,7 +293,7 @@ def limits(interval: Any) -> Any:
 @pytest.mark.parametrize("shape", ["binary", "multiclass"])
 def test_the_same_rows_have_one_interval(shape):
     # Of rows that crowd and of others.
-    y, p = (given[::2] for given in rows(shape, "hard", False)[:2])
+    y, p = (given[::4] for given in rows(shape, "hard", False)[:2])
     names = JUDGED[shape]
     page = cal.report(y, p, measures=names, recalibrate="temperature").evaluation
     whole = cal.evaluate(y, p, uncertainty=True)

@@ -10,7 +10,7 @@ from calibrant._cli import main
 from calibrant._data import to_samples as validation
 
 RNG = np.random.default_rng(13)
-N = 240
+N = 120
 P = RNG.random(N)
 Y = (RNG.random(N) < P).astype(int)
 SLICES, GROUPS = np.arange(N) % 2, np.arange(N) % 40

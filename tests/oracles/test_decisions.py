@@ -180,7 +180,7 @@ def test_pictures(tmp_path) -> None:
 
 def test_the_page_has_decisions_clinic_ranking_and_outcomes() -> None:
     need("altair")
-    y, q, _ = logistic(300)
+    y, q, _ = logistic(100)
     report = cal.report(y, q, recalibrate="temperature")
     assert report.decisions is not None and report.risk is not None
     assert sum(report.histogram[1]) == y.sum() and sum(report.histogram[2]) == (1 - y).sum()
