@@ -1,7 +1,10 @@
 """Smooth errors at both ends of their bandwidth: exact limits, or a clear error."""
 
+import math
+
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import calibrant as cal
 from calibrant._core.errors import InputError
@@ -90,6 +93,23 @@ def test_smooth_ece_below_its_grid_is_refused(sigma):
 def test_smooth_ece_as_narrow_as_its_grid_allows():
     assert cal.smooth_ece(Y, P, sigma=3.1e-5) == pytest.approx(0.25, rel=1e-9)
     assert cal.smooth_ece(Y, P, sigma=1e308) == pytest.approx(0.05, rel=1e-9)  # the mean's
+
+
+@pytest.mark.parametrize("off", [0.1, 0.01, 1e-3, 3e-4, 1e-4, 1e-5])
+def test_smooth_ece_of_what_is_all_but_calibrated(off):
+    """Two predictions that lie close together, one as much too low as the other is too high: the
+    error is off x erf(distance / sigma), on grids from the usual one to the finest.
+    """
+    distance = 8 / 2**20
+    u = np.array([0.5 - distance, 0.5 + distance])
+
+    def excess(sigma):
+        return off * math.erf(distance / sigma / math.sqrt(2)) - sigma
+
+    expected = brentq(excess, 1e-7, 1.0, xtol=1e-16)
+    assert 5e-6 < expected < 1e-3  # cells of the usual grid are 6e-5 wide, of the finest 1e-6
+    found = cal.smooth_ece(u + np.array([off, -off]), u)
+    assert found == pytest.approx(expected, rel=1e-6)
 
 
 def test_curves_need_a_bandwidth_that_fits():
