@@ -44,7 +44,10 @@ TOGETHER = ("report_page", "site")
 # Packages that take a process seconds to import; all of Spark shares one session, too.
 HEAVY = ("spark", "mlflow", "evaluate_metric")
 # What takes a process longest comes first, so that at the end no process waits for another.
-FIRST = ("audits/test_audit.py", "inference/test_coverage.py", "site", "report_page", "spark")
+FIRST = (
+    "audits/test_audit.py", "inference/test_coverage.py", "golden/test_golden.py", "site",
+    "report_page", "spark",
+)  # fmt: skip
 
 # Seconds: what is set up or taken down in less is in no list of what took longest.
 QUICK = 0.005
