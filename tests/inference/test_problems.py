@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.loss_sums import FIELDS, LossSums
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays import passes
 from calibrant._engines.arrays.counting import bin_table, classwise_table
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import problem_of, table_of
 from calibrant._inference.family import SHAPES, Family
-from calibrant._inference.paired import draw_blocks, replicates
 from calibrant._inference.problems import Problems
-from calibrant._measures.catalogue import find
 
 RULES: list[Any] = [
     cal.EqualWidth(15), cal.EqualWidth(7, closed="right"), cal.Edges([0, 0.2, 0.5, 1]),
@@ -73,20 +70,6 @@ def test_rows_are_read_once_for_all_bins(monkeypatch: pytest.MonkeyPatch) -> Non
     assert made.classes(cal.Quantile(8)) is made.classes(cal.Quantile(8))
     assert made.row_values(distribution=False) is made.row_values(distribution=False)
     assert len(reads) == 1
-
-
-def test_losses_of_all_draws_are_those_of_each() -> None:
-    samples = samples_of("classes")
-    draws = draw_blocks(400, 20, 0)
-    measures = tuple(find(name, "multiclass") for name in ("brier", "log_loss"))
-    together = replicates(Problems(samples), measures, cal.EqualWidth(15), cal.Quantile(15), draws)
-    rows = Problems(samples).row_values(distribution=False)
-    for name, drawn in zip(("brier", "log"), together, strict=True):
-        each = [np.average(rows[name], weights=counts[draws.blocks]) for counts in draws.counts]
-        np.testing.assert_allclose(drawn, each, rtol=1e-12)
-    sums = np.arange(2.0 * len(FIELDS)).reshape(-1, 2)
-    means = [LossSums(sums[:, i], 4).mean("log") for i in (0, 1)]
-    assert LossSums(sums, 4).means("log").tolist() == means
 
 
 @pytest.mark.parametrize("clustered", [False, True])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import calibrant as cal
@@ -128,14 +130,15 @@ def test_sentences_have_the_names_of_the_field(labels, name):
     need("jinja2")
     models = {"good": labels * 30, "bad": [0.5, 0.6] * 30}
     page = cal.compare(labels * 30, models, measures=["ece", "brier"]).to_html()
-    assert f"Which is best by {name}, and" in page and f"By {name}, good comes first" in page
-    assert "By Brier score, good comes first" in page
+    assert f"Which is best by {name}, and" in page
+    assert f"By {name}, good is best: bad is significantly worse." in page
+    assert "By Brier score, good is best" in page
 
 
 @pytest.mark.parametrize(
     ("share", "said"),
-    [(1.0, "100 %"), (0.995, "more than 99 %"), (0.5, "50 %"), (0.005, "less than 1 %"),
-     (0.0, "0 %")],
+    [(1.0, "more than 99 %"), (0.995, "more than 99 %"), (0.99, "99 %"), (0.5, "50 %"),
+     (0.005, "less than 1 %"), (0.0, "less than 1 %"), (math.nan, "–")],
 )  # fmt: skip
-def test_only_all_is_called_100_percent(share, said):
+def test_nothing_is_certain(share, said):
     assert _percent(share) == said

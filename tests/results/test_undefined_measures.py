@@ -162,7 +162,8 @@ def test_their_intervals_are_in_their_bins():
     models = {"a": REPORTS, "b": REPORTS**2}
     compared = cal.compare(OUTCOMES, models, measures=["ece", "ace"], bins=rule, n_resamples=100)
     by_mass = cal.compare(OUTCOMES, models, measures=["ace"], bins=10, n_resamples=100)
-    np.testing.assert_array_equal(compared.draws[1], by_mass.draws[0])
+    np.testing.assert_array_equal(compared.limits[:, 1], by_mass.limits[:, 0])
+    np.testing.assert_array_equal(compared.pairs[1], by_mass.pairs[0])
 
 
 def test_the_functions_refuse_a_rule_that_is_not_of_equal_mass():

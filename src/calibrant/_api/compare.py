@@ -213,13 +213,11 @@ def compare(
         Resampling(fixed=fixed, quantile=quantile, level=level, groups=index,
                    n_resamples=int(n_resamples), seed=int(seed), resample=drawn_anew),
     )  # fmt: skip
-    drawn = [each.drawn for each in resamples]
     return Comparison(
         tuple(samples),
         tuple(m.name for m in chosen),
         tuple(m.higher_is_better for m in chosen),
         np.array(values),
-        tuple(np.stack([d[j] for d in drawn]) for j in range(len(chosen))),
         np.array([each.limits for each in resamples]),
         pair_limits(np.array(values), [each.scatters for each in resamples], float(level)),
         float(level),

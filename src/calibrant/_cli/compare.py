@@ -199,9 +199,10 @@ def _show(comparison: Comparison) -> None:
     print_table(comparison.display_columns(), "Measures")
     for measure in comparison.measures:
         ranked = comparison.ranked(measure)
-        limits = zip(ranked["low"], ranked["high"], strict=True)
-        ranked["clear"] = [low > 0 or high < 0 if low == low else None for low, high in limits]
+        tied = comparison.tied(measure)
+        ranked["clear"] = [None, *(name not in tied for name in ranked["predictor"][1:])]
         print_table(ranked, f"Ranks by {measure}")
+        print_styled(f"  {comparison.sentence(measure)}\n", PLAIN, file=sys.stdout)
     # Two models are in one order or in the other: there is no correlation to speak of.
     if comparison.robustness is not None and len(comparison.names) > 2:
         print_table(comparison.robustness.table(), comparison.robustness.title)

@@ -54,8 +54,3 @@ class LossSums:
     def mean(self, name: str) -> float:
         """The weighted mean of one loss."""
         return float(self.sums[FIELDS.index(name)] / self.sums[1])
-
-    def means(self, name: str) -> NDArray[np.float64]:
-        """The weighted means of one loss in many samples, of sums (fields, samples)."""
-        out: NDArray[np.float64] = self.sums[FIELDS.index(name)] / self.sums[1]
-        return out

@@ -15,8 +15,6 @@ from calibrant._measures.statistics import STATISTICS
 
 # Rows, or clusters, are dealt at random into at most this many blocks, which are resampled whole.
 MAX_BLOCKS = 1000
-# Resamples of measures that must be computed anew for each.
-WHOLE_RESAMPLES = 200
 # Draws of a stream's noise floor.
 STREAM_DRAWS = 1000
 

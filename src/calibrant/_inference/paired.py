@@ -5,29 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.bin_tables import BinTable
-from calibrant._core.binning import EqualWidth, Rule
+from calibrant._core.binning import Rule
 from calibrant._core.errors import InputError
-from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
-from calibrant._core.loss_sums import LossSums
 from calibrant._data.samples import Samples
-from calibrant._inference.blocks import summed
-from calibrant._inference.budget import MAX_BLOCKS, WHOLE_RESAMPLES
-from calibrant._inference.cells import Drawn, drawn_tables, levels_of
-from calibrant._inference.classes import ClassBins
+from calibrant._inference.budget import MAX_BLOCKS
 from calibrant._inference.few_events import Losses
 from calibrant._inference.means import Influences, influences, mean_limits, moment_limits
-from calibrant._inference.problems import Problems
 from calibrant._inference.tails import quantile, quantiles
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.measure import only_distance
-from calibrant._measures.statistics import STATISTICS, OnlyLosses
 from calibrant._summaries.samples import Summary
 
 Array = NDArray[np.float64]
@@ -337,46 +328,16 @@ class Draws:
     blocks: NDArray[np.intp]
     counts: Array
 
-    @property
-    def n_blocks(self) -> int:
-        return int(self.counts.shape[1])
-
-    @cached_property
-    def _single(self) -> NDArray[np.float32]:
-        return self.counts.astype(np.float32)
-
-    def summed(self, of_blocks: Array, *, whole: bool = False) -> Array:
-        """Sums over the drawn blocks of what each has: (resamples, columns).
-
-        `whole` numbers are exact in single precision, which takes half the time.
-        """
-        if whole and of_blocks.sum(axis=0).max(initial=0.0) * self.counts.max() < 1 << 24:
-            return (self._single @ of_blocks.astype(np.float32)).astype(np.float64)
-        out: Array = self.counts @ of_blocks
-        return out
-
 
 def draw_blocks(
-    n: int,
-    n_resamples: int,
-    seed: int,
-    groups: NDArray[np.intp] | None = None,
-    weights: NDArray[Any] | None = None,
+    n: int, n_resamples: int, seed: int, groups: NDArray[np.intp] | None = None
 ) -> Draws:
-    """Draws of rows dealt into blocks at random, or of whole groups; each has some weight."""
+    """Draws of rows dealt into blocks at random, or of whole groups."""
     rng = np.random.default_rng((seed, 7))
     blocks = groups
     if blocks is None:
         blocks = rng.permutation(n) % min(n, MAX_BLOCKS)
-    n_blocks = int(blocks.max()) + 1
-    weight = np.bincount(blocks, weights, n_blocks)
-    if (weight > 0).all():
-        return Draws(blocks.astype(np.intp), _counts(n_resamples, n_blocks, rng))
-    counts = np.zeros((n_resamples, n_blocks))
-    for row in counts:
-        while not row @ weight > 0:  # rows of weight 0 alone have no value
-            row[:] = np.bincount(rng.integers(0, n_blocks, n_blocks), minlength=n_blocks)
-    return Draws(blocks.astype(np.intp), counts)
+    return Draws(blocks.astype(np.intp), _counts(n_resamples, int(blocks.max()) + 1, rng))
 
 
 def _counts(n_resamples: int, n_blocks: int, rng: np.random.Generator) -> Array:
@@ -391,190 +352,18 @@ def _counts(n_resamples: int, n_blocks: int, rng: np.random.Generator) -> Array:
 
 
 def replicates(
-    made: Problems,
-    measures: tuple[Measure, ...],
-    fixed: Rule,
-    quantile: Rule,
-    draws: Draws,
-    n_whole: int = WHOLE_RESAMPLES,
-) -> list[Array]:
-    """Each measure's value in every resample (fewer where a measure must be computed anew)."""
-    shared: dict[Any, Any] = {}
-    known = {m: _drawn_at_once(made, m, fixed, quantile, draws, n_whole, shared) for m in measures}
-    anew = tuple(m for m in measures if known[m] is None)
-    computed = iter(_drawn_whole(made.samples, anew, fixed, quantile, draws, n_whole))
-    return [next(computed) if values is None else values for values in known.values()]
-
-
-def _drawn_at_once(
-    made: Problems, measure: Measure, fixed: Rule, quantile: Rule, draws: Draws, n_whole: int,
-    shared: dict[Any, Any],
-) -> Array | None:  # fmt: skip
-    """A measure in every resample, where it can be had without computing each anew."""
-    if measure.statistic == "losses":
-        if "losses" not in shared:
-            shared["losses"] = _drawn_losses(made, draws)
-        return _losses_of(measure, shared["losses"])
-    if measure.moved is not None:
-        return _drawn_moved(made, measure, draws)
-    statistic, formula = STATISTICS[measure.statistic], measure.table_formula
-    if statistic.merges and formula is not None:
-        rule = fixed if statistic.binning == "fixed" else quantile
-        if statistic not in shared:
-            shared[statistic] = _drawn_tables(made, statistic.problem, rule, draws)
-        if shared[statistic] is not None:
-            out: Array = np.mean([formula(table) for table in shared[statistic]], axis=0)
-            return out
-    # What is of smooth curves is close in fine cells, and slow row by row; an order is neither.
-    of_cells = measure.cell_formula if measure.statistic != "levels" else None
-    if of_cells is None:
-        return None
-    if "cells" not in shared:
-        shared["cells"] = _drawn_cells(made, draws, n_whole)
-    return of_cells(shared["cells"])
-
-
-def _drawn_moved(made: Problems, measure: Measure, draws: Draws) -> Array:
-    """The measure in every resample, to first order: what the rows that were drawn move it by."""
-    u, z, w, _ = made.whole(made.notion)
-    weights = np.ones(u.size) if w is None else w
-    assert measure.moved is not None
-    moved = weights * measure.moved(levels_of(u)[1], z, weights).values
-    by_block = np.bincount(draws.blocks, moved, draws.n_blocks)
-    weight = np.bincount(draws.blocks, weights, draws.n_blocks)
-    value = measure.compute(Summary(made.samples))
-    drawn = value + (draws.counts @ by_block) / (draws.counts @ weight)
-    out: Array = np.clip(drawn, measure.low, measure.high)
-    return out
-
-
-def _drawn_tables(made: Problems, notion: str, rule: Rule, draws: Draws) -> list[BinTable] | None:
-    """For each class (or the one scalar problem) a table whose classes are the resamples."""
-    if rule.drops_one:
-        return None
-    if notion == "classwise":
-        classes = made.classes(rule)
-        return None if classes is None else _tables_of_classes(*classes, draws, made)
-    if notion == "by class":
-        problem = made.by_class(rule)
-    else:
-        problem = made.scalar(rule, "confidence" if notion == "confidence" else None)
-    if problem is None:
-        return None
-    key = draws.blocks * problem.m + problem.bins
-    rows = _Rows(key, problem.m, problem.u, problem.z, problem.w, problem.hard)
-    return [drawn_tables(*rows.drawn(draws))]
-
-
-def _tables_of_classes(bins: ClassBins, k: int, draws: Draws, made: Problems) -> list[BinTable]:
-    """The table of each class in every resample. One product for all classes takes two thirds of
-    the time of one for each.
-    """
-    key = draws.blocks[:, None] * bins.size + bins.index
-    w = None if made.samples.weights is None else bins.w.ravel()
-    rows = _Rows(key.ravel(), bins.size, bins.u.ravel(), bins.z.ravel(), w, bins.hard)
-    by_class = (np.split(sums, k, axis=1) for sums in rows.drawn(draws))
-    return [drawn_tables(*sums) for sums in zip(*by_class, strict=True)]
-
-
-class _Rows(NamedTuple):
-    """Predictions, targets and weights, and the block and bin of each as one number."""
-
-    key: NDArray[np.intp]
-    n_bins: int
-    u: Array
-    z: Array
-    w: Array | None
-    hard: bool
-
-    def drawn(self, draws: Draws) -> tuple[Array, ...]:
-        """The sums of every bin in every resample, (draws, bins), as `drawn_tables` takes them."""
-        u, z, w = self.u, self.z, self.w
-        if w is not None:
-            columns = (w, w * w, w * u, w * z, w * z * z, w * w * z)
-            return self._summed(draws, *columns)
-        if not self.hard:
-            weight, wu, wz, wz2 = self._summed(draws, None, u, z, z * z)
-            return weight, weight, wu, wz, wz2, wz
-        # Squares of hard labels are the labels, and of weights of 1 the weights.
-        weight, wz = self._summed(draws, None, z, whole=True)
-        [wu] = self._summed(draws, u)
-        return weight, weight, wu, wz, wz, wz
-
-    def _summed(
-        self, draws: Draws, *columns: Array | None, whole: bool = False
-    ) -> tuple[Array, ...]:
-        """Sums of columns over what was drawn; None is a column of ones."""
-        size = draws.n_blocks * self.n_bins
-        of_blocks = [
-            np.bincount(self.key, column, size).reshape(draws.n_blocks, self.n_bins)
-            for column in columns
-        ]
-        together = draws.summed(np.concatenate(of_blocks, axis=1, dtype=np.float64), whole=whole)
-        return tuple(np.split(together, len(columns), axis=1))
-
-
-def _drawn_cells(made: Problems, draws: Draws, n_whole: int) -> Drawn:
-    """The sums of fine cells in some resamples: predictions of one cell are all but equal."""
-    from scipy.sparse import coo_array
-
-    problem = made.scalar(EqualWidth(15))
-    assert problem is not None
-    cells = problem.fine_cells
-    w, u, z = problem.weights, problem.u, problem.z
-    counts = np.ascontiguousarray(draws.counts[:n_whole].T)
-
-    def drawn(column: Array) -> Array:
-        """Sums over the drawn blocks; few cells have rows of a block."""
-        where = (cells.index, draws.blocks)
-        of_blocks = coo_array((column, where), shape=(cells.size, draws.n_blocks)).tocsr()
-        return np.ascontiguousarray((of_blocks @ counts).T)
-
-    wz = drawn(w * z)
-    # Squares of hard labels are the labels.
-    return Drawn(cells, drawn(w), drawn(w * u), wz, wz if problem.hard else drawn(w * z * z))
-
-
-def _drawn_losses(made: Problems, draws: Draws) -> LossSums:
-    """Sums of losses in every resample, a resample being a column."""
-    samples = made.samples
-    w = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
-    columns = {"n": (w > 0).astype(np.float64), "sum_w": w}
-    columns |= {name: w * v for name, v in made.row_values(distribution=False).items()}
-    per_block = np.zeros((draws.n_blocks, len(LOSS_FIELDS)))
-    for name, column in columns.items():
-        per_block[:, LOSS_FIELDS.index(name)] = summed(draws.blocks, column, draws.n_blocks)
-    return LossSums(draws.summed(per_block).T, samples.n_classes)
-
-
-def _losses_of(measure: Measure, drawn: LossSums) -> Array:
-    """A measure of losses in every resample."""
-    if measure.loss:
-        return drawn.means(measure.loss)
-    each = (LossSums(sums, drawn.n_classes) for sums in drawn.sums.T)
-    return np.array([measure.compute(OnlyLosses(losses)) for losses in each])
-
-
-def _drawn_whole(
-    samples: Samples,
-    measures: tuple[Measure, ...],
-    fixed: Rule,
-    quantile: Rule,
-    draws: Draws,
-    n_whole: int,
-) -> list[Array]:
-    """Measures that are computed anew for each of some resamples; what they share is made once."""
-    if not measures:
-        return []
+    samples: Samples, measure: Measure, fixed: Rule, quantile: Rule, draws: Draws
+) -> Array:
+    """The measure's value in every resample, each computed anew."""
     base = 1.0 if samples.weights is None else samples.weights.astype(np.float64)
-    distance = only_distance(measures)
+    distance = only_distance((measure,))
     as_it_is = Summary(samples, fixed, quantile, distance=distance)
-    rows = []
-    for counts in draws.counts[:n_whole]:
+    values = []
+    for counts in draws.counts:
         weighed = replace(samples, weights=counts[draws.blocks] * base)
         drawn = Summary(weighed, fixed, quantile, distance=distance)
-        rows.append([_computed(measure, drawn, as_it_is) for measure in measures])
-    return list(np.array(rows).T)
+        values.append(_computed(measure, drawn, as_it_is))
+    return np.array(values)
 
 
 def _computed(measure: Measure, drawn: Summary, as_it_is: Summary) -> float:

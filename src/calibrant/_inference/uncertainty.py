@@ -356,10 +356,10 @@ class Uncertainty(NoiseFloors):
     def _resampled(self, measure: Measure) -> Array:
         """The measure's value in resamples of the rows, for one that has no family."""
         if measure.name not in self._wholes:
-            draws = draw_blocks(self.samples.n, self.n_resamples, self.seed, self.groups)
+            draws = draw_blocks(self.samples.n, self.few_draws, self.seed, self.groups)
             self._wholes[measure.name] = replicates(
-                self.made, (measure,), self.fixed, self.quantile, draws, self.few_draws
-            )[0]
+                self.samples, measure, self.fixed, self.quantile, draws
+            )
         out: Array = self._wholes[measure.name]
         return out
 

@@ -204,17 +204,6 @@ class OneTable(NoStatistics):
         return self._table
 
 
-class OnlyLosses(NoStatistics):
-    """Sums of losses, and nothing else."""
-
-    def __init__(self, losses: LossSums) -> None:
-        self._losses = losses
-
-    @property
-    def losses(self) -> LossSums:
-        return self._losses
-
-
 Problem = Literal["scalar", "confidence", "by class", "classwise", "full", "rows"]
 Binning = Literal["fixed", "quantile", "levels", ""]
 

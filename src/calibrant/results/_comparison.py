@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError, counted, nearest
-from calibrant._measures.catalogue import Shape, canonical, find
+from calibrant._core.errors import InputError, counted
+from calibrant._measures.catalogue import Shape, find
 from calibrant.results._annotator_ceiling import AnnotatorCeiling
 from calibrant.results._base import Result
-from calibrant.results._difference import Difference
 from calibrant.results._notebook import boxed, folded, html_table, notes
 from calibrant.results._paper_tables import PaperTables
+from calibrant.results._ranked_pairs import RankedPairs
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import as_frame, as_text, json_value, scaled_columns
 from calibrant.results._report import Entry, entry
@@ -31,7 +30,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(PaperTables, WithPage, Result):
+class Comparison(RankedPairs, PaperTables, WithPage, Result):
     """Several predictors on the same rows: values, ranks and differences, with uncertainty.
 
     Made by `compare`.
@@ -46,8 +45,6 @@ class Comparison(PaperTables, WithPage, Result):
         For each measure.
     values : ndarray of shape (predictors, measures)
         Each value.
-    draws : tuple of ndarray of shape (predictors, resamples)
-        Resampled values, for each measure.
     limits : ndarray of shape (predictors, measures, 3)
         Limits and estimate of each value.
     pairs : ndarray of shape (measures, predictors, predictors, 3)
@@ -84,7 +81,6 @@ class Comparison(PaperTables, WithPage, Result):
     measures: tuple[str, ...]
     higher_is_better: tuple[bool, ...]
     values: Array
-    draws: tuple[Array, ...]
     limits: Array
     pairs: Array
     level: float
@@ -113,44 +109,6 @@ class Comparison(PaperTables, WithPage, Result):
         """
         return float(self.values[self._name(name), self._measure(measure)])
 
-    def _name(self, name: str) -> int:
-        if name not in self.names:
-            raise InputError(f"no predictor is called {name!r}: {nearest(name, self.names)}")
-        return self.names.index(name)
-
-    def _measure(self, measure: str) -> int:
-        measure = canonical(measure)
-        if measure not in self.measures:
-            hint = nearest(measure, self.measures)
-            raise InputError(f"this comparison has no measure {measure!r}: {hint}")
-        return self.measures.index(measure)
-
-    def difference(self, first: str, second: str, measure: str = "ece") -> Difference:
-        """Say how much larger a measure is for `first` than for `second`.
-
-        Parameters
-        ----------
-        first, second : str
-            Names of the predictors.
-        measure : str, default "ece"
-            Name of the measure.
-
-        Returns
-        -------
-        Difference
-            The difference with its interval.
-        """
-        a, b, j = self._name(first), self._name(second), self._measure(measure)
-        value = float(self.values[a, j] - self.values[b, j])
-        measure = self.measures[j]
-        if a == b:
-            return Difference(measure, first, second, 0.0, 0.0, 0.0, self.level, None)
-        low, high, estimate = (float(x) for x in self.pairs[j, a, b])
-        better = None
-        if low > 0 or high < 0:
-            better = first if (low > 0) == self.higher_is_better[j] else second
-        return Difference(measure, first, second, value, low, high, self.level, better, estimate)
-
     def intervals(self, measure: str = "ece") -> dict[str, list[Any]]:
         """Give each predictor's value with its confidence interval, best first.
 
@@ -175,77 +133,6 @@ class Comparison(PaperTables, WithPage, Result):
             "high": [float(limits[i, 1]) for i in order],
             "estimate": [float(limits[i, 2]) for i in order],
         }
-
-    def differences(self, measure: str = "ece", reference: str | None = None) -> list[Difference]:
-        """Give the difference of every predictor from one of them, best first.
-
-        Parameters
-        ----------
-        measure : str, default "ece"
-            Name of the measure.
-        reference : str, optional
-            The predictor to compare with; left out, the best.
-
-        Returns
-        -------
-        list of Difference
-            One for each other predictor.
-        """
-        order = self.order(measure)
-        base = order[0] if reference is None else reference
-        return [self.difference(name, base, measure) for name in order if name != base]
-
-    def order(self, measure: str = "ece") -> list[str]:
-        """Give the names from the best to the worst.
-
-        Parameters
-        ----------
-        measure : str, default "ece"
-            Name of the measure.
-
-        Returns
-        -------
-        list of str
-            The predictors.
-        """
-        ranks = self._ranks(self.values[:, self._measure(measure)][:, None], measure)[:, 0]
-        return [self.names[i] for i in np.argsort(ranks, kind="stable")]
-
-    def ranking(self, measure: str = "ece") -> dict[str, list[Any]]:
-        """Give ranks with their uncertainty, best first.
-
-        Parameters
-        ----------
-        measure : str, default "ece"
-            Name of the measure.
-
-        Returns
-        -------
-        dict of str to list
-            `predictor`, the measure, `rank`, `rank_low` and `rank_high` (between which the rank
-            lies in all but the extreme resamples), and `best`, the share of resamples in which the
-            predictor comes first.
-        """
-        j = self._measure(measure)
-        drawn = self._ranks(self.draws[j], measure)
-        tail = (1.0 - self.level) / 2.0
-        low, high = np.quantile(drawn, [tail, 1.0 - tail], axis=1, method="nearest")
-        ranks = self._ranks(self.values[:, j][:, None], measure)[:, 0]
-        order = np.argsort(ranks, kind="stable")
-        return {
-            "predictor": [self.names[i] for i in order],
-            measure: [float(self.values[i, j]) for i in order],
-            "rank": [int(ranks[i]) for i in order],
-            "rank_low": [int(low[i]) for i in order],
-            "rank_high": [int(high[i]) for i in order],
-            "best": [float((drawn[i] == 1).mean()) for i in order],
-        }
-
-    def _ranks(self, values: Array, measure: str) -> NDArray[np.int64]:
-        """1 for the best, along the first axis; equal values share the better rank."""
-        signed = -values if self.higher_is_better[self._measure(measure)] else values
-        smaller: NDArray[np.int64] = (signed[None] < signed[:, None]).sum(axis=1)
-        return smaller + 1
 
     def columns(self) -> dict[str, list[Any]]:
         """Give a row per predictor.
@@ -306,14 +193,13 @@ class Comparison(PaperTables, WithPage, Result):
         limits, ranks = self.intervals(measure), self.ranking(measure)
         found = {name: row for row, name in enumerate(limits["predictor"])}
         ranked = {name: row for row, name in enumerate(ranks["predictor"])}
-        tied = {d.first for d in self.differences(measure) if d.better is None}
-        best = self.order(measure)[0]
+        tied = {self.order(measure)[0], *self.tied(measure)}
         out = {measure: [self.value(name, measure) for name in self.names]}
         for end in ("low", "high", "estimate"):
             out[f"{measure}_{end}"] = [limits[end][found[name]] for name in self.names]
         for end in ("rank", "rank_low", "rank_high"):
             out[f"{measure}_{end}"] = [ranks[end][ranked[name]] for name in self.names]
-        out[f"{measure}_tied"] = [name in tied or name == best for name in self.names]
+        out[f"{measure}_tied"] = [name in tied for name in self.names]
         return out
 
     def to_dict(self) -> dict[str, Any]:
@@ -416,31 +302,6 @@ class Comparison(PaperTables, WithPage, Result):
 
         return comparison_chart(self)
 
-    def ranked(self, measure: str) -> dict[str, list[Any]]:
-        """Give the ranking with the difference from the best predictor.
-
-        Parameters
-        ----------
-        measure : str
-            Name of the measure.
-
-        Returns
-        -------
-        dict of str to list
-            `predictor`, the measure, `rank`, `best`, `ranks`, `behind_best`, `low` and `high`.
-        """
-        columns = self.ranking(measure)
-        behind = {d.first: d for d in self.differences(measure)}
-        names = columns["predictor"]
-        columns["ranks"] = [
-            f"{a}" if a == b else f"{a} to {b}"
-            for a, b in zip(columns.pop("rank_low"), columns.pop("rank_high"), strict=True)
-        ]
-        columns["behind_best"] = [behind[n].value if n in behind else math.nan for n in names]
-        columns["low"] = [behind[n].low if n in behind else math.nan for n in names]
-        columns["high"] = [behind[n].high if n in behind else math.nan for n in names]
-        return columns
-
     @property
     def title(self) -> str:
         """The numbers of predictors and rows, in one line."""
@@ -455,7 +316,10 @@ class Comparison(PaperTables, WithPage, Result):
         head = f"{self.title}\n{messages}\n\n"
         parts = [as_text(self.display_columns(), indent="  ")]
         main = self.measures[0]
-        parts.append(f"Ranks by {main}\n" + as_text(self.ranked(main), indent="  "))
+        parts.append(
+            f"Ranks by {main}\n" + as_text(self.ranked(main), indent="  ")
+            + f"\n  {self.sentence(main)}"
+        )  # fmt: skip
         if self.robustness is not None:
             parts.append(
                 f"{self.robustness.title}\n" + as_text(self.robustness.table(), indent="  ")
@@ -468,6 +332,7 @@ class Comparison(PaperTables, WithPage, Result):
             html_table(self.display_columns(), self.title),
             notes(self._messages()),
             html_table(self.ranked(main), f"Ranks by {main}"),
+            notes((self.sentence(main),)),
         ]
         if self.robustness is not None:
             parts.append(folded(self.robustness.title, html_table(self.robustness.table())))

@@ -61,15 +61,13 @@ def _column(
     exponent = scale_of([*values, *lows, *highs], below=0.01)
     scale = 10.0**-exponent
     places = _places((highs - lows) * scale) if digits is None else digits
-    best = comparison.order(measure)[0]
-    top = comparison.value(best, measure)
-    tied = {d.first for d in comparison.differences(measure) if d.better is None}
+    best, tied = comparison.leaders(measure), comparison.tied(measure)
     by_name = {
         name: Cell(
             f"{value * scale:.{places}f}",
             f"[{low * scale:.{places}f}, {high * scale:.{places}f}]" if low == low else "",
-            value == top,
-            name in tied and value != top,
+            name in best,
+            name in tied and name not in best,
         )
         for name, value, low, high in zip(found["predictor"], values, lows, highs, strict=True)
     }

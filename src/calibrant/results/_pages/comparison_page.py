@@ -64,64 +64,48 @@ def _specs(comparison: ComparisonData) -> dict[str, Any]:
 
 def _answer(comparison: ComparisonData, measure: str) -> str:
     """Which comes first, and whether the others differ from it significantly."""
-    best = comparison.order(measure)[0]
-    alike = _alike(comparison, measure)
-    if not alike:
-        return f"{shortened(best)} comes first."
-    if len(alike) == len(comparison.names) - 1:
+    best, tied = shortened(comparison.order(measure)[0]), comparison.tied(measure)
+    if not tied:
+        return f"{best} is the best."
+    if len(tied) == len(comparison.names) - 1:
         return "None of them is clearly the best."
-    return f"{shortened(best)} comes first, but not clearly."
-
-
-def _alike(comparison: ComparisonData, measure: str) -> list[str]:
-    """The predictors that do not differ significantly from the best one."""
-    return [d.first for d in comparison.differences(measure) if d.better is None]
-
-
-def _sentence(comparison: ComparisonData, measure: str, called: str) -> str:
-    ranking = comparison.ranking(measure)
-    best, share = ranking["predictor"][0], ranking["best"][0]
-    alike = _alike(comparison, measure)
-    percent = _percent(share)
-    first = f"By {called}, {shortened(best)} comes first in {percent} of the resamples. "
-    if not alike:
-        return first + "Every other one is behind it by more than chance."
-    if len(alike) == len(comparison.names) - 1:
-        return first + "On these rows none of the others differs from it significantly."
-    others = ", ".join(map(shortened, alike))
-    return first + f"On these rows no significant difference from {others}."
+    return f"{best} comes first, but not clearly."
 
 
 def _percent(share: float) -> str:
-    """A share in whole percent; only what is all or none is called 100 % or 0 %."""
-    if 0.99 < share < 1:
+    """A confidence in whole percent, empty if it is not known; none is called 100 % or 0 %."""
+    if share != share:
+        return "–"
+    if share > 0.99:
         return "more than 99 %"
-    return "less than 1 %" if 0 < share < 0.01 else f"{share:.0%}".replace("%", " %")
+    return "less than 1 %" if share < 0.01 else f"{share:.0%}".replace("%", " %")
 
 
 def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str, Any]:
     """One measure's ranks and differences, as charts and as tables."""
     ranking = comparison.ranking(measure)
-    rows = list(zip(*ranking.values(), strict=True))
     differences = comparison.differences(measure)
-    best, alike = rows[0][0], set(_alike(comparison, measure))
-    # Of two equal values each has the better rank: the sign says that it is shared.
+    best, tied = ranking["predictor"][0], set(comparison.tied(measure))
+    # Of two equals each has the better rank: the sign says that it is shared.
     shared = Counter(ranking["rank"])
     ranks = [f"{rank} =" if shared[rank] > 1 else str(rank) for rank in ranking["rank"]]
+    limits = list(zip(ranking["rank_low"], ranking["rank_high"], strict=True))
     return {
         "name": measure,
         "called": called,
-        "sentence": _sentence(comparison, measure, called),
+        "sentence": comparison.sentence(measure),
         "higher": bool(comparison.higher_is_better[comparison.measures.index(measure)]),
         "ranks": [
             {"name": name, "value": rank, "lo": low, "hi": high, "shown": text,
              "interval": f"{low} to {high}"}
-            for text, (name, _, rank, low, high, _) in zip(ranks, rows, strict=True)
+            for name, rank, text, (low, high) in zip(
+                ranking["predictor"], ranking["rank"], ranks, limits, strict=True)
         ],
         "rank_table": [
-            [name, shown(float(value)), text, f"{low} to {high}", f"{100 * share:.0f} %",
-             _TIED if name in alike or (alike and name == best) else ""]
-            for text, (name, value, _, low, high, share) in zip(ranks, rows, strict=True)
+            [name, shown(value), text, f"{low} to {high}", _percent(confidence),
+             _TIED if name in tied or (tied and name == best) else ""]
+            for name, value, text, (low, high), confidence in zip(
+                ranking["predictor"], ranking[measure], ranks, limits, ranking["best"], strict=True)
         ],
         "differences": [
             {"name": d.first, "value": d.value, "lo": d.low, "hi": d.high,
@@ -149,11 +133,11 @@ def _curves(
 
 def _value_rows(comparison: ComparisonData) -> list[dict[str, Any]]:
     """Every predictor's values, with a mark on the best of each measure and on its ties."""
-    best = {m: comparison.value(comparison.order(m)[0], m) for m in comparison.measures}
-    alike = {m: set(_alike(comparison, m)) for m in comparison.measures}
+    best = {m: set(comparison.leaders(m)) for m in comparison.measures}
+    tied = {m: set(comparison.tied(m)) for m in comparison.measures}
     return [
         {"name": name, "cells": [
-            {"value": value, "best": value == best[measure], "tied": name in alike[measure]}
+            {"value": value, "best": name in best[measure], "tied": name in tied[measure]}
             for measure in comparison.measures
             for value in (comparison.value(name, measure),)
         ]}

@@ -142,7 +142,7 @@ class ComparisonDisplay(Drawn):
         level = f"{100 * self.comparison.level:g}%"
         words = {
             "values": ("in the sample", f"{level} confidence interval"),
-            "ranks": ("in the sample", f"in {level} of resamples"),
+            "ranks": ("by the estimated differences", f"{level} confidence interval"),
             "differences": ("in the sample", f"{level} interval"),
         }[kind]
         dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4, "color": colour}

@@ -159,7 +159,7 @@ def comparison_chart(comparison: ComparisonData) -> Any:
         alt.Tooltip("predictor:N"), alt.Tooltip("value:Q", format=".5g"),
         alt.Tooltip("low:Q", title=f"{comparison.level:.0%} from", format=".5g"),
         alt.Tooltip("high:Q", title="to", format=".5g"), alt.Tooltip("rank:Q"),
-        alt.Tooltip("ranks:N", title="in resamples"),
+        alt.Tooltip("ranks:N", title=f"ranks, {comparison.level:.0%}"),
     ]  # fmt: skip
     x = alt.X("value:Q", title=None, scale=alt.Scale(zero=False))
     base = alt.Chart(data).transform_filter("datum.measure == measure")

@@ -1,0 +1,256 @@
+"""Differences of predictors, and what follows from them: order, ranks, ties and a sentence."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError, nearest
+from calibrant._measures.catalogue import canonical
+from calibrant.results._difference import Difference
+from calibrant.results._ranks import Ranks, ranks_of
+from calibrant.results._rendering import shortened
+
+Array = NDArray[np.float64]
+
+
+class RankedPairs:
+    """Predictors of which every two are compared: all that is said of their order rests on that.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y = [0, 1, 1, 0] * 25
+    >>> models = {"good": [0.1, 0.8, 0.9, 0.2] * 25, "bad": [0.3, 0.5, 0.6, 0.6] * 25}
+    >>> cal.compare(y, models, measures=["brier"]).sentence("brier")
+    'By Brier score, good is best: bad is significantly worse.'
+    """
+
+    names: tuple[str, ...]
+    measures: tuple[str, ...]
+    higher_is_better: tuple[bool, ...]
+    values: Array
+    limits: Array
+    pairs: Array
+    level: float
+
+    @property
+    @abstractmethod
+    def _called(self) -> Mapping[str, str]:
+        """What each measure is called in sentences."""
+
+    def _name(self, name: str) -> int:
+        if name not in self.names:
+            raise InputError(f"no predictor is called {name!r}: {nearest(name, self.names)}")
+        return self.names.index(name)
+
+    def _measure(self, measure: str) -> int:
+        measure = canonical(measure)
+        if measure not in self.measures:
+            hint = nearest(measure, self.measures)
+            raise InputError(f"this comparison has no measure {measure!r}: {hint}")
+        return self.measures.index(measure)
+
+    def _ranks(self, measure: str) -> Ranks:
+        j = self._measure(measure)
+        return ranks_of(
+            self.pairs[j], self.values[:, j], higher_is_better=self.higher_is_better[j],
+            level=self.level,
+        )  # fmt: skip
+
+    def difference(self, first: str, second: str, measure: str = "ece") -> Difference:
+        """Say how much larger a measure is for `first` than for `second`.
+
+        Parameters
+        ----------
+        first, second : str
+            Names of the predictors.
+        measure : str, default "ece"
+            Name of the measure.
+
+        Returns
+        -------
+        Difference
+            The difference with its interval.
+        """
+        a, b, j = self._name(first), self._name(second), self._measure(measure)
+        value = float(self.values[a, j] - self.values[b, j])
+        measure = self.measures[j]
+        if a == b:
+            return Difference(measure, first, second, 0.0, 0.0, 0.0, self.level, None)
+        low, high, estimate = (float(x) for x in self.pairs[j, a, b])
+        if low <= high:
+            estimate = min(max(estimate, low), high)
+        better = None
+        if low > 0 or high < 0:
+            better = first if (low > 0) == self.higher_is_better[j] else second
+        return Difference(measure, first, second, value, low, high, self.level, better, estimate)
+
+    def differences(self, measure: str = "ece", reference: str | None = None) -> list[Difference]:
+        """Give the difference of every predictor from one of them, best first.
+
+        Parameters
+        ----------
+        measure : str, default "ece"
+            Name of the measure.
+        reference : str, optional
+            The predictor to compare with; left out, the best.
+
+        Returns
+        -------
+        list of Difference
+            One for each other predictor.
+        """
+        order = self.order(measure)
+        base = order[0] if reference is None else reference
+        return [self.difference(name, base, measure) for name in order if name != base]
+
+    def order(self, measure: str = "ece") -> list[str]:
+        """Give the names from the best to the worst.
+
+        They are in the order of the bias-corrected differences. The values of a sample may be in
+        another order, since each has a bias of its own.
+
+        Parameters
+        ----------
+        measure : str, default "ece"
+            Name of the measure.
+
+        Returns
+        -------
+        list of str
+            The predictors.
+        """
+        return [self.names[i] for i in self._ranks(measure).order]
+
+    def ranking(self, measure: str = "ece") -> dict[str, list[Any]]:
+        """Give ranks with their uncertainty, best first.
+
+        Parameters
+        ----------
+        measure : str, default "ece"
+            Name of the measure.
+
+        Returns
+        -------
+        dict of str to list
+            `predictor`, the measure's sample value, its bias-corrected `estimate`, and the ranks.
+            `rank` counts the predictors whose difference is estimated to be better, from 1.
+            `rank_low` counts those that are significantly better, and `rank_high` leaves room for
+            all but those that are significantly worse. `best` is the confidence that the predictor
+            is better than every other; it is ``(1 + level) / 2`` or more only where it is
+            significantly better than all of them.
+        """
+        j, ranks = self._measure(measure), self._ranks(measure)
+        order = ranks.order
+        return {
+            "predictor": [self.names[i] for i in order],
+            measure: [float(self.values[i, j]) for i in order],
+            "estimate": [float(self.limits[i, j, 2]) for i in order],
+            "rank": [int(ranks.rank[i]) for i in order],
+            "rank_low": [int(ranks.low[i]) for i in order],
+            "rank_high": [int(ranks.high[i]) for i in order],
+            "best": [float(ranks.best[i]) for i in order],
+        }
+
+    def ranked(self, measure: str) -> dict[str, list[Any]]:
+        """Give the ranking with the difference from the best predictor.
+
+        Parameters
+        ----------
+        measure : str
+            Name of the measure.
+
+        Returns
+        -------
+        dict of str to list
+            `predictor`, the measure's sample value, its `estimate`, `rank`, `best` and `ranks` as
+            in `ranking`; `behind_best`, `low` and `high`, the bias-corrected difference from the
+            best predictor and its confidence interval.
+        """
+        columns = self.ranking(measure)
+        behind = {d.first: d for d in self.differences(measure)}
+        columns["ranks"] = [
+            f"{a}" if a == b else f"{a} to {b}"
+            for a, b in zip(columns.pop("rank_low"), columns.pop("rank_high"), strict=True)
+        ]
+        for column, end in (("behind_best", "estimate"), ("low", "low"), ("high", "high")):
+            columns[column] = [
+                getattr(behind[name], end) if name in behind else math.nan
+                for name in columns["predictor"]
+            ]
+        return columns
+
+    def tied(self, measure: str = "ece") -> list[str]:
+        """Give the predictors that are not significantly different from the best one.
+
+        Parameters
+        ----------
+        measure : str, default "ece"
+            Name of the measure.
+
+        Returns
+        -------
+        list of str
+            Their names, best first, without that of the best.
+        """
+        return [d.first for d in self.differences(measure) if d.better is None]
+
+    def leaders(self, measure: str = "ece") -> list[str]:
+        """Give the predictors that tables print in bold.
+
+        Parameters
+        ----------
+        measure : str, default "ece"
+            Name of the measure.
+
+        Returns
+        -------
+        list of str
+            The best predictor, and those tied with it whose estimate is at least as good.
+        """
+        j, best = self._measure(measure), self.order(measure)[0]
+        sign = -1.0 if self.higher_is_better[j] else 1.0
+        estimates = dict(zip(self.names, sign * self.limits[:, j, 2], strict=True))
+        level = [name for name in self.tied(measure) if estimates[name] <= estimates[best]]
+        return [best, *level]
+
+    def sentence(self, measure: str = "ece") -> str:
+        """Say which predictor is best, and whether that is significant.
+
+        Parameters
+        ----------
+        measure : str, default "ece"
+            Name of the measure.
+
+        Returns
+        -------
+        str
+            A sentence.
+        """
+        by = f"By {self._called[self.measures[self._measure(measure)]]}, "
+        best, *others = map(shortened, self.order(measure))
+        tied = list(map(shortened, self.tied(measure)))
+        if not tied:
+            rest = others[0] if len(others) == 1 else "every other one"
+            return f"{by}{best} is best: {rest} is significantly worse."
+        if len(others) == 1:
+            return f"{by}{best} and {tied[0]} are not significantly different."
+        if len(tied) == len(others):
+            return f"{by}{best} comes first, but none of the others is significantly different."
+        are, n = "are" if len(tied) > 1 else "is", len(others) - len(tied)
+        rest = "the other is" if n == 1 else f"the other {n} are"
+        return (
+            f"{by}{best} comes first. {_listed(tied)} {are} not significantly different from it; "
+            f"{rest} significantly worse."
+        )
+
+
+def _listed(names: list[str]) -> str:
+    """A; A and B; A, B and C."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
