@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,7 @@ from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import check_level, check_resamples, public
 from calibrant._data.logprobs import given_as
 from calibrant._inference.coefficients import Coefficient, FittedCoefficient, fit_coefficient
+from calibrant._inference.differences import Differences
 from calibrant._inference.paired import Scatter, difference_limits, independent_limits
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure
@@ -26,6 +28,9 @@ from calibrant._measures.gap_scale import gap_scale
 from calibrant._summaries.samples import Summary
 from calibrant.results._check import FEWEST_ROWS, Check, Limit, LimitCheck
 from calibrant.results._uncertainty import Interval
+
+# Limits of a difference, and its estimate, at a level.
+LimitsAt: TypeAlias = Callable[[float], tuple[float, float, float]]
 
 
 @public
@@ -295,10 +300,16 @@ class _Model:
             standard_error=fit.error, estimate=fit.value,
         )  # fmt: skip
 
-    def scatter(self, what: Measure | Coefficient) -> Scatter:
+    def less(self, other: _Model, what: Measure | Coefficient, paired: bool) -> LimitsAt:
+        """The limits, at a level, of what this model has less what the other has."""
+        values = self.value(what), other.value(what)
         if isinstance(what, Measure):
-            return self.uncertainty(self.checks.level).scatter(what, what.compute(self.summary))
-        return Scatter(self.fit(what).influences, None)
+            level = self.checks.level
+            both = Differences(self.uncertainty(level), other.uncertainty(level), paired)
+            return partial(both.limits, what, values)
+        ours, theirs = (Scatter(each.fit(what).influences, None) for each in (self, other))
+        limits = difference_limits if paired else independent_limits
+        return partial(limits, values[0] - values[1], ours, theirs)
 
 
 def _checked(
@@ -367,11 +378,10 @@ def _change(
     n_baseline = None if pair.paired else m
     if checks.point:
         return LimitCheck(limit, where, n, value, None, baseline=before, n_baseline=n_baseline)
-    limits = difference_limits if pair.paired else independent_limits
-    scatters = new.scatter(what), old.scatter(what)
+    limits = new.less(old, what, pair.paired)
 
     def interval(level: float) -> Interval:
-        low, high, estimate = limits(value - before, *scatters, level)
+        low, high, estimate = limits(level)
         return Interval(
             what.name, value - before, low, high, level,
             "resamples of the same rows" if pair.paired else "resamples of two samples",

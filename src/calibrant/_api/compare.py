@@ -213,13 +213,14 @@ def compare(
         Resampling(fixed=fixed, quantile=quantile, level=level, groups=index,
                    n_resamples=int(n_resamples), seed=int(seed), resample=drawn_anew),
     )  # fmt: skip
+    drawn_anew_note = resampled_note(resamples[0].uncertainty.resampling)
     return Comparison(
         tuple(samples),
         tuple(m.name for m in chosen),
         tuple(m.higher_is_better for m in chosen),
         np.array(values),
         np.array([each.limits for each in resamples]),
-        pair_limits(np.array(values), [each.scatters for each in resamples], float(level)),
+        pair_limits(values, resamples, chosen, float(level)),
         float(level),
         _robustness(samples, shape, bin_counts, threads),
         slices,
@@ -227,7 +228,7 @@ def compare(
             *describe_input(first, next(iter(summaries.values())).findings),
             *own_note(n_own, first.n),
         ),
-        (*maps, *_notes(samples, summaries), *undefined, *resampled_note(resamples[0].resampling)),
+        (*maps, *_notes(samples, summaries), *undefined, *drawn_anew_note),
         {
             "n": first.n,
             "n_classes": first.n_classes,

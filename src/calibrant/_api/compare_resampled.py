@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,18 +19,16 @@ from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.budget import THREADS_FROM
-from calibrant._inference.paired import Scatter, difference_limits
+from calibrant._inference.differences import Differences
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure
 
 
 class Resampled(NamedTuple):
-    """The limits of one predictor's measures, and how they scatter."""
+    """One predictor's uncertainty, and the limits of its measures."""
 
+    uncertainty: Uncertainty
     limits: list[tuple[float, float, float]]
-    scatters: list[Scatter]
-    # What was drawn anew for the limits: rows, votes or both.
-    resampling: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +64,7 @@ def resampled(
             resample=how.resample,
         )  # fmt: skip
         both = list(zip(chosen, row, strict=True))
-        return Resampled(
-            [_limits(uncertainty, m, v) for m, v in both],
-            [uncertainty.scatter(m, v) for m, v in both],
-            uncertainty.resampling,
-        )
+        return Resampled(uncertainty, [_limits(uncertainty, m, v) for m, v in both])
 
     threads = n_threads() if first.n >= THREADS_FROM else 1
     with one_blas_thread(beside=threads):
@@ -83,17 +78,25 @@ def _limits(uncertainty: Uncertainty, measure: Measure, value: float) -> tuple[f
 
 
 def pair_limits(
-    values: NDArray[np.float64], scatters: list[list[Scatter]], level: float
+    values: Sequence[Sequence[float]],
+    resamples: Sequence[Resampled],
+    chosen: tuple[Measure, ...],
+    level: float,
 ) -> NDArray[np.float64]:
     """Limits and estimate of every difference, (measures, predictors, predictors, 3)."""
-    n, n_measures = values.shape
-    out = np.zeros((n_measures, n, n, 3))
-    for j in range(n_measures):
-        for a in range(n):
-            for b in range(a + 1, n):
-                low, high, estimate = difference_limits(
-                    float(values[a, j] - values[b, j]), scatters[a][j], scatters[b][j], level
-                )
-                out[j, a, b] = low, high, estimate
-                out[j, b, a] = 0.0 - high, 0.0 - low, 0.0 - estimate
+    n = len(resamples)
+    out = np.zeros((len(chosen), n, n, 3))
+
+    def one(pair: tuple[int, int]) -> None:
+        a, b = pair
+        differences = Differences(resamples[a].uncertainty, resamples[b].uncertainty)
+        for j, measure in enumerate(chosen):
+            both = values[a][j], values[b][j]
+            low, high, estimate = differences.limits(measure, both, level)
+            out[j, a, b] = low, high, estimate
+            out[j, b, a] = 0.0 - high, 0.0 - low, 0.0 - estimate
+
+    with one_blas_thread(beside=1):
+        for pair in combinations(range(n), 2):
+            one(pair)
     return out

@@ -54,6 +54,8 @@ class Problem:
     bins: NDArray[np.intp]
     m: int
     hard: bool
+    # The class of each bin, where rows of each predicted class have bins of their own.
+    classes: NDArray[np.intp] | None = None
 
     @property
     def n(self) -> int:
@@ -159,7 +161,9 @@ def problem_by_class(samples: Samples, rule: Rule, whole: Whole | None = None) -
     used, bins = np.unique(top * plain.m + plain.bins, return_inverse=True)
     if used.size > MOST_BINS:
         return None
-    return replace(plain, bins=bins.reshape(-1).astype(np.intp), m=int(used.size))
+    return replace(
+        plain, bins=bins.reshape(-1).astype(np.intp), m=int(used.size), classes=used // plain.m
+    )
 
 
 def table_of(problem: Problem) -> BinTable:
@@ -255,6 +259,17 @@ def cells_of(problem: Problem, width: float) -> Cells:
     n, weight = summed(index, (w > 0).astype(np.float64), size), summed(index, w, size)
     u = np.divide(summed(index, w * problem.u, size), weight, out=plain, where=weight > 0)
     return Cells(index, bins, problem.m, n, weight, summed(index, w * w, size), u, wz, wz2)
+
+
+def full_cells(problem: Problem) -> Cells:
+    """Every bin of a problem as one cell, in the order of predictions; none is empty."""
+    w, index, m = problem.weights, problem.bins, problem.m
+    weight = summed(index, w, m)
+    n = summed(index, (w > 0).astype(np.float64), m)
+    safe = np.where(weight > 0, weight, 1.0)
+    wz, wz2 = summed(index, w * problem.z, m), summed(index, w * problem.z**2, m)
+    u = summed(index, w * problem.u, m) / safe
+    return Cells(index, np.arange(m), m, n, weight, summed(index, w * w, m), u, wz, wz2)
 
 
 @dataclass(frozen=True, eq=False)

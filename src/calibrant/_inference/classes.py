@@ -154,18 +154,14 @@ class ClassFamily:
     n_draws: int
     seed: int
     luck: Luck | None = None
-    common: bool = False
     # How the shares of each row scatter, where rows stay and their votes are drawn anew.
     votes: VoteScatter | None = None
-    # A family of the same bins and resamples, whose weights are these.
-    like: ClassFamily | None = None
 
     def __post_init__(self) -> None:
         p = self.bins
         self.recalibrated = None if self.luck is None else self.luck.recalibrated
         self.gap = p.mean(p.z - p.u)
-        fixed = self.common or self.votes is not None
-        self.outcomes = p.y is not None and not self.blocks.clustered and not fixed
+        self.outcomes = p.y is not None and not self.blocks.clustered and self.votes is None
         self.small = self.blocks.size * p.size <= BLOCK_ENTRIES
         self.scale = self._standard_errors()
         self.smooth = None
@@ -187,10 +183,7 @@ class ClassFamily:
             variance = outcome_variance(rows, p.mean(p.u), p.mean(p.z)) * p.squares / safe**2
         if not self.outcomes:
             away = p.w * (p.z - p.u - self.gap[p.index])
-            if self.common and self.small:
-                squares, share = p.sums(away**2), p.squares / safe**2
-            else:
-                squares, share = self._squares(away), self._squares(p.w) / safe**2
+            squares, share = self._squares(away), self._squares(p.w) / safe**2
             few = share > 0.6  # all but one block: nothing is known of how it scatters
             plain = p.sums((p.w * (p.z - p.u)) ** 2)
             own = np.where(few, plain, squares / np.where(few, 1.0, 1.0 - share)) / safe**2
@@ -227,7 +220,7 @@ class ClassFamily:
         are rare; None if no bin's are, if all are drawn anyway, or if bins are too many to be drawn
         twice. `weights` are those of bins in resamples of the rows.
         """
-        if self.outcomes or self.common or self.votes is not None or not self.small:
+        if self.outcomes or self.votes is not None or not self.small:
             return None
         rare, rates = self._rare, self._mean
         if rare.bins.size == 0:
@@ -243,8 +236,6 @@ class ClassFamily:
     @cached_property
     def _weights(self) -> Array:
         """The weight of every bin in each resample of the rows."""
-        if self.like is not None and self.like.blocks is self.blocks:
-            return self.like._weights
         if not self.small or self.votes is not None:
             return np.broadcast_to(self.bins.weight, (self.n_draws, self.bins.size))
         counts = self.blocks.resamples(self.n_draws, self.seed)
@@ -347,11 +338,6 @@ class ClassFamily:
                 gap = np.where(np.abs(self.gap) > SURE * self.scale, gap, 0.0)
         return np.clip(gap, -self._mean, 1.0 - self._mean)
 
-    def member(self, shape: str, t: float, errors: Errors) -> tuple[float, Array]:
-        """The true error of the member t, and errors of samples from it."""
-        gap = self.gaps(shape, t)
-        return self.truth(gap, errors), next(self.drawn(gap, errors))
-
     def truth(self, gap: Array, errors: Errors) -> float:
         """The true error where bins have these gaps."""
         weight = self.bins.weight
@@ -361,7 +347,7 @@ class ClassFamily:
         """Errors of samples from where bins have these gaps; where events are rare, by a model of
         how they scatter too.
         """
-        hard = self.bins.hard and not (self.outcomes or self.common or self.votes is not None)
+        hard = self.bins.hard and not self.outcomes and self.votes is None
         centre = self._mean + thresholded(self.gap, self.scale, 1.0)
         for noise, rates in ((self._noise, centre), (self._rare_noise, self._mean)):
             if noise is not None:

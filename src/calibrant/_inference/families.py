@@ -98,15 +98,6 @@ class Families(Resampler):
             )
         return self._families[key]
 
-    def common_family(self, key: Any, problem: Problem, cells: Cells, n_draws: int) -> Family:
-        """A family whose resamples are the same for every predictor on the same rows."""
-        if ("common", key) not in self._families:
-            self._families["common", key] = Family(
-                problem, cells, self.blocks, n_draws, self.seed, common=True,
-                votes=self._scalar_votes,
-            )  # fmt: skip
-        return self._families["common", key]
-
     # --- all classes -----------------------------------------------------------------------------
 
     def class_family(self, measure: Measure) -> tuple[ClassFamily, Errors] | None:
@@ -150,23 +141,6 @@ class Families(Resampler):
             luck = self._luck
         blocks = self.blocks if votes is None else blocks_of(own.n, None, self.seed)
         return ClassFamily(own, blocks, self.many_draws, self.seed, luck, votes=votes), k
-
-    def common_classes(self, measure: Measure) -> tuple[ClassFamily, Errors] | None:
-        """The same, with resamples that are common to every predictor on the same rows."""
-        classes = self.class_family(measure)
-        if classes is None:
-            return None
-        own, formula = classes
-        key = ("common", id(own))
-        if key not in self._classes:
-            family = ClassFamily(
-                own.bins, self.blocks, self.many_draws, self.seed, common=True, votes=own.votes,
-                like=own,
-            )  # fmt: skip
-            self._classes[key] = (family, 0)
-        common = self._classes[key]
-        assert common is not None
-        return common[0], formula
 
 
 def limits_of_family(

@@ -118,9 +118,6 @@ class Family:
     blocks: Blocks
     n_draws: int
     seed: int
-    # Whether hard labels scatter as they did too, so that what several predictors make of the same
-    # resample can be compared.
-    common: bool = False
     # How the shares of each row scatter, where rows stay and their votes are drawn anew.
     votes: VoteScatter | None = None
     # By what is true in them: families meet, at the latest where predictions are right.
@@ -136,8 +133,7 @@ class Family:
         self.total = np.where(total > 0, total, 1.0)
         self.mean = cells.by_bin(cells.w * cells.u) / self.total
         # Outcomes can be drawn; soft labels, and rows that belong together, scatter as they did.
-        fixed = self.common or self.votes is not None
-        self.outcomes = p.hard and not self.blocks.clustered and not fixed
+        self.outcomes = p.hard and not self.blocks.clustered and self.votes is None
         self.scale = self._standard_errors()
         seen = np.abs(self.gap[self.scale > 0]) / self.scale[self.scale > 0]
         self.last = float(seen.max(initial=1.0)) + 1.0
@@ -308,7 +304,7 @@ class Family:
 
     @cached_property
     def _rare_noise(self) -> Array | None:
-        if self.outcomes or self.common or self.votes is not None:
+        if self.outcomes or self.votes is not None:
             return None
         rng = np.random.default_rng((self.seed, 4))
         return with_rare_events(self._noise, self.problem, self.cells, self.blocks, rng, self._w)
@@ -355,7 +351,7 @@ class Family:
         """How much more each cell's residuals scatter where gaps are these than where they were
         drawn: outcomes have a variance that goes with their rate.
         """
-        if not self.problem.hard or self.common or self.votes is not None:
+        if not self.problem.hard or self.votes is not None:
             return 1.0
         cells = self.cells
         gap = cells.by_bin(cells.w * level) / self.total

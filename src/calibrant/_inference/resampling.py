@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -71,6 +72,16 @@ class Resampler:
         self.samples, self.groups = take_rows(self.samples, self.groups, kept)
         if np.ndim(self.votes):
             self.votes = self.votes[kept]
+
+    @cached_property
+    def _kept(self) -> dict[Any, Any]:
+        return {}
+
+    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What was made under a key, made when first asked for."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
     @cached_property
     def made(self) -> Problems:

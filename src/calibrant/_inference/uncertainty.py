@@ -24,14 +24,11 @@ from calibrant._inference.few_events import (
 )
 from calibrant._inference.means import Influences, influences, mean_limits, moment_limits
 from calibrant._inference.noise_floors import NoiseFloors
-from calibrant._inference.paired import (
-    PAIRED_MEMBERS,
-    Kinks,
-    Scatter,
-    best_member,
-    draw_blocks,
-    replicates,
-)
+from calibrant._inference.paired import Scatter
+from calibrant._inference.readings import slot_reading
+from calibrant._inference.resamples import draw_blocks, replicates
+from calibrant._inference.second_moments import second_moments
+from calibrant._inference.squares import Square, limits_of_square
 from calibrant._inference.tails import upper_tail
 from calibrant._inference.vote_limits import note_on_votes
 from calibrant._measures.catalogue import Measure
@@ -40,9 +37,7 @@ from calibrant.results._uncertainty import Interval, estimand_of
 
 Array = NDArray[np.float64]
 
-# Standard errors of a bin's gap from which on its sign is that of the true one: there are many
-# bins, and one that is taken to be sure and is not leaves no room for a kink.
-SIGN_IS_SURE = 3.0
+SQUARED = "noncentral chi-square of the squared residuals"
 INVERTED = "test inversion over a least-favourable family"
 INVERTED_VOTES = f"{INVERTED}, the votes of these rows drawn anew"
 
@@ -137,7 +132,9 @@ class Uncertainty(NoiseFloors):
         made_up = replace(self.samples, targets=own, votes=np.ones(self.samples.n, np.int64))
         return measure.compute(self.summary(made_up, measure))
 
-    def _rare(self, measure: Measure, value: float, level: float) -> dict[tuple[str, float], float]:
+    def with_rare_events(
+        self, measure: Measure, value: float, level: float
+    ) -> dict[tuple[str, float], float]:
         """How far an error moves with fewer and more of what is rare, as far as was seen of it."""
         if self.soft and self.vote_rows is None:
             return {}
@@ -244,6 +241,10 @@ class Uncertainty(NoiseFloors):
                 self.few_draws, self.level, self.seed,
             )  # fmt: skip
             return limits.low, limits.high, INVERTED, None, limits.estimate
+        if way == "inversion" and measure.form and self.resampling != "votes":
+            squared = self._squared(measure, value)
+            if squared is not None:
+                return squared
         inverted = self._inverted(measure, value) if way == "inversion" else None
         if inverted is not None:
             return inverted
@@ -255,6 +256,19 @@ class Uncertainty(NoiseFloors):
             *basic_limits(value, drawn, self.level), f"basic bootstrap of {kind}",
             float(drawn.std(ddof=1)), None,
         )  # fmt: skip
+
+    def _squared(
+        self, measure: Measure, value: float
+    ) -> tuple[float, float, str, float | None, float | None] | None:
+        """Limits of a squared error in closed form; None where its bins drop rows."""
+        reading = slot_reading(measure, self)
+        if reading is None or reading.form is None:
+            return None
+        square = Square(second_moments((reading.slots,), self.blocks), reading.form)
+        # A corrected error is larger than its population's: that is what its limits are about.
+        shown = value if measure.of_population is None else square.value
+        low, high, estimate = limits_of_square(square, shown, self.level)
+        return low, high, SQUARED, square.standard_error, estimate
 
     def _influenced(
         self, measure: Measure, value: float
@@ -382,70 +396,14 @@ class Uncertainty(NoiseFloors):
             if self._takes_out_votes(measure):
                 excess = value - self.voted.estimate(measure, value)
             losses = self.losses(measure) if mean else None
-            alone = None if mean else partial(self._alone, measure, value)
+            alone = None if mean else partial(self.alone, measure, value)
             order = None if mean else self.plain_problem.levels[1]
             return Scatter(parts, None, alone=alone, order=order, excess=excess, losses=losses)
-        members = self._common_members(measure)
-        rare = partial(self._rare, measure, value)
-        if members is None:
-            drawn = self._resampled(measure)
-            return Scatter(None, (drawn - drawn.mean())[None], rare=rare)
-        truths = np.array([truth for truth, _ in members])
-        errors = np.array([drawn - truth for truth, drawn in members])
-        best = best_member(value, truths, errors)
-        alone = partial(self._alone, measure, value)
-        kinks = self._kinks(measure)
-        return Scatter(None, errors, best, alone=alone, kinks=kinks, rare=rare)
+        drawn = self._resampled(measure)
+        return Scatter(None, (drawn - drawn.mean())[None])
 
-    def _alone(self, measure: Measure, value: float, level: float) -> tuple[float, float, float]:
+    def alone(self, measure: Measure, value: float, level: float) -> tuple[float, float, float]:
         """Limits of the measure at a level, and its estimate."""
         at_level = self if level == self.level else replace(self, level=level)
         alone = at_level.interval(measure, value)
         return alone.low, alone.high, value if alone.estimate is None else alone.estimate
-
-    def _kinks(self, measure: Measure) -> Kinks | None:
-        """Where a measure with a kink at a gap of 0 may be near one."""
-        if measure.power != 1:
-            return None
-        binned = self.binned(measure)
-        if binned is not None or measure.cell_formula:
-            key, problem = binned or ("cells", self.plain_problem)
-            family = self._families["common", key]
-            unsure = np.abs(family.gap) <= SIGN_IS_SURE * family.scale
-            share = problem.weights / problem.by_bin().sum()
-            return Kinks(problem.u, unsure[problem.bins] * share)
-        classes = self.class_family(measure)
-        if classes is None:
-            return None
-        own, p = classes[0], classes[0].bins
-        unsure = np.abs(own.gap) <= SIGN_IS_SURE * own.scale
-        return Kinks(p.u, unsure[p.index] * (p.w / p.weight.sum()))
-
-    def _common_members(self, measure: Measure) -> list[tuple[float, Array]] | None:
-        """True value and draws in members of the family that is common to several predictors."""
-        if measure.interval_method != "inversion":
-            return None
-        binned, formula, of_cells = (
-            self.binned(measure),
-            measure.table_formula,
-            measure.cell_formula,
-        )
-        if binned is not None and formula is not None:
-            key, problem = binned
-            population = measure.of_population or formula
-            family = self.common_family(key, problem, problem.coarse_cells, self.many_draws)
-            both = (family.member("threshold", t) for t in PAIRED_MEMBERS)
-            return [
-                (float(population(truth.tables())[0]), formula(drawn.tables()))
-                for truth, drawn in both
-            ]
-        if of_cells is not None:
-            problem = self.plain_problem
-            family = self.common_family("cells", problem, problem.fine_cells, self.few_draws)
-            both = (family.member("threshold", t) for t in PAIRED_MEMBERS)
-            return [(float(of_cells(truth)[0]), of_cells(drawn)) for truth, drawn in both]
-        classes = self.common_classes(measure)
-        if classes is None:
-            return None
-        common, errors = classes
-        return [common.member("threshold", t, errors) for t in PAIRED_MEMBERS]

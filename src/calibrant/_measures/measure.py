@@ -154,6 +154,10 @@ class Measure:
         The upper end in words, where it depends on the data.
     power : int, default 1
         The power of a gap that a value is: 2 for sums of squares (see `gap_scale`).
+    form : {"", "squares", "nearness"}, default ""
+        The quadratic form of the mean residuals R that it is, where it is one: the sum of their
+        squares, as a mean over classes, or ``sum_ij (1 - |u_i - u_j|) R_i R_j``. Its interval is
+        then found in closed form.
     rate : float, default 0.5
         The noise of calibrated predictions, as a gap, falls like n to the minus this.
     aliases : tuple of str, default ()
@@ -221,6 +225,7 @@ class Measure:
     of_vectors: Callable[[Array, Array], Array] | None = None
     high_text: str = ""
     power: int = 1
+    form: Literal["", "squares", "nearness"] = field(default="", kw_only=True)
     rate: float = 0.5
     aliases: tuple[str, ...] = ()
     group: Group = field(kw_only=True)

@@ -1,0 +1,296 @@
+"""Differences of absolute errors: one joint law of both predictors' gaps, and basic limits.
+
+The gaps g of two predictors, bin by bin, vary about the true gaps as N(gamma, S): S is the joint
+covariance of the rows in their bins (`SecondMoments`), so that what both read from one label
+cancels. True gaps are drawn from their posterior under two priors, and samples g* about each:
+
+    root = V1(g*) - V2(g*) - (T1(gamma) - T2(gamma));   limits = difference - quantiles of the root
+
+Both priors have a smooth part, a Gaussian process over the mean prediction. The dense one adds
+gaps of one size to every bin, the sparse one gaps of a size of its own to each bin that shows one:
+no sample tells these apart, and how far a sample's error lies above the true one depends on it.
+
+Closure: where a predictor's noise floor does not reject it, its gaps may all be exactly 0. The
+limits cover that case too, with the other predictor's gaps drawn from what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._inference.blocks import Blocks
+from calibrant._inference.second_moments import SecondMoments, Slots, block_noise
+from calibrant._inference.tails import quantiles
+
+Array = NDArray[np.float64]
+# Gaps and weights of slots, (draws, slots), to the measure of each draw.
+Formula = Callable[[Array, Array], Array]
+
+# How far a smooth gap reaches along the predictions.
+SMOOTH_OVER = 0.25
+# Steps of the fit of variances; they converge linearly, and limits do not need their last digits.
+FIT_STEPS = 25
+# What is added to a covariance that may be singular, as a share of its mean variance.
+JITTER = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """How one predictor's measure is read from its slots: of samples, and of a population."""
+
+    of_sample: Formula
+    of_population: Formula
+    value: float
+    # Whether its noise floor does not reject that it is calibrated.
+    may_be_calibrated: bool
+
+
+@dataclass(frozen=True, eq=False)
+class FineSlots:
+    """Slots within slots, of each predictor: where a measure is not of bins, gaps are found in
+    wider slots than its value is read from. `parents` are the wider slot of each.
+    """
+
+    slots: tuple[Slots, ...]
+    parents: tuple[NDArray[np.intp], ...]
+    blocks: tuple[Blocks, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class GapPair:
+    """Two predictors' gaps, and draws of their noise that all measures of the same slots share."""
+
+    moments: SecondMoments
+    n_draws: int
+    seed: int
+    fine: FineSlots | None = None
+
+    # --- noise -----------------------------------------------------------------------------------
+
+    @cached_property
+    def _noise(self) -> tuple[list[Array], list[Array]]:
+        """Noise of gaps, and drawn weights, of each predictor: (draws, slots)."""
+        factor, p = self.moments.noise_factor, self.moments.size
+        drawn = self._normal(len(factor), 8) @ factor
+        share = self.moments.stacked("weight") / self.moments.totals
+        shares = np.maximum(share + drawn[:, p:], 0.0)
+        ratio = np.divide(shares, share, out=np.ones_like(shares), where=share > 0)
+        weights = self.moments.parts(shares * self.moments.totals)
+        if self.fine is not None:
+            return self._fine_noise(self.fine, self.moments.parts(ratio))
+        # A residual is that of the weight drawn, and noise of the weight that there is.
+        noise = np.divide(drawn[:, :p], ratio, out=np.zeros_like(ratio), where=ratio > 0)
+        return self.moments.parts(noise), weights
+
+    def _fine_noise(
+        self, fine: FineSlots, ratios: Sequence[Array]
+    ) -> tuple[list[Array], list[Array]]:
+        noise, weights = [], []
+        for j, (slots, parent, blocks) in enumerate(
+            zip(fine.slots, fine.parents, fine.blocks, strict=True)
+        ):
+            gap = self.moments.slots[j].gap[parent]
+            sums = block_noise(slots, blocks, gap) * self.moments.widening
+            # Predictors on the same rows share their noise.
+            normal = self._normal(len(sums), 10 if self.moments.paired else 10 + j)
+            drawn = np.maximum(ratios[j], 0.1)[:, parent] * slots.weight
+            noise.append(normal @ sums / drawn)
+            weights.append(drawn)
+        return noise, weights
+
+    def _normal(self, size: int, stream: int) -> Array:
+        rng = np.random.default_rng((self.seed, stream))
+        drawn: Array = rng.standard_normal((self.n_draws, size))
+        return drawn
+
+    # --- the posterior of true gaps --------------------------------------------------------------
+
+    @cached_property
+    def _slots(self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """The slots of each class, (classes, most slots), and which of these there are."""
+        classes = self.moments.stacked("classes")
+        used = self.moments.stacked("weight") > 0
+        members = [np.flatnonzero(used & (classes == r)) for r in np.unique(classes)]
+        index = np.zeros((len(members), max(each.size for each in members)), dtype=np.intp)
+        there = np.zeros(index.shape, dtype=bool)
+        for row, each in enumerate(members):
+            index[row, : each.size], there[row, : each.size] = each, True
+        return index, there
+
+    @cached_property
+    def _covariances(self) -> Array:
+        """S of each class, (classes, slots, slots), with a little added to the diagonal."""
+        index, there = self._slots
+        factor = self.moments.noise_factor[:, : self.moments.size][:, index] * there
+        out: Array = np.einsum("fri,frj->rij", factor, factor, optimize=True)
+        trace = np.einsum("rii->", out) / max(int(there.sum()), 1)
+        diagonal = np.arange(index.shape[1])
+        out[:, diagonal, diagonal] += np.where(there, JITTER * trace, max(trace, 1e-300))
+        return out
+
+    @cached_property
+    def _smooth(self) -> Array:
+        """The correlation of smooth gaps, (classes, slots, slots)."""
+        index, there = self._slots
+        mean = self.moments.stacked("mean_u")[index]
+        far = (mean[:, :, None] - mean[:, None]) / SMOOTH_OVER
+        return np.exp(-0.5 * far**2) * (there[:, :, None] & there[:, None])
+
+    @cached_property
+    def _common(self) -> Array:
+        """The correlation of gaps that rows have by themselves, (classes, slots, slots): 1 of a
+        slot and itself, and between predictors what their slots have in common.
+        """
+        index, there = self._slots
+        out = np.zeros((*index.shape, index.shape[1]))
+        diagonal = np.arange(index.shape[1])
+        out[:, diagonal, diagonal] = there
+        overlap = self.moments.overlap
+        if overlap is None:
+            return out
+        first = self.moments.owners[index] == 0
+        start = self.moments.slots[0].size
+        ours, theirs = np.where(first, index, 0), np.where(first, 0, index - start)
+        across: Array = overlap[ours[:, :, None], theirs[:, None]]
+        across = across * ((first & there)[:, :, None] & (~first & there)[:, None])
+        out += across + across.transpose(0, 2, 1)
+        return out
+
+    def _components(self, live: NDArray[np.bool_]) -> tuple[list[Array], list[Array]]:
+        """The parts of the prior covariance whose sizes are fitted: smooth matrices (classes,
+        slots, slots) of both predictors and of each, diagonals (classes, slots) of each.
+        """
+        index, there = self._slots
+        own = [
+            (there & live[index] & (self.moments.owners[index] == j)).astype(np.float64)
+            for j in range(len(self.moments.slots))
+        ]
+        own = [part for part in own if part.any()]
+        masks = [sum(own[1:], own[0]), *own] if len(own) > 1 else own
+        smooth = [self._smooth * mask[:, :, None] * mask[:, None] for mask in masks]
+        if len(own) > 1:
+            own = [self._common * masks[0][:, :, None] * masks[0][:, None], *own]
+        return smooth, own
+
+    def _gap(self) -> Array:
+        index, there = self._slots
+        return self.moments.stacked("gap")[index] * there
+
+    def _variances(self, components: list[Array], gap: Array) -> Array:
+        """The sizes of the components, by maximum likelihood (the MM algorithm of Zhou, Hu, Zhou
+        and Lange, 2019, doi:10.1080/10618600.2018.1529601).
+        """
+        noise, n = self._covariances, max(int(self._slots[1].sum()), 1)
+        trace = float(np.einsum("rii->", noise[:, : gap.shape[1]] * self._slots[1][:, :, None]))
+        start = max(float((gap**2).sum()) - trace, 0.05 * trace, 1e-300) / n
+        sizes = np.full(len(components), start / len(components))
+        for _ in range(FIT_STEPS):
+            inverse = np.linalg.inv(noise + _covariance(sizes, components))
+            along = np.einsum("rij,rj->ri", inverse, gap)
+            for j, part in enumerate(components):
+                if part.ndim == 3:
+                    seen = np.einsum("ri,rij,rj->", along, part, along)
+                    usual = np.einsum("rij,rij->", inverse, part)
+                else:
+                    seen = (part * along**2).sum()
+                    usual = np.einsum("rii,ri->", inverse, part)
+                sizes[j] *= np.sqrt(max(float(seen), 0.0) / max(float(usual), 1e-300))
+        return sizes
+
+    def _posteriors(self, live: NDArray[np.bool_]) -> list[Array]:
+        """Draws of the true gaps (draws, p) under each prior, where slots that are not live have
+        none.
+        """
+        smooth_parts, own_parts = self._components(live)
+        if not smooth_parts:
+            return [np.zeros((self.n_draws, self.moments.size))]
+        components, gap, noise = [*smooth_parts, *own_parts], self._gap(), self._covariances
+        sizes = self._variances(components, gap)
+        smooth = _covariance(sizes[: len(smooth_parts)], smooth_parts)
+        dense = _covariance(sizes, components)
+        fitted = np.einsum(
+            "rij,rj->ri", smooth, np.linalg.solve(noise + dense, gap[..., None])[..., 0]
+        )
+        variance = np.einsum("rii->ri", noise)
+        there = live[self._slots[0]] & self._slots[1]
+        own = np.sqrt(np.maximum((gap - fitted) ** 2 - variance, 0.0)) * there
+        sparse = smooth + self._common * own[:, :, None] * own[:, None]
+        return [self._drawn_gaps(dense, gap), self._drawn_gaps(sparse, gap)]
+
+    def _drawn_gaps(self, prior: Array, gap: Array) -> Array:
+        index, there = self._slots
+        shrink = np.linalg.solve(self._covariances + prior, prior).transpose(0, 2, 1)
+        left = prior - shrink @ prior
+        values, vectors = np.linalg.eigh((left + left.transpose(0, 2, 1)) / 2.0)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
+        normal = self._normal(gap.size, 9).reshape(self.n_draws, *gap.shape)
+        drawn = np.einsum("rij,rj->ri", shrink, gap) + np.einsum("drj,rij->dri", normal, root)
+        out = np.zeros((self.n_draws, self.moments.size))
+        out[:, index[there]] = drawn[:, there]
+        return out
+
+    # --- limits ----------------------------------------------------------------------------------
+
+    @cached_property
+    def _drawn(self) -> dict[tuple[int, ...], list[Array]]:
+        return {}
+
+    def _gaps_without(self, calibrated: tuple[int, ...]) -> list[Array]:
+        """Draws of the true gaps where some predictors have none; made once for all measures."""
+        if calibrated not in self._drawn:
+            live = ~np.isin(self.moments.owners, calibrated)
+            mean = self.moments.stacked("mean_u")
+            self._drawn[calibrated] = [
+                np.clip(each, -mean, 1.0 - mean) * live for each in self._posteriors(live)
+            ]
+        return self._drawn[calibrated]
+
+    def roots(self, readings: Sequence[Reading]) -> list[Array]:
+        """How far a sample's difference lies from the true one, in draws from every case."""
+        cases = [(), *((j,) for j, each in enumerate(readings) if each.may_be_calibrated)]
+        return [
+            self._root(readings[0], true[0], 0) - self._root(readings[1], true[1], 1)
+            for case in cases
+            for true in map(self.moments.parts, self._gaps_without(case))
+        ]
+
+    def _root(self, reading: Reading, true: Array, j: int) -> Array:
+        """How far a sample's value lies from the true one, of one predictor."""
+        slots, noise, drawn = self.moments.slots[j], self._noise[0][j], self._noise[1][j]
+        if self.fine is not None:
+            slots, true = self.fine.slots[j], true[:, self.fine.parents[j]]
+        seen = true + noise
+        if self.fine is None:
+            seen = np.clip(seen, -slots.mean_u, 1.0 - slots.mean_u)
+        weight = np.broadcast_to(slots.weight, true.shape)
+        return reading.of_sample(seen, drawn) - reading.of_population(true, weight)
+
+    def limits(self, readings: Sequence[Reading], level: float) -> tuple[float, float, float]:
+        """Limits of the difference of two true values, and its estimate."""
+        value = readings[0].value - readings[1].value
+        tail, lows, highs = (1.0 - level) / 2.0, [], []
+        roots = self.roots(readings)
+        for root in roots:
+            below, above = quantiles(root, (tail, 1.0 - tail))
+            lows.append(value - above)
+            highs.append(value - below)
+        low, high = min(lows), max(highs)
+        return low, high, min(max(value - float(np.median(roots[0])), low), high)
+
+
+def _covariance(sizes: Array, components: Sequence[Array]) -> Array:
+    """The sum of components, of matrices and of diagonals."""
+    slots = components[0].shape[1]
+    out = np.zeros((len(components[0]), slots, slots))
+    diagonal = np.arange(slots)
+    for size, part in zip(sizes, components, strict=True):
+        if part.ndim == 3:
+            out += size * part
+        else:
+            out[:, diagonal, diagonal] += size * part
+    return out

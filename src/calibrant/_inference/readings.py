@@ -1,0 +1,174 @@
+"""Which slots a measure's residuals fall into, and how its value is read from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.bin_tables import BinTable
+from calibrant._core.binning import Rule, equal_mass_rule
+from calibrant._inference.cells import Cells, Drawn, Problem, drawn_tables, full_cells
+from calibrant._inference.class_errors import table_errors, vector_errors
+from calibrant._inference.classes import Errors
+from calibrant._inference.families import Families
+from calibrant._inference.gap_pairs import Formula
+from calibrant._inference.second_moments import Slots
+from calibrant._inference.squares import Form, matrix_form, scaled_identity
+from calibrant._measures.catalogue import Measure
+from calibrant._measures.of_cells import CellSums
+from calibrant._measures.statistics import STATISTICS
+
+Array = NDArray[np.float64]
+
+# Cells of a measure that is not of bins. They are equally wide on the scale of arcsin(sqrt(u)), on
+# which outcomes vary alike everywhere: 0.008 wide in the middle, 0.0001 at the ends. Their gaps are
+# found in wider cells of equal weight.
+FINE_CELLS, WIDE_CELLS = 192, 32
+
+
+@dataclass(frozen=True, eq=False)
+class SlotReading:
+    """A predictor's slots for a measure, and the measure of samples and populations in them.
+
+    `form` is the measure as a quadratic form of the mean residuals; None for other measures.
+    """
+
+    key: Hashable
+    slots: Slots
+    # The slots that a value is read from, and the slot of each, where they are finer.
+    fine: Slots | None
+    parents: NDArray[np.intp] | None
+    of_sample: Formula
+    of_population: Formula
+    form: Form | None
+
+
+def slot_reading(measure: Measure, rows: Families) -> SlotReading | None:
+    """The slots that a measure's residuals fall into; None for a measure that is not of such."""
+    if measure.interval_method != "inversion":
+        return None
+    found = _reading(measure, rows)
+    if found is None or rows.resampling != "votes":
+        return found
+    votes = rows.voted.rows
+    one = found.slots.k == 1
+    noise = votes.scalar_scatter.residual[:, None] if one else votes.scatter.residual
+    if noise.shape != found.slots.u.shape:  # a class that no prediction is about
+        return None
+    return replace(found, slots=replace(found.slots, noise=noise))
+
+
+def _reading(measure: Measure, rows: Families) -> SlotReading | None:
+    binned = rows.binned(measure)
+    if binned is not None and measure.table_formula is not None:
+        key, problem = binned
+        slots = rows.once(("slots", key), lambda: Slots.of_problem(problem))
+        population = measure.of_population or measure.table_formula
+        form = scaled_identity(1.0) if measure.form else None
+        return SlotReading(
+            key,
+            slots,
+            None,
+            None,
+            _of_table(measure.table_formula, slots),
+            _of_table(population, slots),
+            form,
+        )
+    if measure.cell_formula is not None:
+        return _cell_reading(measure, measure.cell_formula, rows)
+    return _class_reading(measure, rows)
+
+
+def _of_table(formula: Callable[[BinTable], Array], slots: Slots) -> Formula:
+    squares = slots.sums(slots.w * slots.w)
+    each = np.divide(squares, slots.weight, out=np.ones(slots.size), where=slots.weight > 0)
+    within = _within(slots)
+
+    def read(gap: Array, weight: Array) -> Array:
+        wu = weight * slots.mean_u
+        wz = wu + weight * gap
+        wz2 = wz if slots.hard else weight * (within + (slots.mean_u + gap) ** 2)
+        return formula(drawn_tables(weight, weight * each, wu, wz, wz2, wz * each))
+
+    return read
+
+
+def _within(slots: Slots) -> Array:
+    """The variance of targets in each slot."""
+    return np.maximum(slots.mean(slots.z**2) - slots.mean_z**2, 0.0)
+
+
+def _cell_reading(
+    measure: Measure, formula: Callable[[CellSums], Array], rows: Families
+) -> SlotReading:
+    fine: Problem = rows.once("fine angles", lambda: _angle_problem(rows.plain_problem))
+    parents, wide = rows.once("wide angles", lambda: _wider(fine))
+    slots: Slots = rows.once(("slots", "wide"), lambda: Slots.of_problem(wide))
+    inner: Slots = rows.once(("slots", "fine"), lambda: Slots.of_problem(fine))
+    cells: Cells = rows.once("cells of angles", lambda: full_cells(fine))
+    within = _within(inner)
+
+    def read(gap: Array, weight: Array) -> Array:
+        wu = weight * inner.mean_u
+        wz = wu + weight * gap
+        wz2 = wz if inner.hard else weight * (within + (inner.mean_u + gap) ** 2)
+        return formula(Drawn(cells, weight, wu, wz, wz2))
+
+    if measure.form:
+        nearness = 1.0 - np.abs(slots.mean_u[:, None] - slots.mean_u)
+        return SlotReading("cells", slots, None, None, read, read, matrix_form(nearness))
+    return SlotReading("cells", slots, inner, parents, read, read, None)
+
+
+def _angle_problem(problem: Problem) -> Problem:
+    """The scalar problem in cells that are equally wide on the scale of angles."""
+    angle = np.arcsin(np.sqrt(np.clip(problem.u, 0.0, 1.0))) / (np.pi / 2.0)
+    cell = np.minimum((angle * FINE_CELLS).astype(np.intp), FINE_CELLS - 1)
+    used, bins = np.unique(cell, return_inverse=True)
+    return replace(problem, bins=bins.reshape(-1), m=int(used.size), classes=None)
+
+
+def _wider(fine: Problem) -> tuple[NDArray[np.intp], Problem]:
+    """The wider cell of each cell, of about equal weights, and the problem in these."""
+    weight = fine.by_bin()
+    through = np.floor((np.cumsum(weight) - weight / 2.0) / weight.sum() * WIDE_CELLS)
+    used, parents = np.unique(through, return_inverse=True)
+    parents = parents.reshape(-1).astype(np.intp)
+    return parents, replace(fine, bins=parents[fine.bins], m=int(used.size))
+
+
+def _class_reading(measure: Measure, rows: Families) -> SlotReading | None:
+    statistic = STATISTICS[measure.statistic]
+    if not statistic.over_classes:
+        return None
+    rule: Rule = rows.fixed if statistic.binning == "fixed" else rows.quantile
+    if measure.equal_mass:
+        rule = equal_mass_rule(rule)
+    if rule.drops_one:
+        return None
+    full = statistic.problem == "full"
+    above = measure.statistic == "above"
+    made = rows.made.full(rule) if full else rows.made.classes(rule, above=above)
+    if made is None:
+        return None
+    bins, k = made
+    key = (measure.statistic, str(rule))
+    slots = rows.once(("slots", key), lambda: Slots.of_classes(bins, k))
+    if full:
+        assert measure.of_vectors is not None
+        errors = vector_errors(measure.of_vectors, k)
+    else:
+        assert measure.table_formula is not None
+        errors = table_errors(measure.table_formula, k)
+    form = None
+    if measure.form:
+        form = scaled_identity(1.0 if full else 1.0 / k)
+    read = _of_errors(errors)
+    return SlotReading(key, slots, None, None, read, read, form)
+
+
+def _of_errors(errors: Errors) -> Formula:
+    return lambda gap, weight: errors(weight * gap, weight)

@@ -1,0 +1,75 @@
+"""Measures that have no formula over sums, computed anew in resamples of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.binning import Rule
+from calibrant._core.errors import InputError
+from calibrant._data.samples import Samples
+from calibrant._inference.budget import MAX_BLOCKS
+from calibrant._measures.catalogue import Measure
+from calibrant._measures.measure import only_distance
+from calibrant._summaries.samples import Summary
+
+Array = NDArray[np.float64]
+
+# Blocks that are drawn and counted at a time: they stay in a cache.
+COUNTED = 1 << 15
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """How often each block of rows was drawn in each resample: the same for every predictor."""
+
+    blocks: NDArray[np.intp]
+    counts: Array
+
+
+def draw_blocks(
+    n: int, n_resamples: int, seed: int, groups: NDArray[np.intp] | None = None
+) -> Draws:
+    """Draws of rows dealt into blocks at random, or of whole groups."""
+    rng = np.random.default_rng((seed, 7))
+    blocks = groups
+    if blocks is None:
+        blocks = rng.permutation(n) % min(n, MAX_BLOCKS)
+    return Draws(blocks.astype(np.intp), _counts(n_resamples, int(blocks.max()) + 1, rng))
+
+
+def _counts(n_resamples: int, n_blocks: int, rng: np.random.Generator) -> Array:
+    """How often each block is drawn in each resample, many resamples at a time."""
+    counts, step = np.empty((n_resamples, n_blocks)), max(1, COUNTED // n_blocks)
+    for start in range(0, n_resamples, step):
+        part = counts[start : start + step]
+        drawn = rng.integers(0, n_blocks, part.shape)
+        drawn += n_blocks * np.arange(len(part))[:, None]
+        part[...] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
+    return counts
+
+
+def replicates(
+    samples: Samples, measure: Measure, fixed: Rule, quantile: Rule, draws: Draws
+) -> Array:
+    """The measure's value in every resample, each computed anew."""
+    base = 1.0 if samples.weights is None else samples.weights.astype(np.float64)
+    distance = only_distance((measure,))
+    as_it_is = Summary(samples, fixed, quantile, distance=distance)
+    values = []
+    for counts in draws.counts:
+        weighed = replace(samples, weights=counts[draws.blocks] * base)
+        drawn = Summary(weighed, fixed, quantile, distance=distance)
+        values.append(_computed(measure, drawn, as_it_is))
+    return np.array(values)
+
+
+def _computed(measure: Measure, drawn: Summary, as_it_is: Summary) -> float:
+    try:
+        return measure.compute(drawn)
+    except InputError:
+        # Nothing drawn that the measure is about (no prediction above a threshold): it says
+        # nothing new.
+        return measure.compute(as_it_is)

@@ -1,0 +1,324 @@
+"""Second moments of residuals: the statistic that intervals of calibration errors are functions of.
+
+A row adds its residual w (z - u) and its weight w to the slot of its bin. Sums of these, and sums
+over rows (or clusters) of their products, say how the sums would vary from sample to sample. Both
+merge like every other statistic, and those of two predictors on the same rows are stacked, so that
+what both read from one label cancels in their difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._inference.blocks import Blocks, summed
+from calibrant._inference.cells import Problem
+from calibrant._inference.classes import ClassBins
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+# The bootstrap's own rule of thumb: a prediction counts as two rows in the variance of a bin's
+# outcomes, because a bin without any event is not known to have none.
+PRIOR_ROWS = 2.0
+# How much more than seen gaps may vary on average: beyond it slots are corrected one by one.
+MOST_WIDENED = 2.0
+# Entries of a table of slots by slots: beyond it, what predictors have in common is left out.
+MOST_OVERLAPS = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """The slots of one predictor's rows: `index`, `u`, `z` and `w` are (n, k), `classes` (slots,).
+
+    Slots of one class hold different rows; a row has one slot for each of k classes.
+    """
+
+    index: Index
+    size: int
+    u: Array
+    z: Array
+    w: Array
+    hard: bool
+    classes: Index
+    # The noise of targets (n, k), where rows stay and their votes are drawn anew.
+    noise: Array | None = None
+
+    @classmethod
+    def of_problem(cls, problem: Problem) -> Slots:
+        """Those of a scalar problem."""
+        classes = problem.classes
+        if classes is None:
+            classes = np.zeros(problem.m, dtype=np.intp)
+        u, z, w = (column[:, None] for column in (problem.u, problem.z, problem.weights))
+        return cls(problem.bins[:, None], problem.m, u, z, w, problem.hard, classes)
+
+    @classmethod
+    def of_classes(cls, bins: ClassBins, k: int) -> Slots:
+        """Those of every class's bins; bins of vector predictions are of one class."""
+        m = bins.size // k
+        classes = np.arange(bins.size) // m if bins.alike == 1 else np.zeros(bins.size, np.intp)
+        return cls(bins.index, bins.size, bins.u, bins.z, bins.w, bins.hard, classes)
+
+    @property
+    def k(self) -> int:
+        return int(self.index.shape[1])
+
+    def sums(self, values: Array) -> Array:
+        """Sums by slot of what rows have for each class."""
+        return summed(self.index.ravel(), values.ravel(), self.size)
+
+    @cached_property
+    def residuals(self) -> Array:
+        return self.w * (self.z - self.u)
+
+    @cached_property
+    def weight(self) -> Array:
+        return self.sums(self.w)
+
+    @cached_property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self.weight.sum()) / self.k
+
+    def mean(self, values: Array) -> Array:
+        """Weighted means by slot, 0 where a slot is empty."""
+        out = np.zeros(self.size)
+        return np.divide(self.sums(self.w * values), self.weight, out=out, where=self.weight > 0)
+
+    @cached_property
+    def mean_u(self) -> Array:
+        return self.mean(self.u)
+
+    @cached_property
+    def mean_z(self) -> Array:
+        return self.mean(self.z)
+
+    @cached_property
+    def gap(self) -> Array:
+        """Mean target less mean prediction of each slot."""
+        return self.mean(self.z - self.u)
+
+    @cached_property
+    def outcome_variance(self) -> Array:
+        """The variance of a slot's gap if labels are outcomes, from what was seen and predicted."""
+        squares = self.sums(self.w * self.w)
+        out = np.ones(self.size)
+        rows = np.divide(self.weight**2, squares, out=out, where=squares > 0)
+        q = (rows * self.mean_z + PRIOR_ROWS * self.mean_u) / (rows + PRIOR_ROWS)
+        # Certain predictions that were right so far may be wrong: half an outcome is added.
+        half = 0.5 / (rows + 1.0)
+        alike = (self.mean_z <= 0.0) | (self.mean_z >= 1.0)
+        return np.maximum(q * (1.0 - q), np.where(alike, half * (1.0 - half), 0.0)) / rows
+
+
+@dataclass(frozen=True, eq=False)
+class SecondMoments:
+    """Slots of one predictor, or of two, and a factor of the second moments of their sums.
+
+    `factor` is (f, 2 p): the products of its rows add up to the sum over rows or clusters of
+    v v', where v holds their residuals in p slots and their weights in the same p slots.
+    """
+
+    slots: tuple[Slots, ...]
+    factor: Array
+    # The sum of squared weights of units over the squared sum.
+    share: float
+    # The factor for noise of few clusters, whose scatter is not well known.
+    wider: float
+    # Whether rows of the factor are units, whose products estimate the second moments.
+    sampled: bool
+    # Whether two predictors have the same rows.
+    paired: bool = True
+
+    @cached_property
+    def size(self) -> int:
+        return sum(each.size for each in self.slots)
+
+    def parts(self, columns: Array) -> list[Array]:
+        """What each predictor has of columns (..., p)."""
+        ends = np.cumsum([each.size for each in self.slots])[:-1]
+        return list(np.split(columns, ends, axis=-1))
+
+    def stacked(self, name: str) -> Array:
+        """What slots have, of all predictors one after the other."""
+        return np.concatenate([getattr(each, name) for each in self.slots])
+
+    @cached_property
+    def totals(self) -> Array:
+        """The total weight that each slot's predictor has, (p,)."""
+        return np.concatenate([np.full(each.size, each.total) for each in self.slots])
+
+    @cached_property
+    def owners(self) -> Index:
+        """Which predictor each slot is of."""
+        return np.repeat(np.arange(len(self.slots)), [each.size for each in self.slots])
+
+    @cached_property
+    def overlap(self) -> Array | None:
+        """The weight that slots of two predictors have in common, over the root of the product of
+        their weights: (slots of the first, slots of the second). None where no row is in both.
+        """
+        if len(self.slots) < 2 or not self.paired:
+            return None
+        first, second = self.slots
+        if first.index.shape != second.index.shape or first.size * second.size > MOST_OVERLAPS:
+            return None
+        key = (first.index * second.size + second.index).ravel()
+        weight = np.sqrt(first.w * second.w).ravel()
+        both = summed(key, weight, first.size * second.size).reshape(first.size, second.size)
+        scale = np.sqrt(np.outer(first.weight, second.weight))
+        return np.divide(both, scale, out=np.zeros_like(both), where=scale > 0)
+
+    @cached_property
+    def mean_residual(self) -> Array:
+        """R: residuals over the total weight, (p,)."""
+        return np.concatenate([each.sums(each.residuals) / each.total for each in self.slots])
+
+    @cached_property
+    def residual_factor(self) -> Array:
+        """A factor (f, p) of C, the covariance of the mean residuals."""
+        p = self.size
+        weights = [part.sum(axis=1) / each.k for part, each in self._weight_parts]
+        of_units = np.repeat(np.stack(weights, 1), [each.size for each in self.slots], axis=1)
+        away = (self.factor[:, :p] - of_units * self.mean_residual) / self.totals
+        away *= self.wider / np.sqrt(max(1.0 - self.share, 0.5))
+        return away
+
+    @property
+    def _weight_parts(self) -> list[tuple[Array, Slots]]:
+        return list(zip(self.parts(self.factor[:, self.size :]), self.slots, strict=True))
+
+    @cached_property
+    def noise_factor(self) -> Array:
+        """A factor (f, 2 p) of the covariance of gaps given their bins, and of bins' shares."""
+        p, gap = self.size, self.stacked("gap")
+        weight = self.stacked("weight")
+        safe = np.where(weight > 0, weight, 1.0)
+        away = (self.factor[:, :p] - self.factor[:, p:] * gap) / safe
+        shares = [
+            part / each.total - np.outer(part.sum(axis=1) / each.k, each.weight) / each.total**2
+            for part, each in self._weight_parts
+        ]
+        away, more = self._widened(away, safe)
+        out = np.concatenate([away, *shares], axis=1)
+        return np.concatenate([out, np.pad(more, ((0, 0), (0, p)))])
+
+    @cached_property
+    def widening(self) -> float:
+        """The factor for the noise of residuals, which saw their own means."""
+        p, weight = self.size, self.stacked("weight")
+        safe = np.where(weight > 0, weight, 1.0)
+        away = (self.factor[:, :p] - self.factor[:, p:] * self.stacked("gap")) / safe
+        return self.wider * float(np.sqrt(self._spread(away, safe)[0]))
+
+    def _widened(self, away: Array, weight: Array) -> tuple[Array, Array]:
+        """A factor of gaps that vary as much as they would again, and one of what slots lack.
+
+        Residuals about a slot's own mean vary too little. One number corrects all slots, so that
+        what two predictors have in common still cancels; slots whose few rows show less than half
+        of the variance that is expected get noise of their own, which predictors share slot by
+        slot.
+        """
+        scale, seen, expected = self._spread(away, weight)
+        away = away * (self.wider * np.sqrt(scale))
+        missing = np.where(scale * seen < 0.5 * expected, expected - scale * seen, 0.0)
+        own, sizes = np.flatnonzero(missing > 0), [each.size for each in self.slots]
+        more = np.zeros((max(sizes), self.size))
+        start = np.cumsum([0, *sizes[:-1]])[self.owners[own]]
+        more[own - start, own] = np.sqrt(missing[own])
+        return away, more[more.any(axis=1)]
+
+    def _spread(self, away: Array, weight: Array) -> tuple[float, Array, Array]:
+        """The common factor of variances, and the variances of gaps as seen and as expected."""
+        unit = (self.factor[:, self.size :] ** 2).sum(axis=0) / weight**2
+        seen = (away**2).sum(axis=0)
+        expected = seen / np.maximum(1.0 - unit, 0.5)
+        if all(each.hard for each in self.slots):
+            expected = np.maximum(expected, self.stacked("outcome_variance"))
+        share = (weight / self.totals) ** 2
+        common = float((share * expected).sum()) / max(float((share * seen).sum()), 1e-300)
+        return min(common, MOST_WIDENED) if seen.any() else 1.0, seen, expected
+
+
+def second_moments(slots: Sequence[Slots], blocks: Blocks | None) -> SecondMoments:
+    """The second moments of one predictor, or of two on the same rows; of clusters by `blocks`."""
+    both, row = tuple(slots), slots[0].w.max(axis=1)
+    if slots[0].noise is not None:
+        return _of_votes(both, blocks)
+    if all(each.k == 1 for each in both) and (blocks is None or not blocks.clustered):
+        return SecondMoments(both, _joint_factor(both), _share(row), 1.0, False)
+    assert blocks is not None
+    sums = [_block_sums(each, blocks, each.residuals) for each in both]
+    sums += [_block_sums(each, blocks, each.w) for each in both]
+    share = _share(summed(blocks.index, row, blocks.size))
+    return SecondMoments(both, np.concatenate(sums, axis=1), share, blocks.widened(row), True)
+
+
+def _of_votes(slots: tuple[Slots, ...], blocks: Blocks | None) -> SecondMoments:
+    """The second moments of residuals of which the votes alone vary, and the weights not."""
+    assert blocks is not None
+    noise = []
+    for each in slots:
+        assert each.noise is not None
+        noise.append(_block_sums(each, blocks, each.w * each.noise))
+    factor = np.concatenate(noise, axis=1)
+    return SecondMoments(slots, np.concatenate([factor, np.zeros_like(factor)], 1), 0.0, 1.0, True)
+
+
+def _share(weights: Array) -> float:
+    """The sum of squared weights over their squared sum: 1 / n where all are equal."""
+    return float((weights**2).sum()) / max(float(weights.sum()) ** 2, 1e-300)
+
+
+def block_noise(slots: Slots, blocks: Blocks, gap: Array) -> Array:
+    """Sums by block of residuals about the gaps of slots, (blocks, slots)."""
+    if slots.noise is not None:
+        return _block_sums(slots, blocks, slots.w * slots.noise)
+    return _block_sums(slots, blocks, slots.residuals - slots.w * gap[slots.index])
+
+
+def _block_sums(slots: Slots, blocks: Blocks, values: Array) -> Array:
+    key = blocks.index[:, None] * slots.size + slots.index
+    sums = summed(key.ravel(), values.ravel(), blocks.size * slots.size)
+    return sums.reshape(blocks.size, slots.size)
+
+
+def _joint_factor(slots: tuple[Slots, ...]) -> Array:
+    """A factor of the exact second moments of rows that have one slot for each predictor."""
+    p = sum(each.size for each in slots)
+    starts = np.cumsum([0, *(each.size for each in slots)])
+    moments = np.zeros((2 * p, 2 * p))
+    for a, first in enumerate(slots):
+        for b, second in enumerate(slots):
+            key = first.index[:, 0] * second.size + second.index[:, 0]
+            for i, one in enumerate((first.residuals, first.w)):
+                for j, other in enumerate((second.residuals, second.w)):
+                    sums = np.bincount(key, (one * other)[:, 0], first.size * second.size)
+                    rows = slice(starts[a] + i * p, starts[a] + i * p + first.size)
+                    columns = slice(starts[b] + j * p, starts[b] + j * p + second.size)
+                    moments[rows, columns] = sums.reshape(first.size, second.size)
+    values, vectors = np.linalg.eigh(moments)
+    kept = values > 1e-14 * max(float(values[-1]), 0.0)
+    factor: Array = (vectors[:, kept] * np.sqrt(values[kept])).T
+    return factor
+
+
+def apart(first: SecondMoments, second: SecondMoments) -> SecondMoments:
+    """The second moments of two predictors on different rows: nothing is common."""
+    f, g, p, q = len(first.factor), len(second.factor), first.size, second.size
+    factor = np.zeros((f + g, 2 * (p + q)))
+    factor[:f, :p], factor[:f, p + q : 2 * p + q] = first.factor[:, :p], first.factor[:, p:]
+    factor[f:, p : p + q], factor[f:, 2 * p + q :] = second.factor[:, :q], second.factor[:, q:]
+    return SecondMoments(
+        (*first.slots, *second.slots),
+        factor,
+        max(first.share, second.share),
+        max(first.wider, second.wider),
+        first.sampled or second.sampled,
+        paired=False,
+    )

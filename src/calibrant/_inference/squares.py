@@ -1,0 +1,151 @@
+"""Squared errors: unbiased estimates and limits in closed form, of one predictor and of pairs.
+
+A truthful error is theta = mu' A mu, where mu is the expectation of R, the residuals by slot over
+the total weight. With C the covariance of R (`SecondMoments`),
+
+    R' A R - tr(A C)                     is an unbiased estimate of theta,
+    4 R' A C A R - 2 tr(A C A C)         of its variance, which is at least 2 tr(A C A C).
+
+One predictor's R' A R is close to c times a noncentral chi-square, whose noncentrality has exact
+limits; the estimate of a difference is close to normal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._inference.second_moments import SecondMoments
+
+Array = NDArray[np.float64]
+
+# Rows of the factor whose products make up tr(A C A C), where there are many more slots.
+MOST_UNITS = 500
+# Squared standard errors from which on the root of a noncentral chi-square is normal.
+MANY_ERRORS = 1e5
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """A quadratic form of residuals by slot: `times` multiplies columns (f, p) by A."""
+
+    times: Callable[[Array], Array]
+
+
+def scaled_identity(factor: float) -> Form:
+    """The form of a sum of squares."""
+    return Form(lambda columns: factor * columns)
+
+
+def matrix_form(matrix: Array) -> Form:
+    """The form of a symmetric matrix."""
+    return Form(lambda columns: columns @ matrix)
+
+
+def less(first: Form, second: Form, size: int) -> Form:
+    """The form of a difference; the first predictor has `size` slots."""
+
+    def times(columns: Array) -> Array:
+        return np.concatenate(
+            [first.times(columns[:, :size]), -second.times(columns[:, size:])], axis=1
+        )
+
+    return Form(times)
+
+
+@dataclass(frozen=True, eq=False)
+class Square:
+    """The sums that limits of a squared error need."""
+
+    moments: SecondMoments
+    form: Form
+
+    @cached_property
+    def _factor(self) -> Array:
+        return self.moments.residual_factor
+
+    @cached_property
+    def _along(self) -> Array:
+        """A R."""
+        along: Array = self.form.times(self.moments.mean_residual[None])[0]
+        return along
+
+    @cached_property
+    def value(self) -> float:
+        """R' A R: the error of the sample."""
+        return float(self.moments.mean_residual @ self._along)
+
+    @cached_property
+    def bias(self) -> float:
+        """tr(A C)."""
+        return float((self._factor * self.form.times(self._factor)).sum())
+
+    @cached_property
+    def slope(self) -> float:
+        """R' A C A R."""
+        return float(((self._factor @ self._along) ** 2).sum())
+
+    @cached_property
+    def squares(self) -> float:
+        """tr(A C A C). A factor of blocks estimates C: products of a block with itself would add
+        to it, and are left out.
+        """
+        factor = self._factor
+        if not self.moments.sampled:
+            products = factor @ self.form.times(factor).T
+            return float((products**2).sum())
+        some = factor[:MOST_UNITS]
+        products = some @ self.form.times(some).T
+        off = float((products**2).sum() - (np.diag(products) ** 2).sum())
+        pairs = len(some) * (len(some) - 1.0)
+        return off * len(factor) * (len(factor) - 1.0) / max(pairs, 1.0)
+
+    @property
+    def estimate(self) -> float:
+        return self.value - self.bias
+
+    @property
+    def standard_error(self) -> float:
+        least = 2.0 * self.squares
+        return math.sqrt(max(4.0 * self.slope - least, least, 0.0))
+
+
+def limits_of_square(square: Square, value: float, level: float) -> tuple[float, float, float]:
+    """Limits and estimate of one predictor's squared error, of which the sample shows `value`."""
+    from scipy.special import chndtr, chndtrinc, ndtri
+
+    trace, squares = square.bias, square.squares
+    if not (trace > 0 and squares > 0):
+        return value, value, value
+    scale = squares / trace
+    df = trace / scale
+    # Along the seen residuals the noise may be larger than on average over all directions.
+    stretch = math.sqrt(max(square.slope / (scale * square.value), 1.0)) if square.value else 1.0
+    x, tail = value / scale, (1.0 - level) / 2.0
+    middle = max(value - trace, 0.0)
+
+    def noncentrality(chance: float) -> float:
+        """The noncentrality at which a value is at most x with this chance; 0 below all."""
+        if float(chndtr(x, df, 0.0)) <= chance:
+            return 0.0
+        if x < MANY_ERRORS:
+            return float(chndtrinc(x, df, chance))
+        return (math.sqrt(x - df) - float(ndtri(chance))) ** 2
+
+    low, high = (scale * noncentrality(chance) for chance in (1.0 - tail, tail))
+    low, high = middle + stretch * (low - middle), middle + stretch * (high - middle)
+    return max(min(low, middle), 0.0), max(high, middle), middle
+
+
+def limits_of_difference(square: Square, value: float, level: float) -> tuple[float, float, float]:
+    """Limits and estimate of a difference of squared errors, of which the sample shows `value`."""
+    from scipy.special import ndtri
+
+    estimate = value - square.bias
+    room = float(ndtri((1.0 + level) / 2.0)) * square.standard_error
+    return estimate - room, estimate + room, estimate
