@@ -61,6 +61,8 @@ MEMBERS = (-6.0, -4.5, -3.5, -2.75, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 
 # Predictions weigh as much as this many rows in the standard error of a bin's outcomes: a bin
 # without any event is not known to have none.
 PRIOR_ROWS = 2.0
+# Bins of fewer rows keep them in every draw.
+FEW_ROWS = 5
 
 
 def thresholded(gap: Array, scale: Array, t: float) -> Array:
@@ -142,8 +144,7 @@ class Family:
             return
         rng = np.random.default_rng((self.seed, 1))
         if self.outcomes and p.counts_once:
-            n = int(cells.n.sum())
-            rows = rng.multinomial(n, cells.n / n, self.n_draws)
+            rows = self._drawn_rows(rng)
             # The same random numbers in every member: limits vary smoothly with t.
             self._outcomes = Outcomes(rows, self.n_draws, (self.seed, 3))
             self._w = rows.astype(np.float64)
@@ -166,6 +167,18 @@ class Family:
         self._noise = self._where_rows_are(wider * (wz - self._wu - centre * self._w - seen))
         mean = np.divide(wz, self._w, out=np.zeros_like(self._w), where=self._w > 0)
         self._spread = np.maximum(wz2 - self._w * mean**2, 0.0)
+
+    def _drawn_rows(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """How many rows each cell has in every draw. Bins of few rows keep theirs: in a resample
+        a third of such bins would have none and others two rows, whose noise partly cancels.
+        """
+        cells = self.cells
+        out = np.broadcast_to(cells.n.astype(np.int64), (self.n_draws, cells.size)).copy()
+        many = cells.by_bin(cells.n)[cells.bins] >= FEW_ROWS
+        n = int(cells.n[many].sum())
+        if n:
+            out[:, many] = rng.multinomial(n, cells.n[many] / n, self.n_draws)
+        return out
 
     def _where_rows_are(self, noise: Array) -> Array:
         """The noise of cells that a resample has no row of, among the other cells of their bin:
@@ -455,7 +468,8 @@ class _Inversion:
     def low(self, value: float) -> float | None:
         """The lowest true value that reaches `value` on a lucky day; None if no member does."""
         value *= 1.0 - SLACK
-        if self.at(self.grid[0]).usual(1.0 - self.tail) < value:
+        # The worst member need not show the most: rates end at 0 and at 1.
+        if all(self.at(t).usual(1.0 - self.tail) < value for t in self.grid):
             return None
         return self._crossing(1.0 - self.tail, value)
 
