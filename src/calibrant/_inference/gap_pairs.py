@@ -254,9 +254,9 @@ class GapPair:
         """How far a sample's difference lies from the true one, in draws from every case."""
         cases = [(), *((j,) for j, each in enumerate(readings) if each.may_be_calibrated)]
         return [
-            self._root(readings[0], true[0], 0) - self._root(readings[1], true[1], 1)
+            self._root(readings[0], parts[0], 0) - self._root(readings[1], parts[1], 1)
             for case in cases
-            for true in map(self.moments.parts, self._gaps_without(case))
+            for parts in map(self.moments.parts, self._gaps_without(case))
         ]
 
     def _root(self, reading: Reading, true: Array, j: int) -> Array:

@@ -319,6 +319,9 @@ class Uncertainty(NoiseFloors):
                 family, lambda drawn: formula(drawn.tables()), value, self.level,
                 lambda drawn: population(drawn.tables()),
             )  # fmt: skip
+            if measure.gaps == "largest":
+                high = max(limits.high, self._largest_gap(measure))
+                limits = replace(limits, high=high)
             # How much the value itself varies from sample to sample.
             error = float(formula(family.member("threshold", 0.0)[1].tables()).std(ddof=1))
         elif of_cells is not None:
@@ -345,6 +348,22 @@ class Uncertainty(NoiseFloors):
             p = upper_tail(floor[0], self.on_null_scale(measure, value))
             low = 0.0 if p > (1.0 - self.level) / 2.0 else low
         return low, limits.high + correction, INVERTED, error, limits.estimate
+
+    def _largest_gap(self, measure: Measure) -> float:
+        """The upper limit of a largest gap: it is that of one bin, and the others may have none.
+
+        So it is the largest upper limit of any bin's own gap.
+        """
+        from scipy.special import ndtri
+
+        reading = slot_reading(measure, self)
+        assert reading is not None
+        slots = reading.slots
+        factor = second_moments((slots,), self.blocks).noise_factor[:, : slots.size]
+        error = np.sqrt((factor**2).sum(axis=0))
+        far = np.abs(slots.gap) + float(ndtri((1.0 + self.level) / 2.0)) * error
+        most = np.maximum(slots.mean_u, 1.0 - slots.mean_u)
+        return float(np.minimum(far, most)[slots.weight > 0].max())
 
     @staticmethod
     def _correction(measure: Measure, problem: Problem) -> float:
