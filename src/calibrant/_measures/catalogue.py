@@ -275,9 +275,9 @@ _ENTRIES: tuple[Measure, ...] = (
     # --- truthful ---
     Measure("lin_ce", "truthful calibration error (LinCE)", "(1/W^2) sum_B R_B^2", "scalar",
             _BINARY, "quantile_bins", 0, 1, _LINEAR, _LU + ", theorem 3.1", "lin_ce",
-            lambda s: linear_error(s.quantile_bins), of_tables=linear_errors, power=2, form="squares",
-            aliases=("LinCE",), group="truthful", rank=1, label="LinCE", null_mean=linear_null_mean,
-            vote_excess=top_excess,
+            lambda s: linear_error(s.quantile_bins), of_tables=linear_errors, power=2,
+            form="squares", aliases=("LinCE",), group="truthful", rank=1, label="LinCE",
+            null_mean=linear_null_mean, vote_excess=top_excess,
             listed=Listed(headline=3, bins=2, recalibration=2, compare=2, robustness=2, scale=2)),
     # At a tie the top label of a row changes, and what it is worth to name another is not known.
     *(Measure("atb", "averaged two-bin calibration error",
@@ -310,8 +310,8 @@ _ENTRIES: tuple[Measure, ...] = (
             "confidence_bins", 0, 2, _LINEAR, _LU + ", theorem 3.3", "confidence_ce",
             _corrected, of_tables=corrected_errors, of_population=linear_errors, power=2,
             form="squares", aliases=("confidence_ce_corrected", "ConfCE corrected"),
-            group="truthful", rank=2, label="corrected ConfCE", null_mean=corrected_null_mean, vote_excess=top_excess,
-            listed_multiclass=Listed(
+            group="truthful", rank=2, label="corrected ConfCE", null_mean=corrected_null_mean,
+            vote_excess=top_excess, listed_multiclass=Listed(
                 headline=4, bins=3, recalibration=2, compare=3, robustness=3)),
     Measure("confidence_ce_uncorrected", "squared confidence error",
             "(1/W^2) sum_B R_B^2 of the top label", "confidence", _MULTI, "confidence_bins", 0, 1,
