@@ -6,25 +6,13 @@ samples, and 2 % for those of nine populations together. Seeds are fixed; right 
 a bound in less than one of a thousand other seeds.
 """
 
-import importlib.util
-import sys
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import calibrant as cal
-
-FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "coverage.py"
-if not FILE.is_file():
-    pytest.skip("the benchmarks are not at hand", allow_module_level=True)
-_spec = importlib.util.spec_from_file_location("coverage_worlds", FILE)
-worlds = importlib.util.module_from_spec(_spec)
-sys.modules["coverage_worlds"] = worlds
-_spec.loader.exec_module(worlds)
-# Truths that are known to a hundredth of an interval's width.
-worlds.VERY_MANY = 40_000
+import coverage_worlds as worlds
 
 REPS = 10
 # Draws of each interval: its ends are known to a tenth of its width, and that is enough here.

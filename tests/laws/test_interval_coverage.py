@@ -6,33 +6,10 @@ Populations and truths are those of `benchmarks/coverage.py`; more samples of ea
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 import calibrant as cal
-
-FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "coverage.py"
-if not FILE.is_file():
-    pytest.skip("the benchmarks are not at hand", allow_module_level=True)
-
-
-def load_populations() -> Any:
-    """`benchmarks/coverage.py` as a module, loaded once."""
-    if "coverage_worlds" not in sys.modules:
-        spec = importlib.util.spec_from_file_location("coverage_worlds", FILE)
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules["coverage_worlds"] = module
-        spec.loader.exec_module(module)
-        module.VERY_MANY = 40_000  # truths known to a hundredth of an interval's width
-    return sys.modules["coverage_worlds"]
-
-
-populations = load_populations()
+import coverage_worlds as populations
 
 N_ROWS = 100
 # Samples of measures that cost little and of others, and how many of them must hold the truth: at

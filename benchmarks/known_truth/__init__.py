@@ -1,0 +1,1 @@
+"""Populations whose truth is known, and what intervals and tests do on samples of them."""

@@ -1,0 +1,358 @@
+"""Lines of the coverage table: what intervals do on samples of a world.
+
+    run_line("two networks", "ece", 10_000, 40).ratio
+
+`run_lines` measures several measures on the same samples; each gives what it gives alone.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import calibrant as cal
+from calibrant._data.to_samples import to_samples
+from calibrant._measures.catalogue import Measure, catalogue
+from calibrant._measures.statistics import STATISTICS
+
+from .pairs import WORLDS
+from .populations import Array, Drawn, Population, drawn
+from .truths import Truth
+
+# Seeds of samples, of those that show the law of an estimator, and of resamples.
+SAMPLES, LAW, RESAMPLES = 0, 77, 78
+A, B = "a", "b"
+
+
+class Record(NamedTuple):
+    """One sample: the interval, the value, the truth, and the interval of a plain bootstrap."""
+
+    low: float
+    high: float
+    value: float
+    truth: float
+    plain_low: float = math.nan
+    plain_high: float = math.nan
+
+
+@dataclass(frozen=True)
+class Line:
+    """What the intervals of one measure do in one world, at one number of rows.
+
+    Attributes
+    ----------
+    coverage : float
+        The share of samples whose interval contains the truth; `below` and `above` count those
+        whose interval lies wholly on one side of it.
+    width, span : float
+        The mean width of the interval, and the 95 % span of the estimator over fresh samples.
+    power : float
+        The share of intervals that exclude 0. Where the truth is 0 these are wrong decisions.
+    oracle_power : float
+        The same share for an oracle that knows the law of the estimator about the truth.
+    bootstrap_coverage, bootstrap_power : float
+        Both for percentiles of a plain bootstrap; nan where none was run.
+    """
+
+    world: str
+    measure: str
+    rows: int
+    reps: int
+    pairs: bool
+    truth: float
+    coverage: float
+    below: int
+    above: int
+    width: float
+    span: float
+    power: float
+    oracle_power: float
+    bootstrap_coverage: float = math.nan
+    bootstrap_power: float = math.nan
+
+    @property
+    def ratio(self) -> float:
+        """The mean width over the span: 1.0 to 1.3 is sharp, 2 and more is a bound."""
+        return self.width / self.span if self.span > 0 else math.nan
+
+    @property
+    def standard_error(self) -> float:
+        return math.sqrt(max(self.coverage * (1 - self.coverage), 0.01) / self.reps)
+
+    @property
+    def command(self) -> str:
+        """What measures this line alone."""
+        return (
+            f'python benchmarks/coverage.py --world "{self.world}" --measures {self.measure} '
+            f"{'--pairs' if self.pairs else '--singles'} --rows {self.rows} --reps {self.reps}"
+        )
+
+
+# --- samples -------------------------------------------------------------------------------------
+
+
+def singles(sample: Drawn, measures: Sequence[str], n_resamples: int) -> list[Any]:
+    """The interval of each measure."""
+    options: dict[str, Any] = {"n_resamples": n_resamples}
+    if sample.votes is not None:
+        options["votes"] = sample.votes
+    return [
+        cal.interval(
+            sample.y, sample.u, measure=measure, sample_weight=sample.w, groups=sample.groups,
+            **options,
+        )
+        for measure in measures
+    ]  # fmt: skip
+
+
+def differences(sample: Drawn, measures: Sequence[str], n_resamples: int) -> list[Any]:
+    """The interval of each difference, of predictors on the same rows or on their own."""
+    y, (first, second) = sample.y, sample.u
+    if isinstance(y, tuple):
+        found = cal.check(
+            y[0], first, baseline={"y_true": y[1], "y_proba": second}, paired=False,
+            max_increase=dict.fromkeys(measures, 0.001), n_resamples=n_resamples,
+        )  # fmt: skip
+        by_measure = {row.limit.measure: row.interval for row in found.rows}
+        return [by_measure[measure] for measure in measures]
+    labels = {A: y[0], B: y[1]} if y.ndim == 2 and first.ndim == 1 else y
+    compared = cal.compare(
+        labels, {A: first, B: second}, measures=measures, bin_counts=(5,), groups=sample.groups,
+        votes=sample.votes, sample_weight=sample.w, n_resamples=n_resamples,
+    )  # fmt: skip
+    return [compared.difference(A, B, measure) for measure in measures]
+
+
+def values(sample: Drawn, measures: Sequence[str], pairs: bool) -> Array:
+    """The value of each measure, or the difference of two."""
+    if not pairs:
+        return _values(sample.y, sample.u, sample.w, measures)
+    first, second = (
+        _values(y, u, sample.w, measures) for y, u in zip(_labels(sample), sample.u, strict=True)
+    )
+    return first - second
+
+
+def _labels(sample: Drawn) -> tuple[Any, Any]:
+    """The labels of both predictors of a pair."""
+    own = isinstance(sample.y, tuple) or sample.y.shape == np.shape(sample.u)
+    return (sample.y[0], sample.y[1]) if own else (sample.y, sample.y)
+
+
+def _values(y: Array, u: Array, w: Array | None, measures: Sequence[str]) -> Array:
+    found = cal.evaluate(y, u, measures=list(measures), sample_weight=w)
+    return np.array([found[measure] for measure in measures])
+
+
+# --- truths --------------------------------------------------------------------------------------
+
+
+@cache
+def truth_of_side(world: str, which: int) -> Truth:
+    """The truth of one predictor of a world, made once in each process."""
+    population = WORLDS[world]
+    return Truth(population.side(which) if population.pair else population)
+
+
+def true_values(world: str, sample: Drawn, measures: Sequence[Measure], pairs: bool) -> Array:
+    """The true value of each measure in the bins of the sample, or the true difference."""
+    population = WORLDS[world]
+    if not pairs:
+        return _of_side(truth_of_side(world, 0), sample.y, sample.u, sample.w, measures)
+    if population.alike:
+        return np.zeros(len(measures))
+    first, second = (
+        _of_side(truth_of_side(world, which), y, sample.u[which], sample.w, measures)
+        for which, y in enumerate(_labels(sample))
+    )
+    return first - second
+
+
+def _of_side(
+    truth: Truth, y: Array, u: Array, w: Array | None, measures: Sequence[Measure]
+) -> Array:
+    like = to_samples(y, u, sample_weight=w)
+    return np.array([truth.value(measure, like) for measure in measures])
+
+
+def measures_of(
+    population: Population, measures: Iterable[str] | None = None
+) -> tuple[Measure, ...]:
+    """The measures that a population has a truth for, of those that are named."""
+    chosen = set(measures if measures is not None else population.measures) or None
+    known = [
+        m for m in catalogue("multiclass" if population.n_classes > 1 else "binary")
+        if chosen is None or m.name in chosen
+    ]  # fmt: skip
+    if population.votes_known:
+        return tuple(known)
+    by_rows = [m for m in known if STATISTICS[m.statistic].problem == "rows"]
+    if population.labels == "exact":
+        return tuple(by_rows)
+    soft = population.labels != "outcomes"
+    return tuple(
+        m for m in known
+        if not m.soft_only
+        and not (soft and (m.statistic == "losses" or m.name == "brier_uncertainty"))
+    )  # fmt: skip
+
+
+# --- a plain bootstrap ----------------------------------------------------------------------------
+
+
+def plain_bootstrap(
+    sample: Drawn, measures: Sequence[str], pairs: bool, draws: int, rng: np.random.Generator
+) -> Array:
+    """Percentiles of each measure over resamples of rows, or of clusters: shape (2, measures)."""
+    found = [values(_resampled(sample, pairs, rng), measures, pairs) for _ in range(draws)]
+    return np.quantile(found, (0.025, 0.975), axis=0)
+
+
+def _resampled(sample: Drawn, pairs: bool, rng: np.random.Generator) -> Drawn:
+    if isinstance(sample.y, tuple):  # rows of their own
+        kept = [rng.integers(0, len(y), len(y)) for y in sample.y]
+        y = tuple(y[rows] for y, rows in zip(sample.y, kept, strict=True))
+        return Drawn(y, tuple(u[rows] for u, rows in zip(sample.u, kept, strict=True)), *[None] * 3)
+    own = pairs and sample.y.shape == np.shape(sample.u)
+    n = sample.y.shape[1] if own else len(sample.y)
+    rows = rng.integers(0, n, n) if sample.groups is None else _clusters(sample.groups, rng)
+    return Drawn(
+        sample.y[:, rows] if own else sample.y[rows],
+        sample.u[:, rows] if pairs else sample.u[rows],
+        None if sample.w is None else sample.w[rows], None, None,
+    )  # fmt: skip
+
+
+def _clusters(groups: Array, rng: np.random.Generator) -> Array:
+    """The rows of as many clusters as there are, drawn with replacement; clusters are in order."""
+    names, starts, sizes = np.unique(groups, return_index=True, return_counts=True)
+    chosen = rng.integers(0, len(names), len(names))
+    return np.concatenate([starts[c] + np.arange(sizes[c]) for c in chosen])
+
+
+# --- lines ---------------------------------------------------------------------------------------
+
+
+class Task(NamedTuple):
+    """Samples of a world, by their numbers; those of `law` only show how values scatter."""
+
+    world: str
+    measures: tuple[str, ...]
+    rows: int
+    pairs: bool
+    reps: tuple[int, ...]
+    law: tuple[int, ...]
+    bootstrap: int
+    n_resamples: int
+
+
+def run_task(task: Task) -> tuple[list[list[Record]], list[Array]]:
+    """Records of each sample, a list of measures each, and values of the samples of the law."""
+    warnings.simplefilter("ignore")
+    population = _population(task)
+    chosen = {m.name: m for m in measures_of(population, task.measures)}
+    measures = [chosen[name] for name in task.measures]
+    find = differences if task.pairs else singles
+    records = []
+    for rep in task.reps:
+        sample = drawn(population, task.rows, rep, SAMPLES)
+        intervals = find(sample, task.measures, task.n_resamples)
+        true = true_values(task.world, sample, measures, task.pairs)
+        plain = np.full((2, len(measures)), np.nan)
+        if task.bootstrap:
+            rng = np.random.default_rng((RESAMPLES, task.rows, rep))
+            plain = plain_bootstrap(sample, task.measures, task.pairs, task.bootstrap, rng)
+        records.append([
+            Record(i.low, i.high, i.value, t, *ends)
+            for i, t, ends in zip(intervals, true, plain.T, strict=True)
+        ])  # fmt: skip
+    law = [
+        values(drawn(population, task.rows, rep, LAW), task.measures, task.pairs)
+        for rep in task.law
+    ]
+    return records, law
+
+
+def _population(task: Task) -> Population:
+    """The world; the first predictor of a pair where single intervals are asked for."""
+    population = WORLDS[task.world]
+    return population.side(0) if population.pair and not task.pairs else population
+
+
+def run_lines(
+    world: str, measures: Iterable[str] | None, n: int, reps: int, *, pairs: bool | None = None,
+    law: int = 400, bootstrap: int = 0, n_resamples: int = 1000, jobs: int = 1,
+    mapped: Callable[..., Iterable[Any]] = map,
+) -> list[Line]:  # fmt: skip
+    """Measure one line for each measure, all on the same samples.
+
+    Parameters
+    ----------
+    world : str
+        A name of `WORLDS`.
+    measures : iterable of str or None
+        Names of the catalogue; None for those of the world.
+    n, reps : int
+        Rows of a sample and the number of samples.
+    pairs : bool, optional
+        Whether the two predictors of a pair are compared; by default what the world is.
+    law : int, default 400
+        Samples that show how the estimator scatters; they need no interval.
+    bootstrap : int, default 0
+        Resamples of a plain bootstrap beside each interval.
+    n_resamples : int, default 1000
+        Resamples of the interval itself, where it has any.
+    jobs, mapped : int and callable
+        Into how many tasks the samples are divided, and what maps `run_task` over them.
+    """
+    population = WORLDS[world]
+    pairs = population.pair if pairs is None else pairs
+    names = tuple(m.name for m in measures_of(population, measures))
+    tasks = [
+        Task(
+            world, names, n, pairs, tuple(range(job, reps, jobs)), tuple(range(job, law, jobs)),
+            bootstrap, n_resamples,
+        )
+        for job in range(jobs)
+    ]  # fmt: skip
+    done = list(mapped(run_task, tasks))
+    records = np.array([rep for found, _ in done for rep in found])  # (reps, measures, fields)
+    scatter = np.array([each for _, found in done for each in found])
+    return [
+        line_of(world, name, n, pairs, records[:, j], scatter[:, j]) for j, name in enumerate(names)
+    ]
+
+
+def run_line(world: str, measure: str, n: int, reps: int, **options: Any) -> Line:
+    """Measure one line; options are those of `run_lines`."""
+    (line,) = run_lines(world, [measure], n, reps, **options)
+    return line
+
+
+def line_of(world: str, measure: str, n: int, pairs: bool, records: Array, law: Array) -> Line:
+    """The line of records of shape (reps, fields) and of values of fresh samples."""
+    low, high, value, truth, plain_low, plain_high = records.T
+    below, above = high < truth, low > truth
+    # Basic limits by the simulated law of the estimator about the truth.
+    root = np.quantile(law - truth.mean(), (0.975, 0.025))
+    oracle_low, oracle_high = value - root[0], value - root[1]
+    span = float(root[0] - root[1])
+
+    def excludes(a: Array, b: Array, what: Array | float) -> float:
+        return float(((a > what) | (b < what)).mean())
+
+    resampled = bool(np.isfinite(plain_low).all())
+    return Line(
+        world, measure, n, len(records), pairs, float(truth.mean()),
+        1.0 - float((below | above).mean()), int(below.sum()), int(above.sum()),
+        float((high - low).mean()), span if span > 1e-12 else 0.0, excludes(low, high, 0.0),
+        excludes(oracle_low, oracle_high, 0.0),
+        1.0 - excludes(plain_low, plain_high, truth) if resampled else math.nan,
+        excludes(plain_low, plain_high, 0.0) if resampled else math.nan,
+    )  # fmt: skip

@@ -1,0 +1,133 @@
+"""Worlds of two predictors, whose measures are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .populations import Array, Draw, Population
+from .worlds import KINDS, SAID, SAID_RIGHT, SAID_SHARES, by_name, sigmoid, softmax
+
+# Differences that are asked for, binary and of classes.
+MEASURES = ("ece", "smooth_ece", "lin_ce", "brier", "ks_error", "mce")
+# Losses of soft labels whose votes are not known have no simple truth.
+SOFT = tuple(measure for measure in MEASURES if measure != "brier")
+OF_CLASSES = (*MEASURES, "classwise_ece", "ace", "confidence_ce")
+
+
+def slopes(first: float, second: float, noise: float = 0.0, spread: float = 1.5) -> Draw:
+    """Two logistic predictors; with noise, each reads the logit of the truth with its own error."""
+
+    def draw(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        h = rng.normal(0.0, spread, n)
+        seen = h + noise * rng.normal(size=(2, n))
+        return sigmoid(np.array([[first], [second]]) * seen), sigmoid(h)
+
+    return draw
+
+
+def networks(
+    k: int, temperatures: Sequence[float], noises: Sequence[float], margin: float = 3.0
+) -> Draw:
+    """Two networks on the same rows of k classes: common scores, and noise of their own.
+
+    The right class stands out by a margin that differs from row to row, so most rows are easy.
+    """
+
+    def draw(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        h = rng.normal(0.0, 1.0, (n, k))
+        h[np.arange(n), rng.integers(0, k, n)] += margin * rng.gamma(2.0, 2.0, n)
+        own = rng.normal(size=(2, n, k)) * np.reshape(noises, (2, 1, 1))
+        return softmax((h + own) * np.reshape(temperatures, (2, 1, 1))), softmax(h)
+
+    return draw
+
+
+def _temperatures(k: int, first: float, second: float) -> Draw:
+    def draw(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        h = rng.normal(0.0, 2.0, (n, k))
+        return np.stack([softmax(h * first), softmax(h * second)]), softmax(h)
+
+    return draw
+
+
+def _two_values(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Nine of ten rows at two values, 0.1 off; a second model is half as far off."""
+    h, kind = rng.normal(0.0, 1.0, n), rng.random(n)
+    u = np.where(kind < 0.5, 0.2, np.where(kind < 0.9, 0.8, sigmoid(h)))
+    q = np.where(kind < 0.5, 0.3, np.where(kind < 0.9, 0.7, sigmoid(0.8 * h)))
+    return np.stack([u, (u + q) / 2]), q
+
+
+def _wave(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """One predictor oscillates about the other, which is right."""
+    u = rng.beta(2, 2, n)
+    q = np.clip(u + 0.08 * np.sin(9 * u), 0.0, 1.0)
+    return np.stack([u, q]), q
+
+
+def _both_right(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """One knows more of each row than the other; both are right on average."""
+    u = rng.beta(2, 2, n)
+    more = rng.beta(8 * u, 8 * (1 - u))
+    return np.stack([u, more]), more
+
+
+def _rare(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    h = rng.normal(-4.0, 0.8, n)
+    return np.stack([sigmoid(h + 0.5), sigmoid(h + 0.2)]), sigmoid(h)
+
+
+def _own_answers(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Two language models: what each says of its own answers, and how often it is right."""
+    said = rng.choice(5, (2, n), p=SAID_SHARES)
+    better = SAID_RIGHT + np.array([[0.0], [0.5]]) * (SAID - SAID_RIGHT)
+    return SAID[said], np.stack([better[0][said[0]], better[1][said[1]]])
+
+
+_SLOPES = slopes(1.5, 1.35)
+_BEFORE_AFTER = slopes(1.5, 1.02)
+# Accuracies of 0.91, ECE 0.045 and 0.057.
+_NETWORKS = networks(10, (1.766, 2.196), (0.5, 0.7))
+
+
+def _pair(draw: Draw, **options: object) -> Population:
+    return Population(draw, pair=True, **{"measures": MEASURES, **options})  # type: ignore[arg-type]
+
+
+PAIRS: dict[str, dict[str, Population]] = {
+    "pairs": {
+        "two networks": _pair(_NETWORKS, rows=(10_000,), measures=OF_CLASSES),
+        "slopes 1.5 and 1.35": _pair(_SLOPES),
+        "before and after temperature": _pair(_BEFORE_AFTER),
+        "most rows at two values": _pair(_two_values),
+        "oscillating and calibrated": _pair(_wave, calibrated=(False, True)),
+        "two alike": _pair(slopes(1.3, 1.3, noise=0.3), alike=True),
+        "a predictor and itself": _pair(slopes(1.5, 1.5), alike=True),
+        "slopes 2 and 1.6": _pair(slopes(2.0, 1.6)),
+        "slopes 1.2 and 0.85": _pair(slopes(1.2, 0.85)),
+        "two calibrated": _pair(_both_right, calibrated=(True, True)),
+        "rare events, two shifts": _pair(_rare),
+    },
+    "pairs of classes": {
+        "3 classes, before and after temperature": _pair(
+            _temperatures(3, 1.6, 1.0), calibrated=(False, True), measures=OF_CLASSES
+        ),
+        "10 classes, temperatures 1.6 and 1.4": _pair(
+            _temperatures(10, 1.6, 1.4), rows=(1000, 2000), measures=OF_CLASSES
+        ),
+    },
+    "pairs of other data": {
+        "slopes, survey weights": _pair(_SLOPES, weights=True),
+        "slopes, clusters": _pair(_SLOPES, clusters="small"),
+        "slopes, one huge cluster": _pair(_SLOPES, clusters="huge"),
+        "slopes, soft labels": _pair(_SLOPES, labels="votes", measures=SOFT),
+        "slopes, 1 to 10 votes": _pair(_SLOPES, labels="votes", votes=0, votes_known=True),
+        "slopes, other rows": _pair(_SLOPES, other_rows=True),
+        "before and after, other rows": _pair(_BEFORE_AFTER, other_rows=True),
+        "own labels": _pair(_own_answers, own_labels=True),
+    },
+}
+ALL_KINDS = {**KINDS, **PAIRS}
+WORLDS = by_name(ALL_KINDS)
