@@ -11,7 +11,8 @@ import numpy as np
 from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import Measure
 
-from .lines import measures_of, singles, truth_of_side
+from .estimates import singles
+from .lines import measures_of, truth_of_side
 from .pairs import ALL_KINDS
 from .populations import drawn
 from .truths import Truth

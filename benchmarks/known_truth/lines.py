@@ -16,18 +16,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import calibrant as cal
 from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import Measure, catalogue
 from calibrant._measures.statistics import STATISTICS
 
+from .estimates import differences, intervals_of, labels_of, plain_bootstrap, singles, values
 from .pairs import WORLDS
 from .populations import Array, Drawn, Population, drawn
 from .truths import Truth
 
 # Seeds of samples, of those that show the law of an estimator, and of resamples.
 SAMPLES, LAW, RESAMPLES = 0, 77, 78
-A, B = "a", "b"
 
 
 class Record(NamedTuple):
@@ -94,62 +93,6 @@ class Line:
         )
 
 
-# --- samples -------------------------------------------------------------------------------------
-
-
-def singles(sample: Drawn, measures: Sequence[str], n_resamples: int) -> list[Any]:
-    """The interval of each measure."""
-    options: dict[str, Any] = {"n_resamples": n_resamples}
-    if sample.votes is not None:
-        options["votes"] = sample.votes
-    return [
-        cal.interval(
-            sample.y, sample.u, measure=measure, sample_weight=sample.w, groups=sample.groups,
-            **options,
-        )
-        for measure in measures
-    ]  # fmt: skip
-
-
-def differences(sample: Drawn, measures: Sequence[str], n_resamples: int) -> list[Any]:
-    """The interval of each difference, of predictors on the same rows or on their own."""
-    y, (first, second) = sample.y, sample.u
-    if isinstance(y, tuple):
-        found = cal.check(
-            y[0], first, baseline={"y_true": y[1], "y_proba": second}, paired=False,
-            max_increase=dict.fromkeys(measures, 0.001), n_resamples=n_resamples,
-        )  # fmt: skip
-        by_measure = {row.limit.measure: row.interval for row in found.rows}
-        return [by_measure[measure] for measure in measures]
-    labels = {A: y[0], B: y[1]} if y.ndim == 2 and first.ndim == 1 else y
-    compared = cal.compare(
-        labels, {A: first, B: second}, measures=measures, bin_counts=(5,), groups=sample.groups,
-        votes=sample.votes, sample_weight=sample.w, n_resamples=n_resamples,
-    )  # fmt: skip
-    return [compared.difference(A, B, measure) for measure in measures]
-
-
-def values(sample: Drawn, measures: Sequence[str], pairs: bool) -> Array:
-    """The value of each measure, or the difference of two."""
-    if not pairs:
-        return _values(sample.y, sample.u, sample.w, measures)
-    first, second = (
-        _values(y, u, sample.w, measures) for y, u in zip(_labels(sample), sample.u, strict=True)
-    )
-    return first - second
-
-
-def _labels(sample: Drawn) -> tuple[Any, Any]:
-    """The labels of both predictors of a pair."""
-    own = isinstance(sample.y, tuple) or sample.y.shape == np.shape(sample.u)
-    return (sample.y[0], sample.y[1]) if own else (sample.y, sample.y)
-
-
-def _values(y: Array, u: Array, w: Array | None, measures: Sequence[str]) -> Array:
-    found = cal.evaluate(y, u, measures=list(measures), sample_weight=w)
-    return np.array([found[measure] for measure in measures])
-
-
 # --- truths --------------------------------------------------------------------------------------
 
 
@@ -169,7 +112,7 @@ def true_values(world: str, sample: Drawn, measures: Sequence[Measure], pairs: b
         return np.zeros(len(measures))
     first, second = (
         _of_side(truth_of_side(world, which), y, sample.u[which], sample.w, measures)
-        for which, y in enumerate(_labels(sample))
+        for which, y in enumerate(labels_of(sample))
     )
     return first - second
 
@@ -203,39 +146,6 @@ def measures_of(
     )  # fmt: skip
 
 
-# --- a plain bootstrap ----------------------------------------------------------------------------
-
-
-def plain_bootstrap(
-    sample: Drawn, measures: Sequence[str], pairs: bool, draws: int, rng: np.random.Generator
-) -> Array:
-    """Percentiles of each measure over resamples of rows, or of clusters: shape (2, measures)."""
-    found = [values(_resampled(sample, pairs, rng), measures, pairs) for _ in range(draws)]
-    return np.quantile(found, (0.025, 0.975), axis=0)
-
-
-def _resampled(sample: Drawn, pairs: bool, rng: np.random.Generator) -> Drawn:
-    if isinstance(sample.y, tuple):  # rows of their own
-        kept = [rng.integers(0, len(y), len(y)) for y in sample.y]
-        y = tuple(y[rows] for y, rows in zip(sample.y, kept, strict=True))
-        return Drawn(y, tuple(u[rows] for u, rows in zip(sample.u, kept, strict=True)), *[None] * 3)
-    own = pairs and sample.y.shape == np.shape(sample.u)
-    n = sample.y.shape[1] if own else len(sample.y)
-    rows = rng.integers(0, n, n) if sample.groups is None else _clusters(sample.groups, rng)
-    return Drawn(
-        sample.y[:, rows] if own else sample.y[rows],
-        sample.u[:, rows] if pairs else sample.u[rows],
-        None if sample.w is None else sample.w[rows], None, None,
-    )  # fmt: skip
-
-
-def _clusters(groups: Array, rng: np.random.Generator) -> Array:
-    """The rows of as many clusters as there are, drawn with replacement; clusters are in order."""
-    names, starts, sizes = np.unique(groups, return_index=True, return_counts=True)
-    chosen = rng.integers(0, len(names), len(names))
-    return np.concatenate([starts[c] + np.arange(sizes[c]) for c in chosen])
-
-
 # --- lines ---------------------------------------------------------------------------------------
 
 
@@ -262,7 +172,7 @@ def run_task(task: Task) -> tuple[list[list[Record]], list[Array]]:
     records = []
     for rep in task.reps:
         sample = drawn(population, task.rows, rep, SAMPLES)
-        intervals = find(sample, task.measures, task.n_resamples)
+        intervals = intervals_of(find, sample, task.measures, task.n_resamples)
         true = true_values(task.world, sample, measures, task.pairs)
         plain = np.full((2, len(measures)), np.nan)
         if task.bootstrap:
@@ -337,10 +247,11 @@ def run_line(world: str, measure: str, n: int, reps: int, **options: Any) -> Lin
 
 def line_of(world: str, measure: str, n: int, pairs: bool, records: Array, law: Array) -> Line:
     """The line of records of shape (reps, fields) and of values of fresh samples."""
+    records = records[np.isfinite(records[:, 0])]
     low, high, value, truth, plain_low, plain_high = records.T
     below, above = high < truth, low > truth
     # Basic limits by the simulated law of the estimator about the truth.
-    root = np.quantile(law - truth.mean(), (0.975, 0.025))
+    root = np.quantile(law[np.isfinite(law)] - truth.mean(), (0.975, 0.025))
     oracle_low, oracle_high = value - root[0], value - root[1]
     span = float(root[0] - root[1])
 

@@ -119,7 +119,7 @@ PAIRS: dict[str, dict[str, Population]] = {
         ),
     },
     "pairs of other data": {
-        "slopes, survey weights": _pair(_SLOPES, weights=True),
+        "slopes, survey weights": _pair(_SLOPES, weights=1.0),
         "slopes, clusters": _pair(_SLOPES, clusters="small"),
         "slopes, one huge cluster": _pair(_SLOPES, clusters="huge"),
         "slopes, soft labels": _pair(_SLOPES, labels="votes", measures=SOFT),

@@ -31,8 +31,8 @@ class Population:
     labels : {"outcomes", "votes", "scattered", "exact"}
         What y is: drawn outcomes, shares of votes, shares of votes whose probabilities scatter
         about q, or q itself.
-    weights : bool
-        Whether rows have lognormal weights.
+    weights : float
+        The standard deviation of the logarithm of weights, which are lognormal; 0 for none.
     clusters : {"", "small", "huge"}
         Clusters of about eight rows, three of ten of which share their luck; or one cluster that
         has three of ten rows, beside clusters of four.
@@ -57,7 +57,7 @@ class Population:
     draw: Draw
     calibrated: bool | tuple[bool, bool] = False
     labels: str = "outcomes"
-    weights: bool = False
+    weights: float = 0.0
     clusters: str = ""
     votes: int = 5
     votes_known: bool = False
@@ -123,7 +123,7 @@ def samples_of(population: Population, n: int, reps: int, seed: int = 0) -> Iter
 
 def _rows(population: Population, n: int, rng: np.random.Generator) -> Drawn:
     u, q = population.draw(n, rng)
-    weights = np.exp(rng.normal(0.0, 1.0, n)) if population.weights else None
+    weights = np.exp(rng.normal(0.0, population.weights, n)) if population.weights else None
     groups = votes = None
     if population.clusters:
         groups, luck = _clusters(population.clusters, n, rng)

@@ -76,15 +76,22 @@ def ordered(k: int, surer: float) -> Draw:
     return draw
 
 
-def votes(k: int) -> Draw:
-    """Distributions over k classes, or of one event, that predictions are surer of."""
+def _surer(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Distributions of votes that predictions are surer of."""
+    q = rng.dirichlet(np.ones(3), n)
+    return softmax(1.5 * np.log(q + 1e-6) + rng.normal(0.0, 0.3, (n, 3))), q
 
-    def draw(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        q = rng.dirichlet(np.ones(k), n)
-        u = softmax(1.5 * np.log(q + 1e-6) + rng.normal(0.0, 0.3, (n, k)))
-        return u, q
 
-    return draw
+def _unrelated(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Predictions that know nothing of the distributions of votes."""
+    return rng.dirichlet(np.full(3, 3.0), n), rng.dirichlet(np.full(3, 0.5), n)
+
+
+def _easy_and_hard(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Half of the rows are all but certain, and annotators are torn in the others."""
+    easy = rng.random(n)[:, None] < 0.5
+    q = np.where(easy, rng.dirichlet(np.full(3, 0.1), n), rng.dirichlet(np.full(3, 10.0), n))
+    return softmax(1.2 * np.log(q + 0.02) + rng.normal(0.0, 0.4, (n, 3))), q
 
 
 def _crowds(rng: np.random.Generator, n: int) -> Array:
@@ -173,6 +180,7 @@ FOUND: dict[str, Draw] = {
     "nearly all sure": _nearly_all_sure,
     "spike at one half": _spike,
 }
+VOTED = {"surer": _surer, "unrelated": _unrelated, "easy and hard rows": _easy_and_hard}
 RARE = {"rare": logistic(1.0, 0.4, -5.0, 0.8)}
 RARE_RIGHT = {"rare, calibrated": scalar(lambda r, n: sigmoid(r.normal(-5.0, 0.8, n)), _same)}
 # An ECE of 0.03 by a slope, by a shift, and by a wave that has neither.
@@ -207,7 +215,8 @@ KINDS: dict[str, dict[str, Population]] = {
     "found": _each(FOUND),
     "power": _each(POWER),
     "rare": _and_calibrated(RARE, RARE_RIGHT),
-    "weights": _and_calibrated(_FEW, _RIGHT, weights=True),
+    "weights": _and_calibrated(_FEW, _RIGHT, weights=1.0),
+    "heavy weights": _and_calibrated(_FEW, _RIGHT, weights=1.5),
     "clusters": _and_calibrated(_FEW, _RIGHT, clusters="small"),
     "huge cluster": _and_calibrated(_FEW, _RIGHT, clusters="huge"),
     "rare clusters": _and_calibrated(RARE, RARE_RIGHT, clusters="small"),
@@ -215,11 +224,10 @@ KINDS: dict[str, dict[str, Population]] = {
     "scattered": _and_calibrated(_FEW, _RIGHT, labels="scattered"),
     "exact": _each({**_FEW, "3 classes": network(3, 1.6)}, labels="exact"),
     "votes": {
-        f"3 classes, {name} votes": Population(
-            votes(3), labels="votes", votes=m, votes_known=True, rows=(1500, 4000),
-            measures=DISTANCES,
+        f"{name}, {m or '1 to 10'} votes": Population(
+            draw, labels="votes", votes=m, votes_known=True, rows=(1500, 4000), measures=DISTANCES
         )
-        for name, m in (("3", 3), ("10", 10), ("1 to 10", 0))
+        for name, draw in VOTED.items() for m in (3, 10, 0)
     },
     "classes": {
         f"{k} classes, {name}": Population(network(k, t), t == 1.0)
@@ -233,7 +241,7 @@ KINDS: dict[str, dict[str, Population]] = {
     },
     "long tail": {
         f"{k} classes, long tail": Population(
-            long_tail(k, 1.4), rows=(2000,), measures=("ece", "top_label_ece", "brier")
+            long_tail(k, 1.25), rows=(2000,), measures=("ece", "top_label_ece", "brier")
         )
         for k in (100, 200)
     },
