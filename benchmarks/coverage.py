@@ -33,7 +33,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from known_truth.lines import Line, measures_of, run_lines
+from known_truth.lines import N_LAW, N_PLAIN, Line, measures_of, run_lines
 from known_truth.pairs import ALL_KINDS, WORLDS
 from known_truth.verdicts import GRID, Power, false_alarms, power_of, rows_for
 from known_truth.worlds import KINDS, world_name
@@ -178,8 +178,8 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--measures", nargs="+", help="default: those of the world")
     parser.add_argument("--rows", type=int, nargs="+", help="default: those of the world")
     parser.add_argument("--reps", type=int, default=200, help="samples for each line")
-    parser.add_argument("--law", type=int, default=400, help="samples for the estimator's law")
-    parser.add_argument("--bootstrap", type=int, default=100, help="plain resamples of a pair")
+    parser.add_argument("--law", type=int, default=N_LAW, help="samples for the estimator's law")
+    parser.add_argument("--bootstrap", type=int, default=N_PLAIN, help="plain resamples of a pair")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--pairs", action="store_true", help="differences only")
     which.add_argument("--singles", action="store_true", help="intervals of one predictor only")

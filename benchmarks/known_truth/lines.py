@@ -27,6 +27,8 @@ from .truths import Truth
 
 # Seeds of samples, of those that show the law of an estimator, and of resamples.
 SAMPLES, LAW, RESAMPLES = 0, 77, 78
+# How many samples show the law of an estimator, and resamples of a plain bootstrap.
+N_LAW, N_PLAIN = 400, 100
 
 
 class Record(NamedTuple):
@@ -57,6 +59,8 @@ class Line:
         The same share for an oracle that knows the law of the estimator about the truth.
     bootstrap_coverage, bootstrap_power : float
         Both for percentiles of a plain bootstrap; nan where none was run.
+    options : str
+        Options of the command that are not the usual ones.
     """
 
     world: str
@@ -74,6 +78,7 @@ class Line:
     oracle_power: float
     bootstrap_coverage: float = math.nan
     bootstrap_power: float = math.nan
+    options: str = ""
 
     @property
     def ratio(self) -> float:
@@ -90,6 +95,7 @@ class Line:
         return (
             f'python benchmarks/coverage.py --world "{self.world}" --measures {self.measure} '
             f"{'--pairs' if self.pairs else '--singles'} --rows {self.rows} --reps {self.reps}"
+            f"{self.options}"
         )
 
 
@@ -197,7 +203,7 @@ def _population(task: Task) -> Population:
 
 def run_lines(
     world: str, measures: Iterable[str] | None, n: int, reps: int, *, pairs: bool | None = None,
-    law: int = 400, bootstrap: int = 0, n_resamples: int = 1000, jobs: int = 1,
+    law: int = N_LAW, bootstrap: int = 0, n_resamples: int = 1000, jobs: int = 1,
     mapped: Callable[..., Iterable[Any]] = map,
 ) -> list[Line]:  # fmt: skip
     """Measure one line for each measure, all on the same samples.
@@ -212,7 +218,7 @@ def run_lines(
         Rows of a sample and the number of samples.
     pairs : bool, optional
         Whether the two predictors of a pair are compared; by default what the world is.
-    law : int, default 400
+    law : int, default N_LAW
         Samples that show how the estimator scatters; they need no interval.
     bootstrap : int, default 0
         Resamples of a plain bootstrap beside each interval.
@@ -232,10 +238,13 @@ def run_lines(
         for job in range(jobs)
     ]  # fmt: skip
     done = list(mapped(run_task, tasks))
+    options = f" --law {law}" if law != N_LAW else ""
+    options += f" --bootstrap {bootstrap}" if pairs and bootstrap != N_PLAIN else ""
     records = np.array([rep for found, _ in done for rep in found])  # (reps, measures, fields)
     scatter = np.array([each for _, found in done for each in found])
     return [
-        line_of(world, name, n, pairs, records[:, j], scatter[:, j]) for j, name in enumerate(names)
+        line_of(world, name, n, pairs, records[:, j], scatter[:, j], options)
+        for j, name in enumerate(names)
     ]
 
 
@@ -245,7 +254,9 @@ def run_line(world: str, measure: str, n: int, reps: int, **options: Any) -> Lin
     return line
 
 
-def line_of(world: str, measure: str, n: int, pairs: bool, records: Array, law: Array) -> Line:
+def line_of(
+    world: str, measure: str, n: int, pairs: bool, records: Array, law: Array, options: str = ""
+) -> Line:
     """The line of records of shape (reps, fields) and of values of fresh samples."""
     records = records[np.isfinite(records[:, 0])]
     low, high, value, truth, plain_low, plain_high = records.T
@@ -265,5 +276,5 @@ def line_of(world: str, measure: str, n: int, pairs: bool, records: Array, law: 
         float((high - low).mean()), span if span > 1e-12 else 0.0, excludes(low, high, 0.0),
         excludes(oracle_low, oracle_high, 0.0),
         1.0 - excludes(plain_low, plain_high, truth) if resampled else math.nan,
-        excludes(plain_low, plain_high, 0.0) if resampled else math.nan,
+        excludes(plain_low, plain_high, 0.0) if resampled else math.nan, options,
     )  # fmt: skip
