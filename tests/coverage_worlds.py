@@ -13,6 +13,7 @@ sys.path.append(str(BENCHMARKS))
 try:
     from known_truth import truths
     from known_truth.counts import Count, coverage, measured, truth_of
+    from known_truth.estimates import differences, values
     from known_truth.lines import Line, line_of, run_line, run_lines, true_values
     from known_truth.pairs import WORLDS
     from known_truth.populations import Population, drawn, samples_of
@@ -32,6 +33,7 @@ __all__ = [
     "Population",
     "Power",
     "coverage",
+    "differences",
     "drawn",
     "false_alarms",
     "line_of",
@@ -44,4 +46,5 @@ __all__ = [
     "sigmoid",
     "true_values",
     "truth_of",
+    "values",
 ]

@@ -50,12 +50,23 @@ def network(k: int, temperature: float, spread: float = 2.0) -> Draw:
     return draw
 
 
-def long_tail(k: int, temperature: float) -> Draw:
-    """Classes as frequent as words: the r-th has a share of about 1 / r."""
+def long_tail(k: int, temperature: float, lift: float, spread: float) -> Draw:
+    """Classes as frequent as words, the r-th with a share of about 1 / r; rare ones are lifted."""
+    rarity = np.log(np.arange(1, k + 1))
 
     def draw(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        h = rng.normal(0.0, 2.5, (n, k)) - np.log(np.arange(1, k + 1))
-        return softmax(h * temperature), softmax(h)
+        h = rng.normal(0.0, spread, (n, k)) - rarity
+        return softmax(h * temperature + lift * rarity), softmax(h)
+
+    return draw
+
+
+def lifted(k: int, lift: float) -> Draw:
+    """The first class is predicted too often and the last too rarely."""
+
+    def draw(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        h = rng.normal(0.0, 2.0, (n, k))
+        return softmax(h + np.linspace(lift, -lift, k)), softmax(h)
 
     return draw
 
@@ -234,16 +245,20 @@ KINDS: dict[str, dict[str, Population]] = {
         for k in (3, 10)
         for name, t in (("too sure", 1.6), ("not sure", 0.7), ("calibrated", 1.0))
     }
-    | {"5 ordered classes": Population(ordered(5, 1.5))},
+    | {
+        "3 classes, off either way": Population(lifted(3, 0.5)),
+        "5 ordered classes": Population(ordered(5, 1.5)),
+    },
     "many classes": {
         f"100 classes, {name}": Population(network(100, t, 3.0), t == 1.0, rows=(2000,))
         for name, t in (("too sure", 1.5), ("calibrated", 1.0))
     },
     "long tail": {
-        f"{k} classes, long tail": Population(
-            long_tail(k, 1.25), rows=(2000,), measures=("ece", "top_label_ece", "brier")
+        f"{k} classes, long tail{sure}": Population(
+            long_tail(k, *law), rows=(2000,), measures=("ece", "top_label_ece", "brier")
         )
         for k in (100, 200)
+        for sure, law in (("", (1.0, 0.2, 2.5)), (", surer", (1.2, 0.3, 4.0)))
     },
 }  # fmt: skip
 

@@ -72,16 +72,28 @@ def true_difference(pair):
     return cal.ece(labels[0], u[0]) - cal.ece(labels[1], u[1])
 
 
+@pytest.mark.parametrize("world", ["slopes 1.5 and 1.35", "slopes, other rows", "own labels"])
+def test_values_are_those_of_the_intervals(world):
+    """The law of the estimator is that of the value beside the interval."""
+    sample, measures = worlds.drawn(worlds.WORLDS[world], 100, 0), ("ece", "brier")
+    intervals = worlds.differences(sample, measures, 50)
+    found = worlds.values(sample, measures, True)
+    assert found == pytest.approx([each.value for each in intervals], abs=1e-12)
+
+
 def test_true_losses_and_errors_given_the_class_are_those_of_many_rows():
-    """Outcomes of 40,000 rows: their loss is known to 0.002, an error is a little too large."""
-    for world in ("3 classes, too sure", "100 classes, long tail"):
+    """Outcomes of 40,000 rows: their loss is known to 0.002, an error is a little too large. Given
+    the class both worlds are further off than the ECE says, whose gaps cancel.
+    """
+    for world in ("3 classes, off either way", "100 classes, long tail"):
         rows = worlds.drawn(worlds.WORLDS[world], 40_000, 5)
         measures = [m for m in cal.catalogue("multiclass") if m.name in ("top_label_ece", "brier")]
         true = worlds.true_values(world, rows, measures, False)
         found = cal.evaluate(rows.y, rows.u, measures=[m.name for m in measures])
         for measure, value in zip(measures, true, strict=True):
-            room = 0.005 if measure.name == "brier" else 0.02
+            room = 0.005 if measure.name == "brier" else 0.035
             assert -0.005 <= found[measure.name] - value <= room, (world, measure.name)
+        assert true[0] > 1.5 * cal.ece(rows.y, rows.u)
 
 
 def test_rows_for_power_lie_between_those_measured():
