@@ -28,7 +28,7 @@ import argparse
 import csv
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TextIO
@@ -83,11 +83,13 @@ def chosen_worlds(options: argparse.Namespace) -> list[str]:
         for kind, worlds in ALL_KINDS.items()
         for name in worlds
     ]
-    named = set(options.kinds) | set(options.world or ())
-    unknown = named - {kind for kind, _ in every} - {name for _, name in every}
+    named = options.kinds or options.world
+    unknown = {*options.kinds} - {*ALL_KINDS} | {*options.world} - {*WORLDS}
     if unknown:
         sys.exit(f"no such world: {', '.join(sorted(unknown))}; --list prints all of them")
-    chosen = [name for kind, name in every if not named or named & {kind, name}]
+    chosen = [
+        name for kind, name in every if not named or kind in options.kinds or name in options.world
+    ]
     # A pair that is named with --singles is measured by its first predictor.
     return [
         name for name in chosen
@@ -124,8 +126,23 @@ def print_tests(options: argparse.Namespace, mapped: Mapped, writer: Any) -> Non
                 text = "  ".join(f"{test} {alarm:.1%}" for test, alarm in alarms.items())
                 error = math.sqrt(0.05 * 0.95 / options.reps)
                 print(f"{world}, {n} rows: {text}  (±{error:.1%} at 5 %)", flush=True)
+                write_tests(world, n, options.reps, alarms, writer)
         elif world in KINDS["power"] or options.world:
             print_power(world, options, mapped, writer)
+
+
+def test_command(world: str, n: int, reps: int) -> str:
+    return f'python benchmarks/coverage.py --tests --world "{world}" --rows {n} --reps {reps}'
+
+
+def write_tests(
+    world: str, n: int, reps: int, shares: Mapping[str, float], writer: Callable[..., None]
+) -> None:
+    """A row for each test, whose power is the share of samples that it calls miscalibrated."""
+    for test, value in shares.items():
+        row = {"world": world, "measure": test, "rows": n, "reps": reps, "power": value}
+        row["command"] = test_command(world, n, reps)
+        writer([row.get(field, "") for field in FIELDS])
 
 
 def print_power(world: str, options: argparse.Namespace, mapped: Mapped, writer: Any) -> None:
@@ -134,18 +151,18 @@ def print_power(world: str, options: argparse.Namespace, mapped: Mapped, writer:
         found.append(power_of(world, n, options.reps, jobs=options.jobs, mapped=mapped))
         power = found[-1]
         print(
-            f"{world}, {n} rows: verdict {power.verdict:.0%}, Cox {power.cox:.0%}  {power.command}",
+            f"{world}, {n} rows: verdict {power.verdict:.0%}, Cox {power.cox:.0%}  "
+            f"{test_command(world, n, options.reps)}",
             flush=True,
         )
-        for test in ("verdict", "cox"):
-            row = dict(zip(FIELDS, [world, test, n, options.reps], strict=False))
-            row |= {"power": getattr(power, test), "command": power.command}
-            writer([row.get(field, "") for field in FIELDS])
+        write_tests(world, n, options.reps, {"verdict": power.verdict, "cox": power.cox}, writer)
     if len(found) > 1:
-        print(
-            f"{world}: rows for 80 % power: verdict {rows_for(found, 'verdict'):.0f}, "
-            f"Cox {rows_for(found, 'cox'):.0f}"
+        needed = {test: rows_for(found, test) for test in ("verdict", "cox")}
+        text = ", ".join(
+            f"{test} more than {found[-1].rows}" if math.isnan(n) else f"{test} {n:.0f}"
+            for test, n in needed.items()
         )
+        print(f"{world}: rows for 80 % power: {text}", flush=True)
 
 
 def print_worlds() -> None:
@@ -174,7 +191,9 @@ def arguments() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"one of {', '.join(ALL_KINDS)}")
-    parser.add_argument("--world", action="append", help="a world by its name; may be repeated")
+    parser.add_argument(
+        "--world", action="append", default=[], help="a world by its name; may be repeated"
+    )
     parser.add_argument("--measures", nargs="+", help="default: those of the world")
     parser.add_argument("--rows", type=int, nargs="+", help="default: those of the world")
     parser.add_argument("--reps", type=int, default=200, help="samples for each line")

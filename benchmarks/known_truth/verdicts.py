@@ -55,13 +55,6 @@ class Power(NamedTuple):
     verdict: float
     cox: float
 
-    @property
-    def command(self) -> str:
-        return (
-            f'python benchmarks/coverage.py --tests --world "{self.world}" --rows {self.rows} '
-            f"--reps {self.reps}"
-        )
-
 
 def decisions(task: tuple[str, int, tuple[int, ...]]) -> list[tuple[bool, bool]]:
     """What the verdict and Cox's test decide on each sample of a task (world, rows, samples)."""
