@@ -97,8 +97,6 @@ def _pair(draw: Draw, **options: object) -> Population:
 
 PAIRS: dict[str, dict[str, Population]] = {
     "pairs": {
-        "two networks": _pair(_NETWORKS, rows=(10_000,), measures=OF_CLASSES),
-        "two accurate networks": _pair(_ACCURATE, rows=(10_000,), measures=OF_CLASSES),
         "slopes 1.5 and 1.35": _pair(_SLOPES),
         "before and after temperature": _pair(_BEFORE_AFTER),
         "most rows at two values": _pair(_two_values),
@@ -111,6 +109,8 @@ PAIRS: dict[str, dict[str, Population]] = {
         "rare events, two shifts": _pair(_rare),
     },
     "pairs of classes": {
+        "two networks": _pair(_NETWORKS, rows=(10_000,), measures=OF_CLASSES),
+        "two accurate networks": _pair(_ACCURATE, rows=(10_000,), measures=OF_CLASSES),
         "3 classes, before and after temperature": _pair(
             _temperatures(3, 1.6, 1.0), calibrated=(False, True), measures=OF_CLASSES
         ),
