@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.clinical import summary_by
 from calibrant._api.curve_of_rows import curve_of_rows
-from calibrant._api.metrics.uncertainty import verdict_of
+from calibrant._api.verdicts import verdict_of
 from calibrant._core.binning import Rule
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads

@@ -18,11 +18,12 @@ from calibrant._cli.terminal import (
 )
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._rendering import as_text, shown
+from calibrant.results._verdict import tone_of
 
 Columns = Mapping[str, Sequence[Any]]
 
 _BAR = 24
-_STYLES = {"calibrated within noise": GOOD, "miscalibrated": BAD, "not enough data": WARNING}
+_STYLES = {"good": GOOD, "unsure": WARNING, "bad": BAD}
 # What a terminal's table leaves out first when it is too narrow.
 _SPARE = ("noise_mean", "bins", "notion", "lower", "upper", "bin", "p_value", "estimate")
 
@@ -69,7 +70,7 @@ def print_evaluation(evaluation: Evaluation, title: str, *, file: TextIO | None 
     out = sys.stdout if file is None else file
     print_styled(title, "bold", file=out)
     if evaluation.verdict:
-        style = _STYLES.get(evaluation.verdict.verdict, PLAIN)
+        style = _STYLES[tone_of(evaluation.verdict)]
         print_styled(f"  {evaluation.verdict}", style, file=out)
     for line in (*evaluation.inferred, *evaluation.notes):
         print_styled(f"  {line}", PLAIN, file=out)

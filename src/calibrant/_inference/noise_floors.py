@@ -179,6 +179,10 @@ class NoiseFloors(Families):
             return None
         return self._null_rows(measure)
 
+    def calibrated_draws(self, problem: Problem) -> list[Drawn]:
+        """Samples of a scalar problem whose predictions are right, drawn in one way or in two."""
+        return self._null_drawn(problem, problem.fine_cells)
+
     def _null_drawn(self, problem: Problem, cells: Cells) -> list[Drawn]:
         key = ("drawn", id(cells))
         if key not in self._null:

@@ -286,9 +286,10 @@ class LimitCheck:
             return text
         needed = self.needed_text
         if self.too_few:
-            more = f", {needed} would do" if needed else ""
-            return f"{text}; but {self.units_are} too few to tell{more}"
-        return text + (f"; about {needed} would tell" if needed else "; too close to tell")
+            more = f", {needed} would be needed" if needed else ""
+            return f"{text}; but {self.units_are} too few to decide{more}"
+        more = f", about {needed} would be needed" if needed else ""
+        return f"{text}; there is not enough data to decide{more}"
 
     def _value_text(self, ends: tuple[float, ...]) -> list[str]:
         """The value, or the change and what it is of, on how many rows; and the ends beside it."""

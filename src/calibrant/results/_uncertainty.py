@@ -413,15 +413,18 @@ class Verdict(Record):
         The measure's value and its confidence interval.
     noise_upper : float
         What a calibrated model would stay below in 95% of samples.
-    p_value, p_low : float
-        The chance that calibrated predictions show as much, and as little, as the sample.
+    p_value : float
+        The p-value of the tests of calibration together: slope, mean, noise floor and bins. For
+        losses and for errors over all classes, that of the noise floor.
+    p_low : float
+        The chance that calibrated predictions show as little as the sample.
     tolerance : float
         The gap that is tolerated.
     n : int
         Number of rows.
     rows_needed, clusters_needed : int or None
-        About how many would decide whether the tolerance is kept; None where these do, or where
-        that cannot be estimated.
+        About how many would decide whether the error exceeds the tolerance; None where these do, or
+        where that cannot be estimated.
     estimate : float or None
         The value without the upward bias of a sample.
     level : float
@@ -432,13 +435,25 @@ class Verdict(Record):
     within_tolerance : bool or None
         True where the whole interval keeps the tolerance, False where none of it does, None where
         these rows cannot decide; `check` decides by the same rule.
+    decided_by : {"slope", "mean", "noise floor", "bins", "tolerance", ""}
+        What shows that predictions are miscalibrated. "slope": the calibration slope is not 1.
+        "mean": the mean prediction is off. "noise floor": the value is larger than chance explains.
+        "bins": the gaps of single bins are. "tolerance": the whole interval exceeds the tolerance,
+        and no test rejects. Empty where predictions are not shown to be miscalibrated.
+    slope, slope_low, slope_high : float or None
+        The calibration slope and its confidence interval; below 1, predictions are too extreme.
+        None for losses, for errors over all classes, and where the slope cannot be estimated.
+    slope_level : float or None
+        Level of that interval: 98% in a verdict of 95%, which makes other tests too. Where the
+        interval excludes 1, the verdict is "miscalibrated".
 
     Examples
     --------
     >>> import calibrant as cal
     >>> y, p = [0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50
-    >>> cal.verdict(y, p, bins=5).verdict
-    'miscalibrated'
+    >>> found = cal.verdict(y, p, bins=5)
+    >>> found.verdict, found.decided_by
+    ('miscalibrated', 'noise floor')
     """
 
     verdict: str
@@ -459,6 +474,11 @@ class Verdict(Record):
     within_tolerance: bool | None = None
     p_low: float = math.nan
     clusters_needed: int | None = None
+    decided_by: str = ""
+    slope: float | None = None
+    slope_low: float | None = None
+    slope_high: float | None = None
+    slope_level: float | None = None
 
     def __str__(self) -> str:
         return self.sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from calibrant.results._check import LimitCheck
 from calibrant.results._rendering import distinct_numbers, in_full, percent, snapped
-from calibrant.results._uncertainty import NoiseFloor
+from calibrant.results._uncertainty import NoiseFloor, Verdict
 
 # Places of the numbers in a verdict, if they suffice to tell the numbers apart.
 _PLACES = 3
@@ -12,7 +12,7 @@ _PLACES = 3
 
 def verdict_words(
     checked: LimitCheck, floor: NoiseFloor | None, tolerance: float, label: str, *,
-    beyond: bool, of_errors: bool, direction: str = "",
+    beyond: bool, of_errors: bool, reason: str = "", direction: str = "",
 ) -> tuple[str, str]:  # fmt: skip
     """Give the verdict in a word and in a sentence.
 
@@ -27,9 +27,12 @@ def verdict_words(
     label : str
         The measure's name in a sentence.
     beyond : bool
-        Whether the value is more than chance explains.
+        Whether predictions are shown to be miscalibrated.
     of_errors : bool
         Whether the measure is a calibration error.
+    reason : str, optional
+        What decided, in words: `slope_words`, `mean_words` or `bins_words`. Empty where the value
+        and its noise floor did.
     direction : str, optional
         A sentence on the side to which predictions are off.
 
@@ -38,17 +41,17 @@ def verdict_words(
     tuple of str
         The word and the sentence.
     """
-    numbers, within = (
-        _numbers(checked, floor, tolerance, label),
-        f"the tolerance of {in_full(tolerance)}",
-    )
+    numbers = _numbers(checked, floor, tolerance, label)
+    within = f"the tolerance of {in_full(tolerance)}"
+    exceeds = f"whether {'the error' if of_errors else label} exceeds {within}"
     if beyond:
         size = f", within {within}" if checked.verdict == "pass" else ""
-        unsure = f" These rows do not show whether it is within {within}."
+        because = f"{reason}. {_as_start(numbers)}" if reason else numbers
+        unsure = f" There is not enough data to say {exceeds}."
         if checked.too_few:  # its interval may well lie outside the tolerance
-            unsure = f" But {checked.units_are} too few to rely on its limits."
+            unsure = f" But {checked.units_are} too few to rely on the interval."
         return "miscalibrated", (
-            f"Miscalibrated{size}: {numbers}."
+            f"Miscalibrated{size}: {because}."
             + (f" {direction}" if direction else "")
             + (unsure if checked.verdict == "undecided" else "")
         )
@@ -59,18 +62,125 @@ def verdict_words(
             f"Not shown to be miscalibrated: {numbers}. It is above {within}, which a loss may be "
             "however well predictions are calibrated."
         )
+    return "not enough data", f"Not enough data to say {exceeds}: {numbers}. {_needed(checked)}"
+
+
+def _needed(checked: LimitCheck) -> str:
+    """How much data would decide, as a sentence."""
     needed = checked.needed_text
-    more = f"about {needed} would be needed" if needed else "no number of rows can be given"
     if checked.too_few:
-        # Its interval may well lie within the tolerance, which would seem to decide it.
-        return "not enough data", (
-            f"Not enough data: {numbers}. But {checked.units_are} too few to tell whether it is "
-            f"within {within}: {more}."
-        )
-    return "not enough data", (
-        f"Not enough data: {numbers}. To decide whether it is within {within}, {more}; there are "
-        f"{checked.n:,}."
+        # The interval may well lie within the tolerance, which would seem to decide it.
+        more = f"; about {needed} would be needed" if needed else ""
+        return f"{checked.units_are} too few{more}."
+    if not needed:
+        return "How many rows would be needed cannot be estimated."
+    return f"About {needed} would be needed; there are {checked.n:,}."
+
+
+def slope_words(
+    slope: float, limits: tuple[float, float], level: float, *, confidence: bool
+) -> str:
+    """Say what a calibration slope means.
+
+    Parameters
+    ----------
+    slope : float
+        The slope.
+    limits : tuple of float
+        Its confidence interval, which excludes 1.
+    level : float
+        The level of the interval.
+    confidence : bool
+        Whether the predictions are confidences of the top label.
+
+    Returns
+    -------
+    str
+        A clause without a full stop.
+    """
+    value, low, high = distinct_numbers((slope, *limits), (1.0,), places=2)
+    means = "too extreme" if slope < 1.0 else "not extreme enough"
+    if limits[1] < 0.0:
+        means = "lower where outcomes are more frequent"
+    return (
+        f"{_predictions(confidence=confidence)} are {means} (calibration slope {value}, "
+        f"{percent(level)} CI {low} to {high})"
     )
+
+
+def mean_words(predicted: float, observed: float, *, confidence: bool, soft: bool) -> str:
+    """Say by how much predictions are off on average.
+
+    Parameters
+    ----------
+    predicted, observed : float
+        Mean prediction and mean target.
+    confidence : bool
+        Whether the predictions are confidences of the top label.
+    soft : bool
+        Whether the targets are soft labels.
+
+    Returns
+    -------
+    str
+        A clause without a full stop.
+    """
+    gap = 100.0 * abs(predicted - observed)
+    size = f"{gap:.0f}" if gap >= 0.95 else f"{gap:.1g}"
+    numbers = distinct_numbers((predicted, observed), places=_PLACES)
+    first = "mean confidence" if confidence else "mean prediction"
+    second = "mean label" if soft else "accuracy" if confidence else "observed frequency"
+    return (
+        f"{_predictions(confidence=confidence)} are too {'high' if predicted > observed else 'low'}"
+        f" by {size} point{'' if size == '1' else 's'} on average ({first} {numbers[0]}, {second} "
+        f"{numbers[1]})"
+    )
+
+
+def bins_words(p_value: float) -> str:
+    """Say that the gaps of single bins are larger than chance explains.
+
+    Parameters
+    ----------
+    p_value : float
+        The p-value of their chi-square.
+
+    Returns
+    -------
+    str
+        A clause without a full stop.
+    """
+    return f"gaps in the bins are larger than chance explains (chi-square test, p = {p_value:.2g})"
+
+
+def _as_start(text: str) -> str:
+    """A clause as the start of a sentence; names such as smECE stay as they are."""
+    first = text.split(maxsplit=1)[0]
+    return text[0].upper() + text[1:] if first.islower() else text
+
+
+def _predictions(*, confidence: bool) -> str:
+    return "confidences" if confidence else "predictions"
+
+
+def tone_of(verdict: Verdict | None) -> str:
+    """Give the colour of a verdict, on pages and in the terminal.
+
+    Parameters
+    ----------
+    verdict : Verdict or None
+        The verdict; None where there is none.
+
+    Returns
+    -------
+    {"good", "unsure", "bad"}
+        "bad" only where predictions are miscalibrated and the error exceeds the tolerance.
+    """
+    if verdict is None or verdict.verdict == "not enough data":
+        return "unsure"
+    if verdict.verdict == "calibrated within noise":
+        return "good"
+    return "bad" if verdict.within_tolerance is False else "unsure"
 
 
 def direction_words(gap: float, *, confidence: bool) -> str:

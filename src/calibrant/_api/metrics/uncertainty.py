@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.groups import group_index
-from calibrant._api.limit_checks import limited
+from calibrant._api.verdicts import verdict_of
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
@@ -22,12 +20,9 @@ from calibrant._inference.noise_floors import why_no_floor
 from calibrant._inference.resampling import checked_resample
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, find
-from calibrant._measures.gap_scale import checked_tolerance, gap_scale, is_error
+from calibrant._measures.gap_scale import checked_tolerance
 from calibrant._summaries.samples import Summary
-from calibrant.results._check import Limit
-from calibrant.results._rendering import shown
 from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict, VoteNoise
-from calibrant.results._verdict import direction_words, verdict_words
 
 
 @public
@@ -259,8 +254,9 @@ def verdict(
 ) -> Verdict:
     """Say whether predictions are calibrated, miscalibrated, or cannot be judged from these rows.
 
-    The measure's confidence interval is compared with 0 and with `tolerance`; its noise floor says
-    what a calibrated model would show by chance on as many rows.
+    Four tests ask whether predictions are calibrated: of the calibration slope, of the mean
+    prediction, of the measure's noise floor, and of the gaps of bins. The measure's confidence
+    interval is then compared with `tolerance`.
 
     Parameters
     ----------
@@ -305,8 +301,8 @@ def verdict(
     Returns
     -------
     Verdict
-        `verdict` ("calibrated within noise", "miscalibrated" or "not enough data"), `value`, `low`,
-        `high` and `rows_needed`; prints as one sentence.
+        `verdict` ("calibrated within noise", "miscalibrated" or "not enough data"), `decided_by`,
+        `value`, `low`, `high`, `slope` and `rows_needed`; prints as one or two sentences.
 
     Raises
     ------
@@ -316,15 +312,27 @@ def verdict(
 
     Notes
     -----
-    Miscalibrated: the value is larger than calibrated predictions show by chance (p below ``1 -
-    level``, and an interval above 0 or p below half of that). Calibrated within noise: it is not,
-    and a true error above `tolerance` can be excluded. Not enough data: it is not, and such an
-    error cannot be excluded. `rows_needed` is about how many rows would tell whether `tolerance`
-    is kept, where these do not.
+    Miscalibrated: a test rejects. `decided_by` names it, and `p_value`, the p-value of all tests
+    together, is below ``1 - level``. Calibrated within noise: no test rejects, and an error above
+    `tolerance` can be excluded. Not enough data: no test rejects, and an error above `tolerance`
+    cannot be excluded. `rows_needed` is about how many rows would decide whether the error exceeds
+    the tolerance, where these do not.
+
+    Each test has a share of ``1 - level``: 0.4 for the slope, 0.15 for the mean, 0.5 for the noise
+    floor and 0.15 for the bins. At a level of 95% calibrated predictions are called miscalibrated in
+    6% of samples at most, and in about 4.5% as measured, since the tests overlap. The slope's
+    interval has the level of its test, 98%: where it excludes 1, the verdict is "miscalibrated".
+    Losses, and errors over all classes (`classwise_ece`, `ace`, ...), are judged by their noise
+    floor alone: several classes have no single slope.
 
     For errors that are sums of squares (`lin_ce`, `classwise_ce`, ...) limits are converted to the
     gap that, in every bin, would give them; for losses the tolerance is on their own scale. Whether
     it is kept is decided as in `check`.
+
+    References
+    ----------
+    Cox (1958), doi:10.1093/biomet/45.3-4.562, for the slope; Hosmer and Lemeshow (1980),
+    doi:10.1080/03610928008827941, for the chi-square of bins. The shares are Calibrant's own.
 
     Examples
     --------
@@ -455,80 +463,6 @@ def vote_noise(
         chosen.name, value, estimate, int(rows.m.min()), float(np.median(rows.m)),
         int(rows.m.max()), rows.singles, rows.method(chosen), uncertainty.vote_note(chosen),
     )  # fmt: skip
-
-
-def verdict_of(
-    interval: Interval,
-    floor: NoiseFloor | None,
-    tolerance: float,
-    measure: Measure,
-    uncertainty: Uncertainty,
-) -> Verdict:
-    """The verdict that an interval and a noise floor of these rows give."""
-    scale = gap_scale(measure, uncertainty.summary(uncertainty.samples))
-    limit = Limit(measure.name, "max", scale.value(tolerance))
-    checked = limited(limit, None, interval, uncertainty, scale)
-    gaps = scale.gap(interval.low), scale.gap(interval.high)
-    p, p_low, upper = _chances(floor)
-    if gaps[0] <= 0:
-        # The rows that would show calibrated predictions to be calibrated; others show up by then.
-        # A sample that shows little by luck has a short interval: noise says what is usual.
-        reach = 0.0 if math.isnan(upper) else scale.gap(upper)
-        checked = replace(checked, centre=0.0, reach=reach if is_error(measure) else 0.0)
-    alpha = 1.0 - interval.level
-    if math.isnan(p):
-        beyond = gaps[0] > 0
-    else:
-        beyond = p < alpha and (gaps[0] > 0 or (p < alpha / 2.0 and uncertainty.groups is None))
-    beyond |= checked.verdict == "fail" and is_error(measure)
-    kind, sentence = verdict_words(
-        checked, floor, tolerance, measure.called(soft=uncertainty.soft), beyond=beyond,
-        of_errors=is_error(measure), direction=_direction(uncertainty) if beyond else "",
-    )  # fmt: skip
-    if is_error(measure) and checked.verdict == "pass":
-        sentence += _large_for_rate(uncertainty, tolerance)
-    if is_error(measure) and p_low < alpha / 2.0:
-        sentence += (
-            f" It is lower than calibrated predictions show by chance (p = {p_low:.2g}): were "
-            "these rows used to fit the model or a recalibration map?"
-        )
-    needed: tuple[int | None, int | None] = (None, None)
-    if kind == "not enough data" or checked.verdict == "undecided":
-        needed = (checked.rows_needed, checked.clusters_needed)
-    return Verdict(
-        kind, sentence, measure.name, interval.value, interval.low, interval.high, upper, p,
-        tolerance, checked.n, needed[0], interval.estimate, interval.level, *gaps,
-        {"pass": True, "fail": False}.get(checked.verdict), p_low, needed[1],
-    )  # fmt: skip
-
-
-def _chances(floor: NoiseFloor | None) -> tuple[float, float, float]:
-    """The chance of a value as large, of one as small, and the 95 % point of chance."""
-    if floor is None:
-        return math.nan, math.nan, math.nan
-    return floor.p_value, floor.p_low, floor.upper
-
-
-def _direction(uncertainty: Uncertainty) -> str:
-    """The side to which predictions are off on average."""
-    problem = uncertainty.plain_problem
-    gap = float(np.average(problem.u - problem.z, weights=problem.w))
-    return direction_words(gap, confidence=uncertainty.samples.multiclass)
-
-
-def _large_for_rate(uncertainty: Uncertainty, tolerance: float) -> str:
-    """A sentence where the outcome is so rare that nothing could be off by the tolerance."""
-    if uncertainty.samples.multiclass:
-        return ""
-    problem = uncertainty.plain_problem
-    rate = float(np.average(problem.z, weights=problem.w))
-    rarer, constant = (rate, 0) if rate < 0.5 else (1.0 - rate, 1)
-    if rarer >= tolerance:
-        return ""
-    return (
-        f" But the tolerance is larger than the rate of the rarer outcome, {shown(rarer)}: "
-        f"predictions of {constant} alone would keep it too."
-    )
 
 
 def _measured(

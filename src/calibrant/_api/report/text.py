@@ -35,9 +35,11 @@ def answer(verdict: Verdict | None) -> str:
     if verdict.verdict == "calibrated within noise":
         return "Yes, as far as these rows can tell."
     if verdict.verdict == "not enough data":
-        return "These rows are too few to tell."
+        return "There is not enough data to say whether they are off by more than the tolerance."
     if verdict.within_tolerance:
         return "Nearly: they are off, but by less than the tolerance."
+    if verdict.within_tolerance is None:
+        return "No: they are miscalibrated, though perhaps by less than the tolerance."
     return "No: they are miscalibrated."
 
 

@@ -24,10 +24,8 @@ from calibrant.results._pages.typing import ReportData
 from calibrant.results._pages.votes_section import annotators_section, votes_section
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._rendering import shown
+from calibrant.results._verdict import tone_of
 
-_TONES = {
-    "calibrated within noise": "good", "not enough data": "unsure", "miscalibrated": "bad",
-}  # fmt: skip
 _RULES = {"equal-width": "equal width", "quantile": "equal mass"}
 
 
@@ -48,8 +46,8 @@ def report_page(report: ReportData) -> str:
         title=report.name,
         report=report,
         evaluation=evaluation,
-        tone=_tone(report),
-        shows_cutoffs=_tone(report) == "bad",
+        tone=tone_of(evaluation.verdict),
+        shows_cutoffs=_shows_cutoffs(report),
         facts=_facts(report),
         headlines=[rows[name] for name in report.headlines],
         groups=[
@@ -74,13 +72,16 @@ def report_page(report: ReportData) -> str:
     )
 
 
-def _tone(report: ReportData) -> str:
+def _shows_cutoffs(report: ReportData) -> bool:
+    """Whether the diagram starts with the interval of the largest gap: where there may be one that
+    matters.
+    """
     verdict = report.evaluation.verdict
-    if verdict is None:
-        return "unsure"
-    if verdict.verdict == "miscalibrated" and verdict.within_tolerance:
-        return "unsure"
-    return _TONES[verdict.verdict]
+    return (
+        verdict is not None
+        and verdict.verdict == "miscalibrated"
+        and verdict.within_tolerance is not True
+    )
 
 
 def _facts(report: ReportData) -> list[tuple[str, str]]:

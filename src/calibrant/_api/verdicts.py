@@ -1,0 +1,173 @@
+"""The verdict on predictions: what the tests of calibration and the tolerance decide."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from calibrant._api.limit_checks import limited
+from calibrant._inference.calibration_tests import (
+    BINS,
+    FLOOR,
+    MEAN,
+    SLOPE,
+    CalibrationTests,
+    calibration_tests,
+)
+from calibrant._inference.uncertainty import Uncertainty
+from calibrant._measures.catalogue import Measure
+from calibrant._measures.gap_scale import gap_scale, is_error
+from calibrant.results._check import Limit, LimitCheck
+from calibrant.results._rendering import shown
+from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict
+from calibrant.results._verdict import (
+    bins_words,
+    direction_words,
+    mean_words,
+    slope_words,
+    verdict_words,
+)
+
+# Nothing but the interval, which lies beyond the tolerance, shows that predictions are off.
+TOLERANCE = "tolerance"
+
+
+def verdict_of(
+    interval: Interval,
+    floor: NoiseFloor | None,
+    tolerance: float,
+    measure: Measure,
+    uncertainty: Uncertainty,
+) -> Verdict:
+    """The verdict that the tests of calibration and an interval of these rows give."""
+    scale = gap_scale(measure, uncertainty.summary(uncertainty.samples))
+    limit = Limit(measure.name, "max", scale.value(tolerance))
+    checked = limited(limit, None, interval, uncertainty, scale)
+    gaps = scale.gap(interval.low), scale.gap(interval.high)
+    tests = calibration_tests(uncertainty, measure, floor)
+    _, p_low, upper = _chances(floor)
+    p, decided_by = _decided(tests, floor, checked, measure, above_0=gaps[0] > 0)
+    if gaps[0] <= 0 and not decided_by:
+        # The rows that would show calibrated predictions to be calibrated; others show up by then.
+        # A sample that shows little by luck has a short interval: noise says what is usual.
+        reach = 0.0 if math.isnan(upper) else scale.gap(upper)
+        checked = replace(checked, centre=0.0, reach=reach if is_error(measure) else 0.0)
+    kind, sentence = verdict_words(
+        checked, floor, tolerance, measure.called(soft=uncertainty.soft),
+        beyond=bool(decided_by), of_errors=is_error(measure),
+        reason=_reason(tests, decided_by, interval.level, uncertainty),
+        direction=_direction(tests, decided_by, interval.level, uncertainty),
+    )  # fmt: skip
+    if is_error(measure) and checked.verdict == "pass":
+        sentence += _large_for_rate(uncertainty, tolerance)
+    if is_error(measure) and p_low < (1.0 - interval.level) / 2.0:
+        sentence += (
+            f" It is lower than calibrated predictions show by chance (p = {p_low:.2g}): were "
+            "these rows used to fit the model or a recalibration map?"
+        )
+    needed: tuple[int | None, int | None] = (None, None)
+    if kind == "not enough data" or checked.verdict == "undecided":
+        needed = (checked.rows_needed, checked.clusters_needed)
+    return Verdict(
+        kind, sentence, measure.name, interval.value, interval.low, interval.high, upper, p,
+        tolerance, checked.n, needed[0], interval.estimate, interval.level, *gaps,
+        {"pass": True, "fail": False}.get(checked.verdict), p_low, needed[1], decided_by,
+        *_slope(tests, interval.level),
+    )  # fmt: skip
+
+
+def _decided(
+    tests: CalibrationTests | None,
+    floor: NoiseFloor | None,
+    checked: LimitCheck,
+    measure: Measure,
+    *,
+    above_0: bool,
+) -> tuple[float, str]:
+    """The p-value of calibration, and what shows that predictions are miscalibrated; "" if nothing
+    does.
+    """
+    interval = checked.interval
+    assert interval is not None
+    alpha = 1.0 - interval.level
+    if tests is not None:
+        p, beyond, test = tests.p_value, tests.p_value < alpha, tests.first
+    else:
+        # Losses, and errors over all classes.
+        p, test = _chances(floor)[0], FLOOR
+        beyond = above_0
+        if not math.isnan(p):
+            beyond = p < alpha and (above_0 or (p < alpha / 2.0 and checked.n_clusters is None))
+    if beyond:
+        return p, test
+    return p, TOLERANCE if checked.verdict == "fail" and is_error(measure) else ""
+
+
+def _reason(
+    tests: CalibrationTests | None, decided_by: str, level: float, uncertainty: Uncertainty
+) -> str:
+    """What decided, in words; empty where the value and its interval say it themselves."""
+    confidence = uncertainty.samples.multiclass
+    if tests is None:
+        return ""
+    if decided_by == SLOPE:
+        assert tests.slope is not None
+        limits = tests.slope_limits(level)
+        assert limits is not None
+        return slope_words(
+            tests.slope.value, limits, tests.slope_level(level), confidence=confidence
+        )
+    if decided_by == MEAN:
+        return mean_words(
+            tests.predicted, tests.observed, confidence=confidence, soft=uncertainty.soft
+        )
+    return bins_words(tests.p_values[BINS]) if decided_by == BINS else ""
+
+
+def _slope(
+    tests: CalibrationTests | None, level: float
+) -> tuple[float | None, float | None, float | None, float | None]:
+    """The slope, its interval, and the level of that; None where there is no slope."""
+    limits = None if tests is None else tests.slope_limits(level)
+    if tests is None or tests.slope is None or limits is None:
+        return None, None, None, None
+    return tests.slope.value, *limits, tests.slope_level(level)
+
+
+def _chances(floor: NoiseFloor | None) -> tuple[float, float, float]:
+    """The chance of a value as large, of one as small, and the 95 % point of chance."""
+    if floor is None:
+        return math.nan, math.nan, math.nan
+    return floor.p_value, floor.p_low, floor.upper
+
+
+def _direction(
+    tests: CalibrationTests | None, decided_by: str, level: float, uncertainty: Uncertainty
+) -> str:
+    """The side to which miscalibrated predictions are off on average, where that is no chance and
+    is not said before.
+    """
+    if not decided_by or decided_by == MEAN:
+        return ""
+    if tests is not None and tests.p_values[MEAN] >= 1.0 - level:
+        return ""
+    problem = uncertainty.plain_problem
+    gap = float(np.average(problem.u - problem.z, weights=problem.w))
+    return direction_words(gap, confidence=uncertainty.samples.multiclass)
+
+
+def _large_for_rate(uncertainty: Uncertainty, tolerance: float) -> str:
+    """A sentence where the outcome is so rare that nothing could be off by the tolerance."""
+    if uncertainty.samples.multiclass:
+        return ""
+    problem = uncertainty.plain_problem
+    rate = float(np.average(problem.z, weights=problem.w))
+    rarer, constant = (rate, 0) if rate < 0.5 else (1.0 - rate, 1)
+    if rarer >= tolerance:
+        return ""
+    return (
+        f" But the tolerance is larger than the rate of the rarer outcome, {shown(rarer)}: "
+        f"predictions of {constant} alone would keep it too."
+    )

@@ -1,0 +1,220 @@
+"""The tests behind a verdict: calibration slope, mean prediction, noise floor and bins.
+
+The noise floor of an error spreads its power over every way of being off. A wrong slope and a wrong
+mean are the usual ways; a test of its own finds each with half of the rows. Every test gets a share
+of the chance of a false alarm, and the smallest p-value over its share decides.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.binning import EqualWidth
+from calibrant._data.links import logit
+from calibrant._engines.arrays.streams import EPS
+from calibrant._inference.cells import Drawn, Problem
+from calibrant._inference.coefficients import COEFFICIENTS, fit_coefficient
+from calibrant._inference.logistic import fit_logistic, why_not_estimable
+from calibrant._inference.noise_floors import ROUNDING, NoiseFloors
+from calibrant._inference.significance import LEAST_P, student_quantile
+from calibrant._inference.tails import upper_tail
+from calibrant._measures.catalogue import Measure
+from calibrant.results._uncertainty import NoiseFloor
+
+Array = NDArray[np.float64]
+
+SLOPE, MEAN, FLOOR, BINS = "slope", "mean", "noise floor", "bins"
+# Shares of the chance of a false alarm. Their sum of 1.2 bounds it at 6 % for a level of 95 %. The
+# tests overlap, so that it is about 4.5 %: `python benchmarks/verdicts.py --calibrated`. A noise
+# floor below half of it goes with an interval above 0.
+SHARES = {SLOPE: 0.4, MEAN: 0.15, FLOOR: 0.5, BINS: 0.15}
+# Notions that ask about one probability: P(y = 1), or that of the top label.
+SCALAR = ("scalar", "confidence", "confidence by class")
+# More rows than this are fitted as fine cells: five digits of the slope stay the same.
+MANY_ROWS = 20_000
+# P-values below this are all convincing: the most specific test is named.
+CONVINCING = 1e-6
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A calibration slope, its standard error, and the degrees of freedom of Student's t."""
+
+    value: float
+    error: float
+    df: float
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Wald's confidence interval."""
+        half = student_quantile(0.5 + level / 2.0, self.df) * self.error
+        return self.value - half, self.value + half
+
+    @property
+    def p_value(self) -> float:
+        """The p-value of slope 1, below 1 - level where the interval of that level excludes 1."""
+        from scipy.special import ndtr, stdtr
+
+        away = abs(self.value - 1.0)
+        if not self.error > 0.0:
+            return 1.0 if away < 1e-12 else LEAST_P
+        x = -away / self.error
+        return max(2.0 * float(ndtr(x) if math.isinf(self.df) else stdtr(self.df, x)), LEAST_P)
+
+
+@dataclass(frozen=True)
+class CalibrationTests:
+    """The p-values of the tests by name, the slope, and the mean prediction and target."""
+
+    p_values: dict[str, float]
+    slope: Slope | None
+    predicted: float
+    observed: float
+
+    @property
+    def adjusted(self) -> dict[str, float]:
+        """The p-values over their shares; without a slope its share goes to the noise floor."""
+        shares = dict(SHARES)
+        if SLOPE not in self.p_values:
+            shares[FLOOR] += shares.pop(SLOPE)
+        return {name: min(1.0, p / shares[name]) for name, p in self.p_values.items()}
+
+    @property
+    def p_value(self) -> float:
+        """The p-value of all tests together."""
+        return min(self.adjusted.values())
+
+    @property
+    def first(self) -> str:
+        """The test that decides: the smallest p-value, the more specific test where several are
+        convincing.
+        """
+        order = list(SHARES)
+        adjusted = self.adjusted
+        specific = [name for name in (SLOPE, MEAN) if adjusted.get(name, 1.0) < CONVINCING]
+        if specific:
+            return min(specific, key=lambda name: adjusted[name])
+        return min(adjusted, key=lambda name: (adjusted[name], order.index(name)))
+
+    def slope_level(self, level: float) -> float:
+        """The level of the slope's interval in a verdict of this level."""
+        return 1.0 - SHARES[SLOPE] * (1.0 - level)
+
+    def slope_limits(self, level: float) -> tuple[float, float] | None:
+        """The slope's interval in a verdict of this level: it excludes 1 only where the test of the
+        slope rejects, and then the verdict is that predictions are miscalibrated.
+        """
+        if self.slope is None:
+            return None
+        own = self.slope_level(level)
+        low, high = self.slope.limits(own)
+        if self.p_values[SLOPE] >= 1.0 - own:
+            low, high = min(low, 1.0), max(high, 1.0)
+        return low, high
+
+
+def calibration_tests(
+    rows: NoiseFloors, measure: Measure, floor: NoiseFloor | None
+) -> CalibrationTests | None:
+    """The tests that a verdict on a calibration error rests on; None where the noise floor alone
+    decides: for losses, and for errors over all classes, which have no single slope.
+    """
+    if not measure.is_error or measure.notion not in SCALAR:
+        return None
+    problem = _problem(rows, measure)
+    slope = fit_slope(problem, rows.groups)
+    w = problem.weights / problem.weights.sum()
+    # Soft labels that are the predictions: what is left of residuals is rounding.
+    off = float(w @ np.abs(problem.z - problem.u)) > ROUNDING
+    draws = rows.calibrated_draws(problem) if off else []
+    p_values = {}
+    if slope is not None:
+        # Wald's test alone rejects too often where events are few or weights heavy.
+        p_values[SLOPE] = _largest([slope.p_value, *map(slope_p, draws)]) if off else 1.0
+    p_values[MEAN] = _largest([mean_p(each) for each in draws])
+    if floor is not None:
+        p_values[FLOOR] = floor.p_value
+    p_values[BINS] = _largest([bins_p(each) for each in draws])
+    return CalibrationTests(p_values, slope, float(w @ problem.u), float(w @ problem.z))
+
+
+def _largest(p_values: list[float]) -> float:
+    """The largest p-value: where samples were drawn in two ways, both must speak against them."""
+    return max(p_values, default=1.0)
+
+
+def _problem(rows: NoiseFloors, measure: Measure) -> Problem:
+    """The scalar problem of a measure's notion, in plain bins."""
+    if measure.notion == "confidence" and not rows.samples.multiclass:
+        folded = rows.made.scalar(EqualWidth(15), "confidence")
+        assert folded is not None
+        return folded
+    return rows.plain_problem
+
+
+def fit_slope(problem: Problem, groups: NDArray[np.intp] | None) -> Slope | None:
+    """The calibration slope of a scalar problem; None where it is not estimable."""
+    plain = problem.hard and problem.w is None and groups is None
+    if not plain or problem.n <= MANY_ROWS:
+        fitted = fit_coefficient(COEFFICIENTS["slope"], problem, groups)
+        return None if math.isnan(fitted.value) else Slope(fitted.value, fitted.error, fitted.df)
+    cells = problem.fine_cells
+    z, h = cells.wz / cells.w, _logits(cells.u)
+    if why_not_estimable(z, h, cells.w):
+        return None
+    fit = fit_logistic(z, h, cells.w)
+    return Slope(fit.slope, math.sqrt(max(float(fit.bread[1, 1]), 0.0)), math.inf)
+
+
+def slope_p(drawn: Drawn) -> float:
+    """The p-value of the slope's score, by samples of calibrated predictions.
+
+    At slope 1 the score is the sum of residuals times logits. The logits are centred so that a
+    wrong mean alone leaves it near 0.
+    """
+    cells = drawn.cells
+    h, spread = _logits(cells.u), cells.w * cells.u * (1.0 - cells.u)
+    away = h - float(spread @ h) / max(float(spread.sum()), 1e-300)
+    return _two_sided((drawn.wz - drawn.wu) @ away, float(_residuals_seen(drawn) @ away))
+
+
+def mean_p(drawn: Drawn) -> float:
+    """The p-value of the mean gap, by samples of calibrated predictions."""
+    return _two_sided((drawn.wz - drawn.wu).sum(axis=1), float(_residuals_seen(drawn).sum()))
+
+
+def bins_p(drawn: Drawn) -> float:
+    """The p-value of the bins' squared gaps, each over its variance, by samples of calibrated
+    predictions.
+
+    Where events are rare the statistic has a long tail: draws beyond it are counted, and no tail is
+    fitted.
+    """
+    cells = drawn.cells
+    residuals, seen = cells.by_bin(drawn.wz - drawn.wu), cells.by_bin(_residuals_seen(drawn))
+    variance = np.mean(residuals**2, axis=0)
+    least = 1.0 / (1.0 + len(residuals))
+    some = variance > 0
+    if (np.abs(seen[~some]) > 1e-9 * cells.w.max()).any():  # what no draw shows
+        return least
+    weight = 1.0 / variance[some]
+    value = float(seen[some] ** 2 @ weight)
+    beyond = int(np.count_nonzero(residuals[:, some] ** 2 @ weight >= value * (1.0 - 1e-12)))
+    return (1.0 + beyond) * least
+
+
+def _two_sided(drawn: Array, seen: float) -> float:
+    """Twice the smaller tail. Each side has its own: sums of rare events are skewed."""
+    return min(1.0, 2.0 * upper_tail(drawn, seen), 2.0 * upper_tail(-drawn, -seen))
+
+
+def _residuals_seen(drawn: Drawn) -> Array:
+    cells = drawn.cells
+    return cells.wz - cells.w * cells.u
+
+
+def _logits(u: Array) -> Array:
+    return logit(np.clip(u, EPS, 1.0 - EPS))
