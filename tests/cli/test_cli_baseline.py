@@ -385,10 +385,10 @@ def test_rows_needed_are_of_the_smaller_sample():
     y = (rng.random(3000) < p).astype(int)
     few = {"y_true": y[:20], "y_proba": p[:20]}
     found = cal.check(y, p, baseline=few, max_increase={"ece": 0.01}, paired=False).rows[0]
-    assert "20 rows of the baseline are too few to tell" in found.sentence
+    assert "20 rows of the baseline are too few to decide" in found.sentence
     assert f"{found.rows_needed:,} rows of the baseline would" in found.sentence
     whole = {"y_true": y, "y_proba": p}
     found = cal.check(
         y[:20], p[:20], baseline=whole, max_increase={"ece": 0.01}, paired=False
     ).rows[0]
-    assert "20 rows are too few to tell" in found.sentence
+    assert "20 rows are too few to decide" in found.sentence

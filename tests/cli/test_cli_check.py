@@ -41,7 +41,7 @@ class TestExitCodes:
         done = run("check", binary(tmp_path), "--max", f"ece={limit}")
         assert done.returncode == 2
         assert done.stdout.startswith("undecided: ")
-        assert "rows would tell" in done.stdout or "too close to tell" in done.stdout
+        assert "there is not enough data to decide" in done.stdout
 
     def test_3_for_what_cannot_be_checked(self, tmp_path):
         done = run("check", tmp_path / "no.csv", "--max", "ece=0.05")
@@ -61,8 +61,8 @@ class TestNeverAPassBySkipping:
             ("label,p\n", [], 3, "no rows"),
             ("label,p\n1,\n0,\n", [], 3, "is missing"),
             ("label,p\n1,\n0,\n", ["--missing", "drop"], 3, "in each something is missing"),
-            ("label,p\n1,0.9\n", [], 2, "too few to tell"),
-            ("label,p\n1,1\n" + "0,0\n" * 20, [], 2, "too few to tell"),
+            ("label,p\n1,0.9\n", [], 2, "too few to decide"),
+            ("label,p\n1,1\n" + "0,0\n" * 20, [], 2, "too few to decide"),
             ("label,p,w\n" + "1,0.9,0\n" * 99, ["--weight", "w"], 3, "0 in every row"),
             ("label,p,w\n1,1,1\n" + "1,1,0\n" * 99, ["--weight", "w"], 2, "as good as 1 of"),
             ("label,p,g\n" + "1,1,a\n0,0,b\n" * 99, ["--groups", "g"], 2, "2 clusters are too few"),
@@ -191,12 +191,12 @@ class TestRules:
         # The upper end is 0.06 above the estimate and must be 0.03 above it: four times the rows,
         # and twice as many for most samples to have it there.
         assert found.rows_needed == 8000
-        assert "about 8,000 rows would tell" in found.sentence
+        assert "not enough data to decide, about 8,000 rows would be needed" in found.sentence
 
     def test_few_rows_for_which_no_number_would_do(self):
         found = check([0, 1] * 5, [0.5] * 10, at_most={"ece": 1e-6}).rows[0]
         assert found.rows_needed is None
-        assert found.sentence.endswith("but 10 rows are too few to tell")
+        assert found.sentence.endswith("but 10 rows are too few to decide")
 
     def test_clusters_of_two_samples_are_not_counted_as_one(self):
         rng = np.random.default_rng(0)
@@ -207,7 +207,7 @@ class TestRules:
             y, p, groups=np.arange(3000) // 3, baseline=old, paired=False,
             max_increase={"ece": 0.01},
         ).rows[0]  # fmt: skip
-        assert "but 10 clusters are too few to tell" in found.sentence
+        assert "but 10 clusters are too few to decide, 18,400 rows" in found.sentence
 
     def test_multiclass_and_python(self):
         limits = {"at_most": {"ece": 0.05, "log_loss": 9}, "at_least": {"log_loss": 0.5}}

@@ -371,7 +371,8 @@ def test_the_three_verdicts():
     bad = cal.verdict(*sample(2000, 2.0))
     assert bad.verdict == "miscalibrated"
     assert bad.low > 0 and bad.p_value < 0.05 and bad.rows_needed is None
-    assert str(bad).startswith("Miscalibrated: ECE 0.")
+    assert str(bad).startswith("Miscalibrated: predictions are too extreme (calibration slope 0.5")
+    assert ". ECE 0." in str(bad) and bad.decided_by == "slope" and bad.slope_high < 1
     good = cal.verdict(*sample(20_000))
     assert good.verdict == "calibrated within noise"
     assert good.low == 0 and good.high < 0.05 and good.rows_needed is None
@@ -390,7 +391,10 @@ def test_rows_are_needed_where_an_error_is_shown_and_the_tolerance_is_not_decide
     y = (rng.random(2000) < np.clip(p + 0.05, 0, 1)).astype(int)
     found = cal.verdict(y, p, tolerance=0.04, n_resamples=200)
     assert found.verdict == "miscalibrated" and found.within_tolerance is None
-    assert "These rows do not show" in str(found) and found.rows_needed > 2000
+    assert str(found).endswith(
+        "There is not enough data to say whether the error exceeds the tolerance of 0.04."
+    )
+    assert found.rows_needed > 2000
     sure = cal.verdict(y, p, tolerance=0.2, n_resamples=200)
     assert sure.verdict == "miscalibrated" and sure.within_tolerance and sure.rows_needed is None
 

@@ -133,12 +133,18 @@ def test_what_cannot_be_told_is_said():
     assert found.conventions is None and "weights" in found.absent["conventions"]
     few = report([0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5, measures=["ece"])
     assert few.before_after is None and "20 rows" in few.absent["before_after"]
-    assert few.answer == "These rows are too few to tell."
+    assert few.answer.startswith("There is not enough data to say whether they are off by more")
 
 
 @pytest.mark.parametrize(
     ("scale", "n", "told"),
-    [(1.0, 20_000, "Yes"), (3.0, 2000, "No:"), (1.15, 20_000, "Nearly"), (1.0, 150, "These rows")],
+    [
+        (1.0, 20_000, "Yes"),
+        (3.0, 2000, "No: they are miscalibrated."),
+        (1.35, 1000, "No: they are miscalibrated, though perhaps by less"),
+        (1.15, 20_000, "Nearly"),
+        (1.0, 150, "There is not enough data"),
+    ],
 )
 def test_the_answer_in_words(scale, n, told):
     rng = np.random.default_rng(6)
