@@ -442,7 +442,8 @@ class Verdict(Record):
         and no test rejects. Empty where predictions are not shown to be miscalibrated.
     slope, slope_low, slope_high : float or None
         The calibration slope and its confidence interval; below 1, predictions are too extreme.
-        None for losses, for errors over all classes, and where the slope cannot be estimated.
+        Predictions of 0 and 1, which have no logit, have no part in it. None for losses, for errors
+        over all classes, and where the slope cannot be estimated.
     slope_level : float or None
         Level of that interval: 98% in a verdict of 95%, which makes other tests too. Where the
         interval excludes 1, the verdict is "miscalibrated".

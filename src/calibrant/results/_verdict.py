@@ -98,7 +98,10 @@ def slope_words(
     str
         A clause without a full stop.
     """
-    value, low, high = distinct_numbers((slope, *limits), (1.0,), places=2)
+    # Two places, or as many as tell the interval from 1.
+    enough = (p for p in range(2, 15) if all(round(x, p) != 1.0 for x in limits))
+    places = next(enough, 15)
+    value, low, high = (f"{x:.{places}f}" for x in (slope, *limits))
     means = "too extreme" if slope < 1.0 else "not extreme enough"
     if limits[1] < 0.0:
         means = "lower where outcomes are more frequent"
