@@ -445,7 +445,7 @@ class Verdict(Record):
         Predictions of 0 and 1, which have no logit, have no part in it. None for losses, for errors
         over all classes, and where the slope cannot be estimated.
     slope_level : float or None
-        Level of that interval: 98% in a verdict of 95%, which makes other tests too. Where the
+        Level of that interval: 98.5% in a verdict of 95%, which makes other tests too. Where the
         interval excludes 1, the verdict is "miscalibrated".
 
     Examples

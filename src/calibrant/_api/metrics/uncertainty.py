@@ -318,10 +318,10 @@ def verdict(
     cannot be excluded. `rows_needed` is about how many rows would decide whether the error exceeds
     the tolerance, where these do not.
 
-    Each test has a share of ``1 - level``: 0.4 for the slope, 0.15 for the mean, 0.5 for the noise
+    Each test has a share of ``1 - level``: 0.3 for the slope, 0.2 for the mean, 0.5 for the noise
     floor and 0.15 for the bins. At a level of 95% calibrated predictions are called miscalibrated
-    in 6% of samples at most, and in about 4% as measured, since the tests overlap. The slope's
-    interval has the level of its test, 98%: where it excludes 1, the verdict is "miscalibrated".
+    in 5.75% of samples at most, and in about 4% as measured, since the tests overlap. The slope's
+    interval has the level of its test, 98.5%: where it excludes 1, the verdict is "miscalibrated".
     Losses, and errors over all classes (`classwise_ece`, `ace`, ...), are judged by their noise
     floor alone: several classes have no single slope.
 
