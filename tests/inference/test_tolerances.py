@@ -180,17 +180,21 @@ def test_predictions_that_are_better_than_chance_allows_are_said_to_be():
 
 def test_a_value_outside_its_interval_is_commented_everywhere():
     interval = Interval("lin_ce", 3e-4, 0.0, 1e-4, 0.95, "given", estimate=2e-5)
-    assert "above its own interval" in interval.comment and "2e-05" in interval.comment
-    assert interval.comment in repr(interval) and interval.comment == interval.to_dict()["comment"]
+    assert interval.comment == (
+        "raw values are biased upwards; the bias-corrected estimate is 2e-05"
+    )
+    assert interval.comment == interval.to_dict()["comment"]
+    assert "estimate 2e-05; sample value" in repr(interval)
+    assert f"({interval.bias})" in repr(interval)
     held = LimitCheck(Limit("lin_ce", "max", 1e-3), None, 500, 3e-4, interval)
-    assert interval.comment in held.sentence
+    assert f"({interval.bias})" in held.sentence
     assert Interval("ece", 0.05, 0.0, 0.1, 0.95, "given").comment == ""
     rows = [
         Estimate(name, value, "", "binary", "", None, interval=replace(interval, value=value))
         for name, value in (("ece", 3e-4), ("lin_ce", 3e-4), ("mce", 5e-5))
     ]
     (note,) = interval_notes(rows)
-    assert note.startswith("ece, lin_ce: the value lies above its own interval")
+    assert note.startswith("ece, lin_ce: raw values are biased upwards")
     assert "near 0" not in note
 
 

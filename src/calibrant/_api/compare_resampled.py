@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -74,7 +73,7 @@ def resampled(
 def _limits(uncertainty: Uncertainty, measure: Measure, value: float) -> tuple[float, float, float]:
     """An interval and its estimate."""
     interval = uncertainty.interval(measure, value)
-    return interval.low, interval.high, math.nan if interval.estimate is None else interval.estimate
+    return interval.low, interval.high, interval.estimate
 
 
 def pair_limits(

@@ -28,18 +28,12 @@ from calibrant._measures.proportions import design_effects
 from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import shown
 from calibrant.results._uncertainty import ESTIMAND
 
 # Rows of each class from which on weights that do not overlap are no chance.
 _ROWS_OF_A_CLASS = 5
 _LONG = "to resample them takes long here; ask for them by name, with measures="
 _LONGER = "they take longer; measures= asks for some, intervals='all' for all"
-_ABOVE = (
-    "the value lies above its own interval: a sample's error is above the true one on average, "
-    "most where that is small; `estimate` is without that bias"
-)
-_BELOW = "the value lies below its own interval: `estimate` is without its bias"
 _RESAMPLED = {
     "both": (
         "estimates and intervals are about the distributions behind the votes: the noise of "
@@ -188,12 +182,9 @@ def interval_notes(estimates: Sequence[Estimate]) -> list[str]:
             continue
         if "the interval" in interval.note:  # the note says where the value lies
             continue
-        if shown(interval.value) in (shown(interval.low), shown(interval.high)):
-            continue  # no reader can see it
-        if interval.value > interval.high:
-            about.setdefault(_ABOVE, []).append(estimate.name)
-        elif interval.value < interval.low:
-            about.setdefault(_BELOW, []).append(estimate.name)
+        if interval.bias:
+            note = f"{interval.bias}; the bias-corrected `estimate` is the number for the interval"
+            about.setdefault(note, []).append(estimate.name)
     return [f"{', '.join(names)}: {note}" for note, names in about.items()]
 
 

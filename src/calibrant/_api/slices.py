@@ -171,7 +171,7 @@ def _with_chance(
         checked = replace(checked, joint=strict.interval(headline, value))
     return replace(
         plain, low=interval.low, high=interval.high,
-        estimate=math.nan if interval.estimate is None else interval.estimate,
+        estimate=interval.estimate,
         within_tolerance={"pass": True, "fail": False}.get(checked.verdict),
     )  # fmt: skip
 

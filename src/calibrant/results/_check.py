@@ -10,7 +10,7 @@ from calibrant._core.errors import CheckFailed
 from calibrant._measures.gap_scale import GapScale
 from calibrant.results._base import Result, Rows
 from calibrant.results._rendering import distinct_numbers, in_full, json_value, percent
-from calibrant.results._uncertainty import Interval
+from calibrant.results._uncertainty import Interval, interval_words
 
 Verdict = Literal["pass", "fail", "undecided"]
 CODES: dict[Verdict, int] = {"pass": 0, "fail": 1, "undecided": 2}
@@ -215,9 +215,7 @@ class LimitCheck:
             interval = self.joint if fails else interval
         gap = self.scale.gap
         low, high, limit = gap(interval.low), gap(interval.high), gap(self.limit.bound)
-        middle = (low + high) / 2 if low > 0 else 0.0
-        centre = middle if interval.estimate is None else gap(interval.estimate)
-        centre = centre if self.centre is None else self.centre
+        centre = gap(interval.estimate) if self.centre is None else self.centre
         far = limit - centre
         end = max(high, self.reach) if far > 0 else low
         rate = self.scale.rate if low <= 0 else 0.5
@@ -273,11 +271,9 @@ class LimitCheck:
             return self.reason or "it cannot be computed"
         interval = self.interval
         if interval is None:
-            return f"{self._value_text(())[0]}; no interval was computed"
-        text, low, high = self._value_text((interval.low, interval.high))
-        text = f"{text}, {percent(interval.level)} CI {low} to {high}"
-        if interval.comment:
-            text = f"{text} ({interval.comment})"
+            value = distinct_numbers((self.compared,), (self.limit.bound,))[0]
+            return f"{self._of_rows(value)}; no interval was computed"
+        text = self._interval_text(interval)
         if self.joint is not None:
             low, high = distinct_numbers((self.joint.low, self.joint.high), (self.limit.bound,))
             level = percent(self.joint.level)
@@ -291,15 +287,25 @@ class LimitCheck:
         more = f", about {needed} would be needed" if needed else ""
         return f"{text}; there is not enough data to decide{more}"
 
-    def _value_text(self, ends: tuple[float, ...]) -> list[str]:
-        """The value, or the change and what it is of, on how many rows; and the ends beside it."""
-        compared, *others = distinct_numbers((self.compared, *ends), (self.limit.bound,))
+    def _interval_text(self, interval: Interval) -> str:
+        """What is limited, with its interval; the sample value where that is another number."""
+        number, low, high, sample = interval_words(interval, beside=(self.limit.bound,))
+        text = f"{self._of_rows(number, corrected=bool(sample))}, "
+        text += f"{percent(interval.level)} CI {low} to {high}"
+        if self.baseline is not None:  # both sample values are in the text
+            sample = interval.bias
+        return "; ".join(filter(None, [text, sample, interval.note]))
+
+    def _of_rows(self, number: str, *, corrected: bool = False) -> str:
+        """The value, or the change and what it is of, on how many rows."""
         if self.baseline is None:
-            return [f"it is {compared} on {self.n:,} rows", *others]
+            it = "the bias-corrected estimate" if corrected else "it"
+            return f"{it} is {number} on {self.n:,} rows"
         old, new = distinct_numbers((self.baseline, self.value))
         rows = f"{self.n:,}" if self.n_baseline is None else f"{self.n_baseline:,} and {self.n:,}"
-        sign = "+" if self.compared > 0 else ""
-        return [f"from {old} to {new} on {rows} rows, a change of {sign}{compared}", *others]
+        sign = "" if number.startswith("-") or number == "0" else "+"
+        change = "; the bias-corrected change is" if corrected else ", a change of"
+        return f"from {old} to {new} on {rows} rows{change} {sign}{number}"
 
     @property
     def needed_text(self) -> str:
@@ -442,9 +448,8 @@ class Check(Rows[LimitCheck], Result):
             out["baseline"] = [nan if row.baseline is None else row.baseline for row in rows]
             out["change"] = [nan if row.baseline is None else row.compared for row in rows]
         if not self.point:
-            out["estimate"] = [_estimate(row.interval) for row in rows]
-            out["low"] = [row.interval.low if row.interval else nan for row in rows]
-            out["high"] = [row.interval.high if row.interval else nan for row in rows]
+            for end in ("estimate", "low", "high"):
+                out[end] = [getattr(row.interval, end) if row.interval else nan for row in rows]
         return {**out, "verdict": [row.verdict for row in rows]}
 
     def to_dict(self) -> dict[str, Any]:
@@ -490,7 +495,3 @@ class Check(Rows[LimitCheck], Result):
 
     def _messages(self) -> tuple[str, ...]:
         return self.notes
-
-
-def _estimate(interval: Interval | None) -> float:
-    return math.nan if interval is None or interval.estimate is None else interval.estimate

@@ -68,9 +68,8 @@ class Estimate:
 
     @property
     def estimate(self) -> float:
-        """The value without the bias of a sample; NaN where it is not known."""
-        value = None if self.interval is None else self.interval.estimate
-        return math.nan if value is None else value
+        """The bias-corrected value; NaN where there is no interval."""
+        return math.nan if self.interval is None else self.interval.estimate
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,9 +45,10 @@ class Interval(Record):
     """The confidence interval of a measure.
 
     It is about the measure's value in the population, in the bins of this sample (`estimand`). A
-    sample's calibration error lies above that value, so `value` may be above `high`; `estimate` is
-    without that bias. `low` is 0 where the sample could have come from calibrated predictions.
-    Made by `interval` and by `evaluate`.
+    sample's calibration error is biased upwards, so `value` may be above `high`. `estimate` is
+    bias-corrected and lies between the limits: it is the number to print beside them. `low` is 0
+    where the sample could have come from calibrated predictions. Made by `interval` and by
+    `evaluate`.
 
     Attributes
     ----------
@@ -64,9 +66,9 @@ class Interval(Record):
         The seed of the resamples; None where nothing was drawn.
     standard_error : float or None
         How much `value` varies from sample to sample.
-    estimate : float or None
-        The value without the upward bias of a sample: the true value of which `value` is as likely
-        too high as too low.
+    estimate : float
+        The bias-corrected value: the true value of which `value` is as likely too high as too low.
+        It is `value` where nothing else is given, and it is never outside the limits.
     note : str
         What to know beside the limits: too few events, a value below what chance allows.
     about : str
@@ -89,9 +91,15 @@ class Interval(Record):
     method: str
     seed: int | None = None
     standard_error: float | None = None
-    estimate: float | None = None
+    estimate: float = math.nan
     note: str = ""
     about: str = ""
+
+    def __post_init__(self) -> None:
+        estimate = self.value if math.isnan(self.estimate) else self.estimate
+        if self.low <= self.high:
+            estimate = min(max(estimate, self.low), self.high)
+        object.__setattr__(self, "estimate", estimate)
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
@@ -107,27 +115,21 @@ class Interval(Record):
         return self.about or ESTIMAND
 
     @property
-    def cause(self) -> str:
-        """What a value outside the interval is outside by."""
-        votes = self.about in (_BEHIND, _THESE_ROWS)
-        return "the noise of votes" if votes else "the bias of a sample"
+    def bias(self) -> str:
+        """Why the value lies outside the interval, in words; empty where it does not."""
+        # What no reader can see is no place outside the interval.
+        seen = shown(self.value) not in (shown(self.low), shown(self.high))
+        if not seen or self.value in self or math.isnan(self.value):
+            return ""
+        if self.about in (_BEHIND, _THESE_ROWS):
+            return "raw values include vote noise"
+        return f"raw values are biased {'upwards' if self.value > self.high else 'downwards'}"
 
     @property
     def comment(self) -> str:
-        """Where the value lies if not between the limits, and the note; empty if there is none."""
-        # What no reader can see is no place outside the interval.
-        seen = shown(self.value) not in (shown(self.low), shown(self.high))
-        inside = not seen or self.low <= self.value <= self.high or math.isnan(self.value)
-        if inside:
-            return self.note
-        side = "above" if self.value > self.high else "below"
-        without = (
-            ""
-            if self.estimate is None
-            else f": without it, {distinct_numbers((self.estimate,))[0]}"
-        )
-        where = f"the value lies {side} its own interval, by {self.cause}{without}"
-        return f"{where}; {self.note}" if self.note else where
+        """Why the value lies outside the interval, and the note; empty if there is neither."""
+        estimate = f"the bias-corrected estimate is {distinct_numbers((self.estimate,))[0]}"
+        return "; ".join(filter(None, [self.bias and f"{self.bias}; {estimate}", self.note]))
 
     def to_dict(self) -> dict[str, Any]:
         """Give the interval as JSON has it.
@@ -140,13 +142,28 @@ class Interval(Record):
         return {**super().to_dict(), "estimand": self.estimand, "comment": self.comment}
 
     def __repr__(self) -> str:
+        estimate, low, high, sample = interval_words(self)
         zero = ", includes 0" if self.reaches_zero else ""
-        value, low, high = distinct_numbers(snapped(self.value, (self.low, self.high)))
-        comment = f"; {self.comment}" if self.comment else ""
-        return (
-            f"Interval({self.measure}: {percent(self.level)} CI {low} to {high}{zero}; sample "
-            f"value {value}; {self.method}{comment})"
-        )
+        limits = f"{percent(self.level)} CI {low} to {high}{zero}"
+        parts = [limits, f"estimate {estimate}", sample, self.method, self.note]
+        return f"Interval({self.measure}: {'; '.join(filter(None, parts))})"
+
+
+def interval_words(
+    interval: Interval, others: Sequence[float] = (), beside: Sequence[float] = (), places: int = 4
+) -> list[str]:
+    """An interval as texts: the estimate, the limits, what is to be said of the sample value, and
+    `others`, with enough digits to differ from each other and from numbers `beside` them.
+
+    Of the sample value: "sample value 0.035 (raw values are biased upwards)", with the reason where
+    it lies outside; nothing where it is the estimate.
+    """
+    own, *ends = snapped(interval.value, (interval.low, interval.high))
+    numbers = snapped(interval.estimate, (*ends, own, *others))
+    text, low, high, raw, *rest = distinct_numbers(numbers, beside, places)
+    sample = "" if raw == text or math.isnan(own) else f"sample value {raw}"
+    why = f" ({interval.bias})" if sample and interval.bias else ""
+    return [text, low, high, sample + why, *rest]
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from calibrant.results._check import LimitCheck
-from calibrant.results._rendering import distinct_numbers, in_full, percent, snapped
-from calibrant.results._uncertainty import NoiseFloor, Verdict
+from calibrant.results._rendering import distinct_numbers, in_full, percent
+from calibrant.results._uncertainty import NoiseFloor, Verdict, interval_words
 
 # Places of the numbers in a verdict, if they suffice to tell the numbers apart.
 _PLACES = 3
@@ -214,19 +214,17 @@ def _numbers(checked: LimitCheck, floor: NoiseFloor | None, tolerance: float, la
     """The value, its interval and its noise floor, with as many digits as decide."""
     interval, scale = checked.interval, checked.scale
     assert interval is not None
-    ends = snapped(interval.value, (interval.low, interval.high))
-    values = [*ends, *([floor.upper] if floor else [])]
     # Squares are compared with the tolerance as gaps, which are printed too.
     beside = (tolerance,) if scale.power == 1 else ()
-    value, low, high, *upper = distinct_numbers(values, beside, places=_PLACES)
+    also = (floor.upper,) if floor else ()
+    estimate, low, high, sample, *upper = interval_words(interval, also, beside, _PLACES)
     gap = ""
     if scale.power > 1:
         gaps = [scale.gap(interval.low), scale.gap(interval.high)]
         least, most = distinct_numbers(gaps, (tolerance,), places=_PLACES)
         gap = f", as a gap in every bin {least} to {most}"
-    text = f"{label} {value} ({percent(interval.level)} CI {low} to {high}{gap})"
-    if interval.comment:
-        text = f"{text}; {interval.comment}"
+    text = f"{label} {estimate} ({percent(interval.level)} CI {low} to {high}{gap})"
+    chance = ""
     if floor:
-        text = f"{text}; a calibrated model would stay {floor.side} {upper[0]} in 95% of samples"
-    return text
+        chance = f"a calibrated model would stay {floor.side} {upper[0]} in 95% of samples"
+    return "; ".join(filter(None, [text, sample, interval.note, chance]))
