@@ -211,7 +211,7 @@ def test_subgroups_frames_and_pickles() -> None:
     assert found.subgroup("f")["ici"] == alone["ici"] and found.by == "sex"
     assert found.subgroup("f")["slope"].low == alone["slope"].low
     table = found.to_frame("pandas")
-    assert table.shape == (33, 8) and set(table["subgroup"]) == {"all", "f", "m"}
+    assert table.shape == (33, 9) and set(table["subgroup"]) == {"all", "f", "m"}
     again = pickle.loads(pickle.dumps(found))
     assert again["slope"] == found["slope"] and again["slope"].low == found["slope"].low
     with pytest.raises(cal.InputError, match="no subgroup is called"):

@@ -165,6 +165,7 @@ def multilabel_of(
         {measure.name: _mean([row.values[measure.name] for row in rows]) for measure in shown},
         _mean([_shown_low(row, found.level) for row in found.rows], every=True),
         _mean([row.high for row in rows], every=True),
+        _mean([row.estimate for row in rows], every=True),
     )  # fmt: skip
 
 

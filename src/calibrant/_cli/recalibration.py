@@ -234,7 +234,9 @@ def mapped(rows: Rows, fit_result: Fitted) -> tuple[NDArray[np.float64], float |
 def before_and_after(
     rows: Rows, after: NDArray[np.float64], fit_result: Fitted, bins: Any
 ) -> Columns:
-    """A row a measure: as reported, recalibrated, and the difference with its limits."""
+    """A row a measure: as reported, recalibrated, their difference, and the bias-corrected
+    difference with its limits.
+    """
     from calibrant._api.compare import compare
     from calibrant._api.evaluate import evaluate
 
@@ -266,6 +268,7 @@ def before_and_after(
         "measure": list(names),
         **{n: [compared.value(n, m) for m in names] for n in both},
         "difference": [d.value for d in differences],
+        "estimate": [d.estimate for d in differences],
         "low": [d.low for d in differences],
         "high": [d.high for d in differences],
     }

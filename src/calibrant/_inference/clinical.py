@@ -177,4 +177,6 @@ def measured(measure: Measure, uncertainty: Uncertainty, title: str) -> Clinical
     except NotDefined as error:
         return not_estimable(title, str(error))
     interval = uncertainty.interval(measure, value)
-    return ClinicalValue(value, interval.low, interval.high, interval.method, interval.note, title)
+    return ClinicalValue(
+        value, interval.low, interval.high, interval.method, interval.note, title, interval.estimate
+    )

@@ -34,8 +34,9 @@ class CalibrantEvaluator(ModelEvaluator):  # type: ignore[misc, no-any-unimporte
 
     It takes probabilities: those of a model's `predict_proba`, else what the model or the dataset
     has as predictions, which must then be probabilities and not class labels. It logs every measure
-    with the limits of its confidence interval (``calibration/ece``, ``calibration/ece_low``,
-    ``calibration/ece_high``), and as artifacts ``calibration/evaluation.json`` and the report page,
+    (``calibration/ece``) with its bias-corrected estimate and its confidence interval
+    (``calibration/ece_estimate``, ``calibration/ece_low``, ``calibration/ece_high``), and as
+    artifacts ``calibration/evaluation.json`` and the report page,
     ``calibration/report.html``, where the packages of ``calibrant[report]`` are installed.
 
     Options go into ``evaluator_config={"calibrant": {...}}``: `measures`, `bins`, `classes`,
@@ -249,14 +250,15 @@ def _reported(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, Any
 
 
 def _metrics(report: Report, prefix: str) -> dict[str, float]:
-    """Every measure that is a number, with its limits."""
+    """Every measure that is a number, with its bias-corrected estimate and its limits."""
     import math
 
     out: dict[str, float] = {}
     for estimate in report.evaluation.estimates:
         numbers = {"": estimate.value}
         if estimate.interval is not None:
-            numbers |= {"_low": estimate.interval.low, "_high": estimate.interval.high}
+            interval = estimate.interval
+            numbers |= {f"_{end}": getattr(interval, end) for end in ("estimate", "low", "high")}
         for end, value in numbers.items():
             if math.isfinite(value):
                 out[f"{prefix}{estimate.name}{end}"] = float(value)

@@ -27,6 +27,9 @@ class ClinicalValue(float):
         Why it could not be estimated, or what to know about it.
     title : str
         What it is, in words.
+    estimate : float
+        The bias-corrected value, between the limits; the value itself unless it is a distance to
+        the diagonal (`ici`, `e50`, `e90`, `emax`), whose raw values are biased upwards.
 
     Examples
     --------
@@ -41,16 +44,20 @@ class ClinicalValue(float):
     method: str
     note: str
     title: str
+    estimate: float
 
     def __new__(
-        cls, value: float, low: float, high: float, method: str, note: str, title: str
-    ) -> ClinicalValue:
+        cls, value: float, low: float, high: float, method: str, note: str, title: str,
+        estimate: float | None = None,
+    ) -> ClinicalValue:  # fmt: skip
         out = super().__new__(cls, value)
         out.low, out.high, out.method, out.note, out.title = low, high, method, note, title
+        out.estimate = float(value if estimate is None else estimate)
         return out
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return float(self), self.low, self.high, self.method, self.note, self.title
+        own = self.low, self.high, self.method, self.note, self.title, self.estimate
+        return float(self), *own
 
     @property
     def estimable(self) -> bool:
@@ -68,10 +75,12 @@ class ClinicalValue(float):
         Returns
         -------
         dict
-            `value`, `low`, `high` (null where there is none), `method`, `note` and `title`.
+            `value`, `estimate`, `low`, `high` (null where there is none), `method`, `note` and
+            `title`.
         """
         return {
             "value": self.value,
+            "estimate": json_value(self.estimate),
             "low": json_value(self.low),
             "high": json_value(self.high),
             "method": self.method,
@@ -82,7 +91,14 @@ class ClinicalValue(float):
     def __repr__(self) -> str:
         if not self.estimable:
             return "not estimable" + (f": {self.note}" if self.note else "")
-        return f"{shown(float(self))} [{shown(self.low)}, {shown(self.high)}]"
+        sample = f", sample value {self.sample}" if self.sample else ""
+        return f"{shown(self.estimate)} [{shown(self.low)}, {shown(self.high)}]{sample}"
+
+    @property
+    def sample(self) -> str:
+        """The sample value as text, where it is another number than the estimate."""
+        text = shown(float(self))
+        return "" if text == shown(self.estimate) else text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,8 +176,8 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         Returns
         -------
         dict of str to list
-            `subgroup` (where there are some), `quantity`, `n`, `events`, `value`, `low`, `high`,
-            `note`.
+            `subgroup` (where there are some), `quantity`, `n`, `events`, `value`, `estimate`,
+            `low`, `high`, `note`.
         """
         parts: list[tuple[str, ClinicalSummary]] = [("all", self), *self.subgroups.items()]
         rows = [(name, part, key) for name, part in parts for key in part]
@@ -173,9 +189,8 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         out["events"] = [part.events for _, part, _ in rows]
         values = [part[key] for _, part, key in rows]
         out["value"] = [float(value) for value in values]
-        out["low"] = [value.low for value in values]
-        out["high"] = [value.high for value in values]
-        out["note"] = [value.note for value in values]
+        for name in ("estimate", "low", "high", "note"):
+            out[name] = [getattr(value, name) for value in values]
         return out
 
     def display_columns(self) -> dict[str, list[Any]]:

@@ -43,6 +43,8 @@ class Multilabel(Slices):
         Confidence interval of the mean of `measure`, with ``uncertainty=True``: the mean of the
         labels' limits, which holds whatever the labels of a row have in common. Lower limits of
         labels whose error may be chance among so many count as 0.
+    mean_estimate : float
+        The mean of the labels' bias-corrected estimates, which lies in that interval.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Multilabel(Slices):
     mean: dict[str, float] = field(default_factory=dict)
     mean_low: float = math.nan
     mean_high: float = math.nan
+    mean_estimate: float = math.nan
 
     def __getitem__(self, name: Any) -> Slice:
         for row in self.rows:
@@ -114,8 +117,8 @@ class Multilabel(Slices):
         Returns
         -------
         dict
-            `measure`, `level`, `tolerance`, `n`, `mean`, `mean_low`, `mean_high`, `worst`, the
-            columns as `labels`, and `notes`.
+            `measure`, `level`, `tolerance`, `n`, `mean`, `mean_estimate`, `mean_low`, `mean_high`,
+            `worst`, the columns as `labels`, and `notes`.
         """
         return {
             "measure": self.measure,
@@ -123,6 +126,7 @@ class Multilabel(Slices):
             "tolerance": self.tolerance,
             "n": self.n,
             "mean": json_value(self.mean),
+            "mean_estimate": json_value(self.mean_estimate),
             "mean_low": json_value(self.mean_low),
             "mean_high": json_value(self.mean_high),
             "worst": self.worst.name,
@@ -140,12 +144,11 @@ class Multilabel(Slices):
     def sentence(self) -> str:
         """The mean, the worst label, and how many are beyond chance, in words."""
         called, worst = find(self.measure, "binary").called(), self.worst
-        limits = "" if math.isnan(self.mean_low) else self._limits(self.mean_low, self.mean_high)
-        own = "" if math.isnan(worst.low) else self._limits(worst.low, worst.high)
-        out = (
-            f"Mean {called} of the labels {shown(self.mean[self.measure])}{limits}; worst: "
-            f"{worst.name}, {shown(worst.values[self.measure])}{own}."
+        mean = self._number(
+            self.mean[self.measure], self.mean_estimate, self.mean_low, self.mean_high
         )
+        own = self._number(worst.values[self.measure], worst.estimate, worst.low, worst.high)
+        out = f"Mean {called} of the labels {mean}; worst: {worst.name}, {own}."
         known = sum(not math.isnan(row.p_corrected) for row in self.rows)
         if not known:
             return out
@@ -156,8 +159,13 @@ class Multilabel(Slices):
             f"{1.0 - self.level:.4g}, corrected for their number)."
         )
 
-    def _limits(self, low: float, high: float) -> str:
-        return f" ({percent(self.level)} CI {shown(low)} to {shown(high)})"
+    def _number(self, value: float, estimate: float, low: float, high: float) -> str:
+        """A value; with an interval, the estimate that it contains, and the value of the sample."""
+        if math.isnan(low):
+            return shown(value)
+        sample = f"; sample value {shown(value)}" if shown(value) != shown(estimate) else ""
+        limits = f"{percent(self.level)} CI {shown(low)} to {shown(high)}"
+        return f"{shown(estimate)} ({limits}{sample})"
 
     def _messages(self) -> tuple[str, ...]:
         return (self.sentence, *self.notes)

@@ -307,8 +307,8 @@ def _differences(found: list[Outcome]) -> Columns:
     for each in found:
         for method, (of_ece, of_loss) in each.comparison.items():
             row = (
-                each.name, method.map, method.targets, f"{of_ece.value:+.4f}",
-                f"{of_ece.low:+.4f} to {of_ece.high:+.4f}", f"{of_loss.value:+.4f}",
+                each.name, method.map, method.targets, f"{of_ece.estimate:+.4f}",
+                f"{of_ece.low:+.4f} to {of_ece.high:+.4f}", f"{of_loss.estimate:+.4f}",
                 f"{of_loss.low:+.4f} to {of_loss.high:+.4f}",
             )  # fmt: skip
             for name, value in zip(columns, row, strict=True):

@@ -54,13 +54,15 @@ def clinical_section(clinical: Any) -> dict[str, Any] | None:
         "by": "" if clinical.by == "slice" else clinical.by,
         "rows": [
             {"name": name, "title": value.title, "value": clinical_words(value),
-             "interval": _limits(value), "note": value.note, "method": value.method}
+             "sample": value.sample, "interval": _limits(value), "note": value.note,
+             "method": value.method}
             for name, value in clinical.items()
         ],
         "names": list(clinical),
         "parts": [
             {"name": name, "n": part.n, "cells": [
-                {"value": clinical_words(value), "interval": _limits(value), "note": value.note}
+                {"value": clinical_words(value), "interval": _limits(value), "note": value.note,
+                 "sample": value.sample}
                 for value in part.values()
             ]}
             for name, part in parts
@@ -69,8 +71,8 @@ def clinical_section(clinical: Any) -> dict[str, Any] | None:
 
 
 def clinical_words(value: Any) -> str:
-    """A value as the page writes it."""
-    return shown(float(value)) if value.estimable else "not estimable"
+    """An estimate as the page writes it."""
+    return shown(value.estimate) if value.estimable else "not estimable"
 
 
 def _limits(value: Any) -> str:
