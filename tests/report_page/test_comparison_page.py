@@ -30,16 +30,20 @@ def test_nothing_goes_wrong_and_nothing_is_asked_for(look, compared):
 def test_ranks_and_differences_are_python_s(look, compared, measure, called):
     page = look(compared.path).page
     page.select_option("#measure", label=measure)
-    ranking = compared.report.ranking(measure)
-    assert [row[:3] for row in rows(page, "rank-table")] == [
-        [name, shown(value), str(rank) + (" =" if name in ("as is", "alike") else "")]
-        for name, value, rank in zip(
-            ranking["predictor"], ranking[measure], ranking["rank"], strict=True
+    ranking, own = compared.report.ranking(measure), compared.report.intervals(measure)
+    limits = [f"{shown(a)} to {shown(b)}" for a, b in zip(own["low"], own["high"], strict=True)]
+    assert [row[:5] for row in rows(page, "rank-table")] == [
+        [name, shown(estimate), interval, shown(value),
+         str(rank) + (" =" if name in ("as is", "alike") else "")]
+        for name, estimate, interval, value, rank in zip(
+            ranking["predictor"], own["estimate"], limits, own[measure], ranking["rank"],
+            strict=True,
         )
-    ]
+    ]  # fmt: skip
     differences = compared.report.differences(measure)
-    assert [row[:3] for row in rows(page, "difference-table")] == [
-        [d.first, shown(d.value), f"{shown(d.low)} to {shown(d.high)}"] for d in differences
+    assert [row[:3] + row[4:] for row in rows(page, "difference-table")] == [
+        [d.first, shown(d.estimate), f"{shown(d.low)} to {shown(d.high)}", shown(d.value)]
+        for d in differences
     ]
     assert page.inner_text("#ranks-title") == f"Ranks by {called}"
     assert page.locator("#ranks .mark-symbol path").count() == 4
@@ -71,9 +75,9 @@ def test_ties_are_marked(look, compared, measure):
     alike = {d.first for d in made.differences(measure) if d.better is None}
     page = look(compared.path).page
     page.select_option("#measure", label=measure)
-    told = {row[0] for row in rows(page, "rank-table") if row[5] == "tied for the best"}
+    told = {row[0] for row in rows(page, "rank-table") if row[7] == "tied for the best"}
     assert told == (alike | {best} if alike else set())
-    ranks = {row[0]: row[2] for row in rows(page, "rank-table")}
+    ranks = {row[0]: row[4] for row in rows(page, "rank-table")}
     assert ranks["as is"] == ranks["alike"] and ranks["alike"].endswith(" =")
     assert not any("=" in ranks[name] for name in set(compared.p) - {"as is", "alike"})
 

@@ -89,7 +89,8 @@ def test_tables_have_numbers_and_limits_in_columns(dark, fashion):
     )
     for row in rows:
         estimate = fashion.report.evaluation.estimate(row["measure"])
-        assert float(row["value"]) == estimate.value and row["title"] == estimate.title
+        assert float(row["estimate"]) == estimate.estimate and row["title"] == estimate.title
+        assert float(row["sample value"]) == estimate.value
         assert row["interval (95 %) low"] == shown(estimate.interval.low)
         assert row["interval (95 %) high"] == shown(estimate.interval.high)
 

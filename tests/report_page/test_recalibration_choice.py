@@ -32,7 +32,10 @@ RNG = np.random.default_rng(8)
 def _few_limits():
     """Errors before and after each map have limits, which no choice of a map looks at."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recalibration, "_limits", lambda own, measure, value: (value, value))
+        patch.setattr(
+            recalibration._HeldOut, "_of_error",
+            lambda self, measure, now, own: Change(measure.name, self.values[measure.name], now),
+        )  # fmt: skip
         yield
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import calibrant as cal
 from calibrant.results._paper_tables import latex_text
-from calibrant.results._rendering import as_markdown, scale_of, scaled_columns
+from calibrant.results._rendering import as_markdown, marked_numbers, scale_of, scaled_columns
 from needs import need
 
 RNG = np.random.default_rng(4)
@@ -43,9 +44,12 @@ class TestLatex:
         plain = re.sub(r"\\[{}]", "", text)
         assert plain.count("{") == plain.count("}")
         assert r"\caption{50\% of \textless{}it\textgreater{}}" in text
-        assert r"\label{tab:one}" in text and r"\begin{tabular}{lrrr}" in text
+        assert r"\label{tab:one}" in text and r"\begin{tabular}{lrrrrr}" in text
         rows = rows_of(text)
-        assert len(rows) == 3 and {len(row) for row in rows} == {4}
+        assert len(rows) == 3 and {len(row) for row in rows} == {6}
+        narrow = found.to_latex(raw=False)
+        assert r"\begin{tabular}{lrrr}" in narrow and "raw" not in narrow
+        assert {len(row) for row in rows_of(narrow)} == {4}
 
     def test_names_are_escaped(self, found):
         name = rows_of(found.to_latex())[0][0].strip()
@@ -59,13 +63,13 @@ class TestLatex:
         for j, measure in enumerate(found.measures):
             best = found.order(measure)[0]
             for i, name in enumerate(found.names):
-                cell = rows_of(found.to_latex())[i][j + 1]
+                cell = rows_of(found.to_latex(raw=False))[i][j + 1]
                 difference = found.difference(name, best, measure)
                 # Of a rising function of the same predictions the discrimination is the same.
-                equal = found.value(name, measure) == found.value(best, measure)
-                assert (r"\textbf" in cell) == equal
-                assert ("dagger" in cell) == (not equal and difference.better is None)
-        assert r"\multicolumn{4}{l}" in found.to_latex()
+                leads = name in found.leaders(measure)
+                assert (r"\textbf" in cell) == leads
+                assert ("dagger" in cell) == (not leads and difference.better is None)
+        assert r"\multicolumn{6}{l}" in found.to_latex()
         # A difference that is clear has no mark.
         only = cal.compare(Y, {k: MODELS[k] for k in ("close", "far")}, measures=["brier"],
                            n_resamples=200)  # fmt: skip
@@ -75,8 +79,13 @@ class TestLatex:
         head = found.to_latex(measures=["lin_ce"])
         exponent = int(re.search(r"10\^\{(-\d+)\}", head).group(1))
         cell = rows_of(head)[2][1]
-        value = float(re.search(r"[\d.]+", cell).group())
-        assert value * 10.0**exponent == pytest.approx(found.value("far", "lin_ce"), rel=0.05)
+        estimate = float(re.search(r"[\d.]+", cell).group())
+        at = found.intervals("lin_ce")
+        expected = at["estimate"][at["predictor"].index("far")]
+        assert estimate * 10.0**exponent == pytest.approx(expected, rel=0.05)
+        raw = float(rows_of(head)[2][2])
+        assert raw * 10.0**exponent == pytest.approx(found.value("far", "lin_ce"), rel=0.05)
+        assert raw > estimate
 
     def test_intervals_digits_and_direction(self, found):
         cell = rows_of(found.to_latex(measures=["brier"], digits=4))[0][1]
@@ -95,12 +104,53 @@ class TestLatex:
             found.to_latex(label="a{b")
 
 
+class TestDigits:
+    """Digits tell a bold number from one that is not."""
+
+    def made(self, estimates):
+        """A comparison with these estimates, of which every two are clearly different."""
+        found = cal.compare(
+            Y, {str(i): MODELS["far"] for i in range(len(estimates))}, measures=["brier"],
+            n_resamples=50,
+        )  # fmt: skip
+        estimates = np.array(estimates)
+        limits = np.stack([estimates - 0.05, estimates + 0.05, estimates], axis=-1)[:, None]
+        apart = estimates[:, None] - estimates
+        pairs = np.stack([apart * 0.9, apart * 1.1, apart], axis=-1)
+        pairs[..., :2].sort(axis=-1)
+        return replace(found, values=estimates[:, None], limits=limits, pairs=pairs[None])
+
+    def test_of_tables_for_papers(self):
+        usual = self.made([0.2, 0.3, 0.30001])
+        assert r"\textbf{0.20}" in usual.to_latex() and "& 0.30 " in usual.to_latex()
+        close = self.made([0.2, 0.2003, 0.3])
+        assert r"\textbf{0.2000}" in close.to_latex() and "& 0.2003 " in close.to_latex()
+        assert "**0.2000**" in close.to_markdown() and "| 0.2003 " in close.to_markdown()
+        # What is asked for is given; what is equal has no digits that tell.
+        assert r"\textbf{0.20}" in close.to_latex(digits=2)
+        assert self.made([0.2, 0.2]).to_latex().count(r"\textbf{0.20}") == 2
+
+    def test_of_the_page(self):
+        need("jinja2")
+        page = self.made([0.2, 0.200003, 0.3]).to_html()
+        assert ">0.200000<" in page and ">0.200003<" in page
+
+    def test_by_hand(self):
+        assert marked_numbers([0.1, 0.2], [True, False]) == ["0.1000", "0.2000"]
+        assert marked_numbers([0.1, 0.10001], [True, False]) == ["0.10000", "0.10001"]
+        assert marked_numbers([0.1, 0.10001], [True, True]) == ["0.1000", "0.1000"]
+        assert marked_numbers([0.1, 0.1], [True, False]) == ["0.1000", "0.1000"]
+        assert marked_numbers([np.nan, np.nan, 0.1], [True, False, False]) == ["", "", "0.1000"]
+
+
 class TestMarkdown:
     def test_of_a_comparison(self, found):
-        head, line, *rows, blank, note = found.to_markdown().splitlines()
+        head, line, *rows, blank, ties, empty, raw = found.to_markdown().splitlines()
         assert head.startswith("| predictor | Brier score ↓ | LinCE ↓")
-        assert line == "|---|---:|---:|---:|" and blank == "" and note.startswith("† not clearly")
-        assert all(len(re.findall(r"(?<!\\)\|", row)) == 5 for row in rows)
+        assert line == "|---|---:|---:|---:|---:|---:|" and blank == empty == ""
+        assert ties.startswith("† not significantly different from the best")
+        assert raw == "raw: the value of the sample; beside it the bias-corrected estimate"
+        assert all(len(re.findall(r"(?<!\\)\|", row)) == 7 for row in rows)
         assert sum("**" in row for row in rows) >= 1
 
     @pytest.mark.parametrize("make", [

@@ -48,8 +48,13 @@ class TestComparisons:
         display = found.plot(measures=[measure])
         columns = found.intervals(measure)
         assert display.names_ == found.order(measure) == columns["predictor"]
-        expected = np.column_stack([columns[measure], columns["low"], columns["high"]])
+        expected = np.column_stack([columns["estimate"], columns["low"], columns["high"]])
         np.testing.assert_array_equal(rows_of(display, measure), expected)
+        # The value of the sample has a mark of its own, where it is another number.
+        marks = display.samples_[measure]
+        assert (marks is None) == (columns[measure] == columns["estimate"])
+        if marks is not None:
+            assert marks.get_offsets()[:, 0].tolist() == columns[measure]
         labels = [text.get_text() for text in display.axes_[0].get_yticklabels()]
         assert labels == display.names_
 
@@ -73,7 +78,7 @@ class TestComparisons:
     def test_differences_and_which_of_them_are_told_from_the_best(self, found):
         display = found.plot(kind="differences", measures=["brier"])
         differences = found.differences("brier")
-        expected = [(0, 0, 0)] + [(d.value, d.low, d.high) for d in differences]
+        expected = [(0, 0, 0)] + [(d.estimate, d.low, d.high) for d in differences]
         np.testing.assert_allclose(rows_of(display, "brier"), expected)
         assert filled(display.dots_["brier"]) == [True] + [bool(d.better) for d in differences]
         assert display.axes_[0].get_xlabel() == f"brier less that of\n{found.order('brier')[0]}"
@@ -83,7 +88,9 @@ class TestComparisons:
         assert display.names_ == found.order("brier")[:3]
         assert [ax.get_xlabel() for ax in display.axes_] == ["brier", "ece"]
         values = rows_of(display, "ece")[:, 0]
-        assert values.tolist() == [found.value(name, "ece") for name in display.names_]
+        columns = found.intervals("ece")
+        by_name = dict(zip(columns["predictor"], columns["estimate"], strict=True))
+        assert values.tolist() == [by_name[name] for name in display.names_]
         texts = [text.get_text() for text in display.figure_.legends[0].get_texts()]
         assert texts[-1] == "3 of 4 predictors, best first"
 
@@ -171,6 +178,19 @@ class TestSlices:
         assert labels[0].startswith("c (")
         texts = [text.get_text() for text in display.figure_.legends[0].get_texts()]
         assert texts[-1] == "4 of 6 slices, worst first"
+
+    def test_dots_are_estimates_where_there_are_intervals(self):
+        y, models = sample(600)
+        slices = cal.evaluate(
+            y, models["right"], measures=["ece"], by=np.arange(600) % 4, uncertainty=True,
+            n_resamples=100,
+        ).slices  # fmt: skip
+        display, columns = slices.plot(), slices.columns()
+        dots = display.dots_.get_offsets()[:, 0]
+        assert dots.tolist() == columns["estimate"]
+        bars = np.array([segment[:, 0] for segment in display.bars_.get_segments()])
+        assert (bars[:, 0] <= dots).all() and (dots <= bars[:, 1]).all()
+        assert display.samples_.get_offsets()[:, 0].tolist() == columns["ece"]
 
     def test_soft_labels_have_no_noise_floor(self):
         rng = np.random.default_rng(0)

@@ -193,16 +193,16 @@ def _show(comparison: Comparison) -> None:
     n = comparison.recipe["n"]
     print_styled(f"{len(comparison.names)} models on {counted(n, 'row')}", "bold", file=sys.stdout)
     people = comparison.ceiling.notes if comparison.ceiling else ()
-    for line in (*comparison.inferred, *comparison.notes, *people):
+    sentences = map(comparison.sentence, comparison.measures)
+    for line in (*comparison.inferred, *comparison.notes, *people, *sentences):
         print_styled(f"  {line}", PLAIN, file=sys.stdout)
     print()
-    print_table(comparison.display_columns(), "Measures")
+    print_table(comparison.display_columns(), "Measures, as in the sample")
     for measure in comparison.measures:
         ranked = comparison.ranked(measure)
         tied = comparison.tied(measure)
         ranked["clear"] = [None, *(name not in tied for name in ranked["predictor"][1:])]
         print_table(ranked, f"Ranks by {measure}")
-        print_styled(f"  {comparison.sentence(measure)}\n", PLAIN, file=sys.stdout)
     # Two models are in one order or in the other: there is no correlation to speak of.
     if comparison.robustness is not None and len(comparison.names) > 2:
         print_table(comparison.robustness.table(), comparison.robustness.title)

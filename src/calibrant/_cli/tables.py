@@ -25,7 +25,8 @@ Columns = Mapping[str, Sequence[Any]]
 _BAR = 24
 _STYLES = {"good": GOOD, "unsure": WARNING, "bad": BAD}
 # What a terminal's table leaves out first when it is too narrow.
-_SPARE = ("noise_mean", "bins", "notion", "lower", "upper", "bin", "p_value", "estimate")
+# The estimate stays: it is the number that the interval is of.
+_SPARE = ("noise_mean", "bins", "notion", "lower", "upper", "bin", "p_value")
 
 
 def print_table(columns: Columns, title: str, *, file: TextIO | None = None) -> None:

@@ -478,11 +478,12 @@ class OverlaidReliabilityDisplay(_FromSeveral, OverlaidReliabilityDiagram):
 class ComparisonDisplay(_FromSeveral, ComparisonDiagram):
     """Predictors from the best to the worst, with how sure that is.
 
-    Use `from_predictions` or `from_estimator`, or `Comparison.plot`. A kind is "values" (bars:
-    confidence intervals; a sample's calibration error lies above the true one, so its dot may be to
-    the right of its bar), "ranks" (bars: where the rank lies in resamples) or "differences" (from
-    the best predictor; a ring: the interval includes 0). Several measures stand side by side, the
-    rows in the order of the first.
+    Use `from_predictions` or `from_estimator`, or `Comparison.plot`. A kind is "values"
+    (dots: bias-corrected estimates; bars: confidence intervals), "ranks" (bars: confidence
+    intervals of the ranks) or "differences" (from the best predictor; a ring: the interval includes
+    0). A cross is the value of the sample, where it is another number: raw values of calibration
+    errors are biased upwards. Several measures stand side by side, the rows in the order of the
+    first.
 
     Parameters
     ----------

@@ -44,11 +44,12 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     higher_is_better : tuple of bool
         For each measure.
     values : ndarray of shape (predictors, measures)
-        Each value.
+        Each value, as it is in the sample.
     limits : ndarray of shape (predictors, measures, 3)
-        Limits and estimate of each value.
+        Confidence limits and bias-corrected estimate of each value.
     pairs : ndarray of shape (measures, predictors, predictors, 3)
-        Limits and estimate of each difference.
+        Confidence limits and bias-corrected estimate of each difference; ranks, ties and the
+        confidence of being best come from these.
     level : float
         Level of the intervals.
     robustness : RankRobustness or None
@@ -110,7 +111,7 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
         return float(self.values[self._name(name), self._measure(measure)])
 
     def intervals(self, measure: str = "ece") -> dict[str, list[Any]]:
-        """Give each predictor's value with its confidence interval, best first.
+        """Give each predictor's estimate with its confidence interval, best first.
 
         Parameters
         ----------
@@ -120,8 +121,9 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
         Returns
         -------
         dict of str to list
-            `predictor`, the measure, `low`, `high` and `estimate`. A sample's error lies above the
-            true one, so a value may be above its `high`; `estimate` is without that bias.
+            `predictor`, the measure's sample value, `low`, `high`, and the bias-corrected
+            `estimate`. Raw values of errors are biased upwards and may lie above `high`; the
+            estimate never does.
         """
         j = self._measure(measure)
         order = [self.names.index(name) for name in self.order(measure)]
@@ -172,10 +174,10 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
         backend : {"pandas", "polars", "pyarrow"}, optional
             Whose frame; left out, the first of them that is installed.
         intervals : bool, default False
-            Whether each measure is followed by its limits (``ece_low``, ``ece_high``), its value
-            without the bias of a sample (``ece_estimate``), its rank and the range of ranks
-            (``ece_rank``, ``ece_rank_low``, ``ece_rank_high``), and whether it is not clearly
-            behind the best (``ece_tied``).
+            Whether each measure is followed by its confidence interval (``ece_low``,
+            ``ece_high``), its bias-corrected value (``ece_estimate``), its rank and the range of
+            ranks (``ece_rank``, ``ece_rank_low``, ``ece_rank_high``), and whether it is the best or
+            not significantly different from it (``ece_tied``).
 
         Returns
         -------
@@ -208,11 +210,12 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
         Returns
         -------
         dict
-            `values`, `rankings`, `differences`, `robustness`, `slices`, `inferred`, `notes` and
-            `recipe`; `ceiling`, where it was asked for.
+            `values`, `intervals`, `rankings`, `differences`, `robustness`, `slices`, `inferred`,
+            `notes` and `recipe`; `ceiling`, where it was asked for.
         """
         return {
             "values": json_value(self.columns()),
+            "intervals": {m: json_value(self.intervals(m)) for m in self.measures},
             "rankings": {m: json_value(self.ranking(m)) for m in self.measures},
             "differences": {
                 m: [json_value(vars(d)) for d in self.differences(m)] for m in self.measures
@@ -314,7 +317,7 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     def __repr__(self) -> str:
         messages = "\n".join(f"  {line}" for line in self._messages())
         head = f"{self.title}\n{messages}\n\n"
-        parts = [as_text(self.display_columns(), indent="  ")]
+        parts = ["As in the sample\n" + as_text(self.display_columns(), indent="  ")]
         main = self.measures[0]
         parts.append(
             f"Ranks by {main}\n" + as_text(self.ranked(main), indent="  ")
@@ -329,7 +332,7 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     def _repr_html_(self) -> str:
         main = self.measures[0]
         parts = [
-            html_table(self.display_columns(), self.title),
+            html_table(self.display_columns(), f"{self.title}, as in the sample"),
             notes(self._messages()),
             html_table(self.ranked(main), f"Ranks by {main}"),
             notes((self.sentence(main),)),

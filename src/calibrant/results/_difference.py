@@ -21,14 +21,13 @@ class Difference:
     value : float
         The difference of the sample's values.
     low, high : float
-        Its confidence interval.
+        Confidence interval of the true difference; it contains `estimate`.
     level : float
         Level of the interval.
     better : str or None
         The better predictor; None where the interval includes 0.
     estimate : float
-        The difference without the bias of a sample, which the two values may have in different
-        amounts.
+        The bias-corrected difference: the bias of the two values may be of different size.
 
     Examples
     --------

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,17 +20,23 @@ _LATEX = {
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
 }  # fmt: skip
+_RAW = "raw"
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Digits after the point, at the least and at the most.
 _DIGITS = 1, 6
+# Digits beyond which two numbers are the same.
+_MOST_DIGITS = 12
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One predictor's value of a measure: as text, and how it compares with the best."""
+    """One predictor's estimate of a measure: as text, and how it compares with the best; and the
+    value of the sample.
+    """
 
     value: str
     interval: str
+    raw: str
     best: bool
     tied: bool
 
@@ -42,41 +49,57 @@ class MeasureColumn:
     higher_is_better: bool
     exponent: int
     cells: tuple[Cell, ...]
+    # Whether a column of the values of the sample follows.
+    raw: bool
 
 
 def measure_columns(
-    comparison: ComparisonData, titles: Sequence[tuple[str, str, bool]], digits: int | None
-) -> list[MeasureColumn]:
-    """The columns of a table; `titles` has each measure's name, title and direction."""
+    comparison: ComparisonData, titles: Sequence[tuple[str, str, bool]], digits: int | None,
+    raw: bool,
+) -> list[MeasureColumn]:  # fmt: skip
+    """The columns of a table; `titles` has each measure's name, title and direction. With `raw`,
+    measures whose sample values are other numbers than the estimates have a column of these.
+    """
     if digits is not None and (isinstance(digits, bool) or not 0 <= digits <= 15):
         raise InputError(f"digits must be a number from 0 to 15; got {digits!r}")
-    return [_column(comparison, *each, digits) for each in titles]
+    columns = [_column(comparison, *each, digits) for each in titles]
+    return columns if raw else [replace(column, raw=False) for column in columns]
 
 
 def _column(
     comparison: ComparisonData, measure: str, title: str, higher: bool, digits: int | None
 ) -> MeasureColumn:
     found = comparison.intervals(measure)
-    values, lows, highs = (np.array(found[name]) for name in (measure, "low", "high"))
-    exponent = scale_of([*values, *lows, *highs], below=0.01)
+    names = found["predictor"]
+    raw, estimates, lows, highs = (
+        np.array(found[name]) for name in (measure, "estimate", "low", "high")
+    )
+    exponent = scale_of([*raw, *lows, *highs], below=0.01)
     scale = 10.0**-exponent
-    places = _places((highs - lows) * scale) if digits is None else digits
     best, tied = comparison.leaders(measure), comparison.tied(measure)
+    if digits is None:
+        bold = np.array([name in best for name in names])
+        digits = _apart(estimates * scale, bold, _places((highs - lows) * scale))
+
+    def text(number: float) -> str:
+        return f"{number * scale:.{digits}f}"
+
     by_name = {
         name: Cell(
-            f"{value * scale:.{places}f}",
-            f"[{low * scale:.{places}f}, {high * scale:.{places}f}]" if low == low else "",
-            name in best,
-            name in tied and name not in best,
+            text(estimate), f"[{text(low)}, {text(high)}]" if low == low else "", text(value),
+            name in best, name in tied and name not in best,
         )
-        for name, value, low, high in zip(found["predictor"], values, lows, highs, strict=True)
-    }
+        for name, value, estimate, low, high in zip(
+            names, raw, estimates, lows, highs, strict=True
+        )
+    }  # fmt: skip
     own = [by_name[name] for name in comparison.names]
     for line in comparison.ceiling or ():
-        ends = [f"{end * scale:.{places}f}" for end in line.intervals.get(measure, ())]
-        interval = f"[{', '.join(ends)}]" if ends else ""
-        own.append(Cell(f"{line.values[measure] * scale:.{places}f}", interval, False, False))
-    return MeasureColumn(title, higher, exponent, tuple(own))
+        ends = [text(end) for end in line.intervals.get(measure, ())]
+        value = text(line.values[measure])
+        own.append(Cell(value, f"[{', '.join(ends)}]" if ends else "", value, False, False))
+    differs = any(cell.raw != cell.value for cell in own)
+    return MeasureColumn(title, higher, exponent, tuple(own), differs)
 
 
 def _people(comparison: ComparisonData) -> list[str]:
@@ -93,30 +116,40 @@ def _places(widths: Any) -> int:
     return min(max(places, _DIGITS[0]), _DIGITS[1])
 
 
+def _apart(estimates: Any, bold: Any, places: int) -> int:
+    """As many places as tell the bold numbers from the others."""
+    for more in range(places, _MOST_DIGITS):
+        told, others = estimates[bold], estimates[~bold]
+        alike = [a != b and f"{a:.{more}f}" == f"{b:.{more}f}" for a in told for b in others]
+        if not any(alike):
+            return more
+    return places
+
+
 def latex_table(
     comparison: ComparisonData, columns: Sequence[MeasureColumn], *, intervals: bool,
     caption: str | None, label: str | None,
 ) -> str:  # fmt: skip
     """A booktabs table; a float where it has a caption or a label."""
-    heads = [
-        rf"{latex_text(c.title)} {'$' + _arrow(c, 'uparrow', 'downarrow') + '$'}"
-        + (rf" ($\times 10^{{{c.exponent}}}$)" if c.exponent else "")
-        for c in columns
-    ]
+    heads = []
+    for c in columns:
+        unit = rf" ($\times 10^{{{c.exponent}}}$)" if c.exponent else ""
+        arrow = "$" + _arrow(c, "uparrow", "downarrow") + "$"
+        heads.append(f"{latex_text(c.title)} {arrow}{unit}")
+        heads += [_RAW] if c.raw else []
     lines = [
-        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}", r"\toprule",
+        rf"\begin{{tabular}}{{l{'r' * len(heads)}}}", r"\toprule",
         " & ".join(["", *heads]).lstrip() + r" \\", r"\midrule",
     ]  # fmt: skip
     people = _people(comparison)
     for i, name in enumerate((*comparison.names, *people)):
-        cells = [_latex_cell(column.cells[i], intervals) for column in columns]
+        cells = _row(columns, i, partial(_latex_cell, intervals=intervals))
         lines += [r"\midrule"] if people and i == len(comparison.names) else []
         lines.append(" & ".join([latex_text(name), *cells]) + r" \\")
     lines.append(r"\bottomrule")
-    if _has_ties(columns):
-        note = latex_text(_tie_note(comparison)).replace("†", r"$^\dagger$")
-        width = len(columns) + 1
-        lines.append(rf"\multicolumn{{{width}}}{{l}}{{\footnotesize {note}}} \\")
+    for note in _table_notes(comparison, columns):
+        text = latex_text(note).replace("†", r"$^\dagger$")
+        lines.append(rf"\multicolumn{{{len(heads) + 1}}}{{l}}{{\footnotesize {text}}} \\")
     lines.append(r"\end{tabular}")
     if caption is None and label is None:
         return "\n".join(lines) + "\n"
@@ -124,6 +157,15 @@ def latex_table(
     head += [rf"\caption{{{latex_text(caption)}}}"] if caption is not None else []
     head += [rf"\label{{{_latex_label(label)}}}"] if label is not None else []
     return "\n".join([*head, *lines, r"\end{table}"]) + "\n"
+
+
+def _row(columns: Sequence[MeasureColumn], i: int, written: Callable[[Cell], str]) -> list[str]:
+    """The cells of one predictor, those of raw values included."""
+    out = []
+    for column in columns:
+        out.append(written(column.cells[i]))
+        out += [column.cells[i].raw] if column.raw else []
+    return out
 
 
 def _latex_cell(cell: Cell, intervals: bool) -> str:
@@ -149,17 +191,17 @@ def markdown_table(
     comparison: ComparisonData, columns: Sequence[MeasureColumn], *, intervals: bool
 ) -> str:
     """A pipe table, and a line about ties."""
-    heads = [
-        f"{markdown_text(c.title)} {_arrow(c, '↑', '↓')}"
-        + (f" (×10{str(c.exponent).translate(_SUPERSCRIPT)})" if c.exponent else "")
-        for c in columns
-    ]
-    lines = [f"| predictor | {' | '.join(heads)} |", "|---|" + "---:|" * len(columns)]
+    heads = []
+    for c in columns:
+        unit = f" (×10{str(c.exponent).translate(_SUPERSCRIPT)})" if c.exponent else ""
+        heads.append(f"{markdown_text(c.title)} {_arrow(c, '↑', '↓')}{unit}")
+        heads += [_RAW] if c.raw else []
+    lines = [f"| predictor | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
     for i, name in enumerate((*comparison.names, *_people(comparison))):
-        cells = [_markdown_cell(column.cells[i], intervals) for column in columns]
+        cells = _row(columns, i, partial(_markdown_cell, intervals=intervals))
         lines.append(f"| {markdown_text(name)} | {' | '.join(cells)} |")
-    if _has_ties(columns):
-        lines += ["", _tie_note(comparison)]
+    for note in _table_notes(comparison, columns):
+        lines += ["", note]
     return "\n".join(lines)
 
 
@@ -175,15 +217,17 @@ def _arrow(column: MeasureColumn, up: str, down: str) -> str:
     return arrow if len(arrow) == 1 else f"\\{arrow}"
 
 
-def _has_ties(columns: Sequence[MeasureColumn]) -> bool:
-    return any(cell.tied for column in columns for cell in column.cells)
-
-
-def _tie_note(comparison: ComparisonData) -> str:
-    return (
-        f"† not clearly behind the best: the {percent(comparison.level)} interval of the "
-        "difference includes 0"
-    )
+def _table_notes(comparison: ComparisonData, columns: Sequence[MeasureColumn]) -> list[str]:
+    """What daggers and columns of raw values say."""
+    notes = []
+    if any(cell.tied for column in columns for cell in column.cells):
+        notes.append(
+            f"† not significantly different from the best: the {percent(comparison.level)} "
+            "interval of the difference includes 0"
+        )
+    if any(column.raw for column in columns):
+        notes.append(f"{_RAW}: the value of the sample; beside it the bias-corrected estimate")
+    return notes
 
 
 class PaperTables:
@@ -208,23 +252,28 @@ class PaperTables:
         measures: Sequence[str] | None = None,
         intervals: bool = True,
         digits: int | None = None,
+        raw: bool = True,
         caption: str | None = None,
         label: str | None = None,
     ) -> str:
         """Give the table for a paper, in LaTeX with booktabs.
 
-        The best value of each measure is bold. A dagger marks those that are not clearly behind it:
-        the confidence interval of their difference includes 0. Small values are printed as
-        multiples of a power of ten, which the heading names.
+        Numbers are bias-corrected estimates, which the intervals contain. The best of each measure
+        is bold. A dagger marks those that are not significantly different from it: the confidence
+        interval of their difference includes 0. Small numbers are printed as multiples of a power
+        of ten, which the heading names.
 
         Parameters
         ----------
         measures : sequence of str, optional
             Measures of this comparison; left out, all.
         intervals : bool, default True
-            Whether confidence intervals stand beside the values.
+            Whether confidence intervals stand beside the estimates.
         digits : int, optional
-            Digits after the point; left out, as many as show the intervals.
+            Digits after the point; left out, as many as show the intervals and tell bold numbers
+            from others.
+        raw : bool, default True
+            Whether a measure whose sample values are biased has a column of these.
         caption, label : str, optional
             Of the table, which is then a float; text is escaped.
 
@@ -250,7 +299,7 @@ class PaperTables:
         <BLANKLINE>
         """
         comparison: Any = self
-        columns = measure_columns(comparison, self._paper_columns(measures), digits)
+        columns = measure_columns(comparison, self._paper_columns(measures), digits, raw)
         return latex_table(comparison, columns, intervals=intervals, caption=caption, label=label)
 
     def to_markdown(
@@ -259,6 +308,7 @@ class PaperTables:
         measures: Sequence[str] | None = None,
         intervals: bool = True,
         digits: int | None = None,
+        raw: bool = True,
     ) -> str:
         """Give the table as Markdown: intervals, the best in bold, ties marked.
 
@@ -267,9 +317,12 @@ class PaperTables:
         measures : sequence of str, optional
             Measures of this comparison; left out, all.
         intervals : bool, default True
-            Whether confidence intervals stand beside the values.
+            Whether confidence intervals stand beside the estimates.
         digits : int, optional
-            Digits after the point; left out, as many as show the intervals.
+            Digits after the point; left out, as many as show the intervals and tell bold numbers
+            from others.
+        raw : bool, default True
+            Whether a measure whose sample values are biased has a column of these.
 
         Returns
         -------
@@ -277,5 +330,5 @@ class PaperTables:
             A pipe table, as `to_latex` has it.
         """
         comparison: Any = self
-        columns = measure_columns(comparison, self._paper_columns(measures), digits)
+        columns = measure_columns(comparison, self._paper_columns(measures), digits, raw)
         return markdown_table(comparison, columns, intervals=intervals)

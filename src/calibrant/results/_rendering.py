@@ -44,6 +44,24 @@ def distinct_numbers(
     return [in_full(value) for value in values]
 
 
+def marked_numbers(values: Sequence[float], marked: Sequence[bool]) -> list[str]:
+    """Numbers of one column, with more digits where one that is marked, such as by bold letters,
+    would be printed like one that is not.
+    """
+    texts = [shown(value) for value in values]
+    for more in range(1, 12):
+        told = {
+            (text, value) for text, value, own in zip(texts, values, marked, strict=True) if own
+        }
+        others = [
+            (text, value) for text, value, own in zip(texts, values, marked, strict=True) if not own
+        ]
+        if not any(t == text and v != value for t, v in told for text, value in others if text):
+            break
+        texts = ["" if v != v else _with_digits(v, more, 4) for v in values]
+    return texts
+
+
 def _is_below(a: float, b: float) -> bool:
     """Whether one number is below another by more than rounding."""
     return a < b - 1e-13 * max(abs(a), abs(b))

@@ -183,6 +183,8 @@ class Change:
         Limits of the change (after less before) from common resamples; None for errors over bins.
     before_limits, after_limits : tuple of float or None
         Limits of the values, for errors over bins.
+    before_estimate, after_estimate : float or None
+        Bias-corrected values between those limits.
     after_noise_95 : float or None
         The noise floor of the recalibrated predictions.
 
@@ -201,6 +203,8 @@ class Change:
     before_limits: tuple[float, float] | None = None
     after_limits: tuple[float, float] | None = None
     after_noise_95: float | None = None
+    before_estimate: float | None = None
+    after_estimate: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -252,11 +252,6 @@ class _HeldOut:
         self.values = self._values(samples)
         self.losses = row_values(samples, distribution=False)
         self.own = self._uncertainty(samples)
-        self.limits = {
-            measure.name: _limits(self.own, measure, self.values[measure.name])
-            for measure in self.measures
-            if measure.interval_method != "mean"
-        }
 
     def _values(self, samples: Samples) -> dict[str, float]:
         summary = Summary(samples, self.rule, self.quantile, together=True)
@@ -297,13 +292,11 @@ class _HeldOut:
 
     def _of_error(self, measure: Measure, now: float, own: Uncertainty) -> Change:
         floor = own.noise_floor(measure, now)
+        was = self.values[measure.name]
+        before, after = self.own.interval(measure, was), own.interval(measure, now)
         return Change(
-            measure.name, self.values[measure.name], now, before_limits=self.limits[measure.name],
-            after_limits=_limits(own, measure, now),
+            measure.name, was, now, before_limits=(before.low, before.high),
+            after_limits=(after.low, after.high),
             after_noise_95=None if floor is None else floor.upper,
+            before_estimate=before.estimate, after_estimate=after.estimate,
         )  # fmt: skip
-
-
-def _limits(own: Uncertainty, measure: Measure, value: float) -> tuple[float, float]:
-    interval = own.interval(measure, value)
-    return interval.low, interval.high

@@ -11,13 +11,15 @@ from calibrant.results._pages.page import assembled, lines_are, series_columns
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._plots.typing import ComparisonData
-from calibrant.results._rendering import shortened, shown
+from calibrant.results._rendering import marked_numbers, shortened, shown
 
 # Curves that are shown together at first: more are a tangle.
 _CURVES = 5
 _TIED = "tied for the best"
 # Whether the best one is better than another.
-_DECIDED = {None: "no clear difference", True: "worse", False: "better"}
+_DECIDED = {
+    None: "not significantly different", True: "significantly worse", False: "significantly better"
+}  # fmt: skip
 
 
 def comparison_page(
@@ -102,23 +104,36 @@ def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str,
                 ranking["predictor"], ranking["rank"], ranks, limits, strict=True)
         ],
         "rank_table": [
-            [name, shown(value), text, f"{low} to {high}", _percent(confidence),
+            [name, *own, text, f"{low} to {high}", _percent(confidence),
              _TIED if name in tied or (tied and name == best) else ""]
-            for name, value, text, (low, high), confidence in zip(
-                ranking["predictor"], ranking[measure], ranks, limits, ranking["best"], strict=True)
+            for name, own, text, (low, high), confidence in zip(
+                ranking["predictor"], _intervals(comparison, measure), ranks, limits,
+                ranking["best"], strict=True)
         ],
         "differences": [
-            {"name": d.first, "value": d.value, "lo": d.low, "hi": d.high,
+            {"name": d.first, "value": d.estimate, "lo": d.low, "hi": d.high,
              "clear": d.better is not None,
-             "shown": shown(d.value), "interval": f"{shown(d.low)} to {shown(d.high)}"}
+             "shown": shown(d.estimate), "interval": f"{shown(d.low)} to {shown(d.high)}"}
             for d in differences
         ],
         "difference_table": [
-            [d.first, shown(d.value), f"{shown(d.low)} to {shown(d.high)}",
-             _DECIDED[None if d.better is None else d.better == best]]
+            [d.first, shown(d.estimate), f"{shown(d.low)} to {shown(d.high)}",
+             _DECIDED[None if d.better is None else d.better == best], shown(d.value)]
             for d in differences
         ],
     }  # fmt: skip
+
+
+def _intervals(comparison: ComparisonData, measure: str) -> list[tuple[str, str, str]]:
+    """Of each predictor, best first: the estimate, its interval, and the value of the sample."""
+    found = comparison.intervals(measure)
+    best = set(comparison.leaders(measure))
+    estimates = marked_numbers(found["estimate"], [name in best for name in found["predictor"]])
+    limits = zip(found["low"], found["high"], strict=True)
+    return [
+        (estimate, f"{shown(low)} to {shown(high)}" if low == low else "–", shown(value))
+        for estimate, (low, high), value in zip(estimates, limits, found[measure], strict=True)
+    ]
 
 
 def _curves(
@@ -132,17 +147,22 @@ def _curves(
 
 
 def _value_rows(comparison: ComparisonData) -> list[dict[str, Any]]:
-    """Every predictor's values, with a mark on the best of each measure and on its ties."""
-    best = {m: set(comparison.leaders(m)) for m in comparison.measures}
-    tied = {m: set(comparison.tied(m)) for m in comparison.measures}
+    """Every predictor's estimates, with a mark on the best of each measure and on its ties, and the
+    values of the sample where these are other numbers.
+    """
+    columns = []
+    for measure in comparison.measures:
+        best, tied = set(comparison.leaders(measure)), set(comparison.tied(measure))
+        order = comparison.intervals(measure)["predictor"]
+        columns.append({
+            name: {"value": estimate, "best": name in best, "tied": name in tied,
+                   "sample": value if value != estimate else ""}
+            for name, (estimate, _, value) in zip(
+                order, _intervals(comparison, measure), strict=True)
+        })  # fmt: skip
     return [
-        {"name": name, "cells": [
-            {"value": value, "best": name in best[measure], "tied": name in tied[measure]}
-            for measure in comparison.measures
-            for value in (comparison.value(name, measure),)
-        ]}
-        for name in comparison.names
-    ]  # fmt: skip
+        {"name": name, "cells": [column[name] for column in columns]} for name in comparison.names
+    ]
 
 
 def _robustness(comparison: ComparisonData) -> dict[str, Any] | None:
@@ -167,7 +187,7 @@ def _slices(comparison: ComparisonData) -> list[dict[str, Any]]:
          "notes": slices.notes, "rows": [
             {"name": each.name, "n": each.n, "mean_predicted": each.mean_predicted,
              "mean_target": each.mean_target, "value": each.values[slices.measure],
-             "noise": each.noise_95, "corrected": each.p_corrected,
+             "estimate": each.estimate, "noise": each.noise_95, "corrected": each.p_corrected,
              "interval": "–" if each.low != each.low else f"{shown(each.low)} – {shown(each.high)}",
              "against_tolerance": each.against_tolerance,
              "stands_out": each.p_corrected < 1.0 - slices.level}

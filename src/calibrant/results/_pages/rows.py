@@ -24,7 +24,8 @@ def measure_row(estimate: EstimateData, tolerance: float) -> dict[str, Any]:
         "value": shown(estimate.value),
         "exact": repr(float(estimate.value)),
         "estimate": shown(estimate.estimate),
-        "outside": _outside(estimate, interval),
+        "exact_estimate": repr(float(estimate.estimate)),
+        "bias": interval.bias if interval else "",
         "interval": f"{shown(interval.low)} – {shown(interval.high)}" if interval else "",
         "method": interval.method if interval else "",
         "floor": shown(floor.upper) if floor else "",
@@ -37,17 +38,6 @@ def measure_row(estimate: EstimateData, tolerance: float) -> dict[str, Any]:
     }
 
 
-def _outside(estimate: EstimateData, interval: IntervalData | None) -> str:
-    """Explain a value that lies outside its own interval."""
-    if interval is None or interval.low <= estimate.value <= interval.high:
-        return ""
-    return (
-        f"the value is above it, by {interval.cause}"
-        if estimate.value > interval.high
-        else "the value is below it"
-    )
-
-
 def _p_value(floor: NoiseData) -> str:
     return f"{floor.p_value:.3f}" if floor.p_value >= 0.001 else f"{floor.p_value:.1e}"
 
@@ -56,9 +46,12 @@ def _bar(
     estimate: EstimateData, interval: IntervalData | None, floor: NoiseData | None,
     tolerance: float | None,
 ) -> dict[str, Any] | None:  # fmt: skip
-    """Positions in percent, from 0 to a little more than the largest; None if there are none."""
+    """Positions in percent, from 0 to a little more than the largest; None if there are none. The
+    dot is the estimate, in its interval; the sample value has a mark beside the noise floor.
+    """
     if interval is None and floor is None:
         return None
+    middle = estimate.value if interval is None else interval.estimate
     ends = [estimate.value, tolerance or 0.0]
     ends += [interval.high] if interval else []
     ends += [floor.upper, floor.mean] if floor else []
@@ -81,7 +74,8 @@ def _bar(
     return {
         "noise": noise,
         "span": span,
-        "dot": at(estimate.value),
+        "dot": at(middle),
+        "sample": at(estimate.value) if shown(estimate.value) != shown(middle) else None,
         "tolerance": None if tolerance is None else at(tolerance),
     }
 
@@ -91,8 +85,7 @@ def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
     if not maps:
         return []
     before = [
-        {"value": shown(row.before), "small": _between(row.before_limits), "noise": ""}
-        for row in maps[0].changes
+        _of_error(row.before, row.before_estimate, row.before_limits) for row in maps[0].changes
     ]
     return [
         {"name": AS_THEY_ARE, "learned": "", "chosen": False, "flag": "", "cells": before},
@@ -114,16 +107,29 @@ def _flag(each: Any) -> str:
 
 
 def _after(row: Any) -> dict[str, str]:
-    """A measure after recalibration: an error with its limits, a loss with those of its change."""
+    """A measure after recalibration: an error with its limits, a loss with its change and those of
+    the change.
+    """
     if row.low is None or row.high is None:
         noise = "" if row.after_noise_95 is None else shown(row.after_noise_95)
-        return {"value": shown(row.after), "small": _between(row.after_limits), "noise": noise}
-    change = f"{row.low:+.2g} to {row.high:+.2g}".replace("-", "−")
-    return {"value": shown(row.after), "small": change, "noise": ""}
+        return {**_of_error(row.after, row.after_estimate, row.after_limits), "noise": noise}
+    low, high = (f"{end:+.2g}".replace("-", "−") for end in (row.low, row.high))
+    change = f"{row.after - row.before:+.2g}".replace("-", "−")
+    return _cell(shown(row.after), f"{low} to {high}", change=change)
 
 
-def _between(limits: tuple[float, float] | None) -> str:
-    return "" if limits is None else f"{shown(limits[0])} to {shown(limits[1])}"
+def _of_error(
+    value: float, estimate: float | None, limits: tuple[float, float] | None
+) -> dict[str, str]:
+    """An error with its limits: the bias-corrected estimate, and the value of the sample."""
+    if limits is None or estimate is None:
+        return _cell(shown(value))
+    sample = shown(value) if shown(value) != shown(estimate) else ""
+    return _cell(shown(estimate), f"{shown(limits[0])} to {shown(limits[1])}", sample=sample)
+
+
+def _cell(value: str, small: str = "", *, sample: str = "", change: str = "") -> dict[str, str]:
+    return {"value": value, "small": small, "sample": sample, "change": change, "noise": ""}
 
 
 def class_rows(report: ReportData) -> list[dict[str, Any]]:

@@ -12,7 +12,13 @@ from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, canvas, panels
 from calibrant.results._plots.legends import below, below_all
 from calibrant.results._plots.names import short_name
-from calibrant.results._plots.rows_of_dots import checked_cap, dots, height_of, name_rows
+from calibrant.results._plots.rows_of_dots import (
+    checked_cap,
+    dots,
+    height_of,
+    name_rows,
+    sample_marks,
+)
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY
 from calibrant.results._plots.typing import ComparisonData
 
@@ -71,6 +77,7 @@ class ComparisonDisplay(Drawn):
         self.names_ = self.comparison.order(drawn[0])[: checked_cap(cap)]
         self.dots_: dict[str, Any] = {}
         self.bars_: dict[str, Any] = {}
+        self.samples_: dict[str, Any] = {}
         height = height_of(len(self.names_)) + 0.2
         if len(drawn) == 1:
             with canvas(ax, (COLUMN, height)) as axes:
@@ -100,6 +107,10 @@ class ComparisonDisplay(Drawn):
         filled = [rows[name][3] for name in self.names_]
         points, bars = dots(ax, value, (low, high), filled=filled, color=color)
         self.dots_[measure], self.bars_[measure] = points, bars
+        self.samples_[measure] = None
+        if kind != "ranks":
+            sample = [rows[name][4] for name in self.names_]
+            self.samples_[measure] = sample_marks(ax, sample, value, color)
         if kind == "differences":
             ax.axvline(0, color=GREY, linewidth=0.8, zorder=1)
             ax.set_xlabel(f"{measure} less that of\n{short_name(self._best(measure), 20)}")
@@ -115,23 +126,27 @@ class ComparisonDisplay(Drawn):
     def _best(self, measure: str) -> str:
         return self.comparison.order(measure)[0]
 
-    def _rows(self, kind: str, measure: str) -> dict[str, tuple[float, float, float, bool]]:
-        """Value, limits, and whether it differs from the best, by predictor."""
+    def _rows(self, kind: str, measure: str) -> dict[str, tuple[float, float, float, bool, float]]:
+        """Estimate, limits, whether it differs from the best, and the value of the sample, by
+        predictor.
+        """
         comparison = self.comparison
         if kind == "differences":
-            rows = {d.first: (d.value, d.low, d.high, d.better is not None)
+            rows = {d.first: (d.estimate, d.low, d.high, d.better is not None, d.value)
                     for d in comparison.differences(measure)}  # fmt: skip
-            return {self._best(measure): (0.0, 0.0, 0.0, True), **rows}
+            return {self._best(measure): (0.0, 0.0, 0.0, True, 0.0), **rows}
         if kind == "ranks":
             columns = comparison.ranking(measure)
-            keys = ("rank", "rank_low", "rank_high")
+            keys = ("rank", "rank_low", "rank_high", "rank")
         else:
             columns = comparison.intervals(measure)
-            keys = (measure, "low", "high")
+            keys = ("estimate", "low", "high", measure)
         numbers = zip(*(columns[key] for key in keys), strict=True)
         return {
-            name: (v, a, b, True)
-            for name, (v, a, b) in zip(columns["predictor"], numbers, strict=True)
+            name: (estimate, low, high, True, sample)
+            for name, (estimate, low, high, sample) in zip(
+                columns["predictor"], numbers, strict=True
+            )
         }
 
     def _handles(self, kind: str, color: Any) -> list[Any]:
@@ -141,18 +156,21 @@ class ComparisonDisplay(Drawn):
         colour = COLOURS[0] if color is None else color
         level = f"{100 * self.comparison.level:g}%"
         words = {
-            "values": ("in the sample", f"{level} confidence interval"),
+            "values": ("estimate", f"{level} confidence interval"),
             "ranks": ("by the estimated differences", f"{level} confidence interval"),
-            "differences": ("in the sample", f"{level} interval"),
+            "differences": ("estimate", f"{level} interval"),
         }[kind]
         dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4, "color": colour}
         handles = [
             Line2D([], [], label=words[0], **dot),
             Line2D([], [], color=colour, linewidth=2.2, alpha=0.35, label=words[1]),
         ]
+        if any(marks is not None for marks in self.samples_.values()):
+            cross = {**dot, "marker": "x", "markeredgewidth": 0.9}
+            handles.append(Line2D([], [], label="in the sample", **cross))
         if kind == "differences":
             handles.append(
-                Line2D([], [], markerfacecolor="white", label="no clear difference", **dot)
+                Line2D([], [], markerfacecolor="white", label="not significantly different", **dot)
             )
         n, shown = len(self.comparison.names), len(self.names_)
         if shown < n:

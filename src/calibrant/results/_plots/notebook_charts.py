@@ -137,15 +137,16 @@ def _curve_layers(alt: Any, curve: CurveData, x_label: str, y_label: str) -> lis
 
 
 def comparison_chart(comparison: ComparisonData) -> Any:
-    """Every predictor's value with its interval; the measure is chosen from a list."""
+    """Every predictor's estimate with its interval; the measure is chosen from a list."""
     alt = _altair()
     rows = []
     for measure in comparison.measures:
         values, ranks = comparison.intervals(measure), comparison.ranking(measure)
         for i, name in enumerate(values["predictor"]):
             rows.append({
-                "measure": measure, "predictor": name, "value": values[measure][i],
-                "low": values["low"][i], "high": values["high"][i], "rank": ranks["rank"][i],
+                "measure": measure, "predictor": name, "estimate": values["estimate"][i],
+                "value": values[measure][i], "low": values["low"][i], "high": values["high"][i],
+                "rank": ranks["rank"][i],
                 "ranks": f"{ranks['rank_low'][i]} to {ranks['rank_high'][i]}",
             })  # fmt: skip
     _check(len(rows))
@@ -156,12 +157,13 @@ def comparison_chart(comparison: ComparisonData) -> Any:
     )  # fmt: skip
     y = alt.Y("predictor:N", title=None, sort=alt.SortField("rank"), axis=alt.Axis(labelLimit=220))
     tooltip = [
-        alt.Tooltip("predictor:N"), alt.Tooltip("value:Q", format=".5g"),
+        alt.Tooltip("predictor:N"), alt.Tooltip("estimate:Q", format=".5g"),
         alt.Tooltip("low:Q", title=f"{comparison.level:.0%} from", format=".5g"),
-        alt.Tooltip("high:Q", title="to", format=".5g"), alt.Tooltip("rank:Q"),
+        alt.Tooltip("high:Q", title="to", format=".5g"),
+        alt.Tooltip("value:Q", title="sample value", format=".5g"), alt.Tooltip("rank:Q"),
         alt.Tooltip("ranks:N", title=f"ranks, {comparison.level:.0%}"),
     ]  # fmt: skip
-    x = alt.X("value:Q", title=None, scale=alt.Scale(zero=False))
+    x = alt.X("estimate:Q", title=None, scale=alt.Scale(zero=False))
     base = alt.Chart(data).transform_filter("datum.measure == measure")
     return (
         alt.layer(

@@ -67,6 +67,19 @@ def dots(
     return points, bars
 
 
+def sample_marks(ax: Axes, values: ArrayLike, estimates: ArrayLike, color: Any = None) -> Any:
+    """A small cross at each value of the sample; None where they are the estimates."""
+    values, estimates = np.asarray(values), np.asarray(estimates)
+    differs = ~np.isclose(values, estimates, rtol=1e-6, atol=0.0, equal_nan=True)
+    if not differs.any():
+        return None
+    places = np.flatnonzero(differs)
+    colour = COLOURS[0] if color is None else color
+    return ax.scatter(
+        values[differs], places, s=14, marker="x", color=colour, linewidths=0.9, zorder=2.8
+    )
+
+
 def name_rows(ax: Axes, names: Sequence[object], most: int = _NAMES) -> None:
     """The names to the left of the rows."""
     ax.set_yticks(range(len(names)), short_names(names, most))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,7 +11,13 @@ from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, canvas
 from calibrant.results._plots.legends import below, below_all
 from calibrant.results._plots.names import short_name
-from calibrant.results._plots.rows_of_dots import checked_cap, dots, height_of, name_rows
+from calibrant.results._plots.rows_of_dots import (
+    checked_cap,
+    dots,
+    height_of,
+    name_rows,
+    sample_marks,
+)
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY
 from calibrant.results._plots.typing import SlicesData
 
@@ -38,9 +45,11 @@ class SlicesDisplay(Drawn):
     ax_, figure_ : matplotlib Axes and Figure
         Where the diagram is drawn.
     dots_ : matplotlib PathCollection
-        The errors.
+        The errors: bias-corrected estimates where slices have intervals.
     bars_ : matplotlib LineCollection or None
         The intervals; None where slices have none.
+    samples_ : matplotlib PathCollection or None
+        The values of the sample, where dots are bias-corrected estimates.
     noise_ : matplotlib PathCollection or None
         The marks; None where there is no noise floor.
 
@@ -83,9 +92,14 @@ class SlicesDisplay(Drawn):
             limits = None
             if "low" in columns:
                 limits = (np.array(columns["low"]), np.array(columns["high"]))
+            sample = columns[slices.measure]
+            # Beside an interval stands the estimate that it contains; the noise floor is about the
+            # value of the sample.
+            values = sample if limits is None else _known(columns["estimate"], sample)
             self.dots_, self.bars_ = dots(
-                axes, columns[slices.measure], limits, filled=~(chance >= _CHANCE), color=color
+                axes, values, limits, filled=~(chance >= _CHANCE), color=color
             )
+            self.samples_ = sample_marks(axes, sample, values, color)
             self.noise_ = None
             if not np.isnan(noise).all():
                 self.noise_ = axes.scatter(
@@ -118,7 +132,17 @@ class SlicesDisplay(Drawn):
         if self.bars_ is not None:
             level = f"{100 * self.slices.level:g}% interval"
             handles.append(Line2D([], [], color=colour, linewidth=2.2, alpha=0.35, label=level))
+        if self.samples_ is not None:
+            label = "in the sample"
+            cross = {**dot, "marker": "x", "markeredgewidth": 0.9}
+            handles.append(Line2D([], [], color=colour, label=label, **cross))
         if n < len(self.slices):
             label = f"{n} of {len(self.slices)} slices, worst first"
             handles.append(Line2D([], [], linestyle="none", label=label))
         return handles
+
+
+def _known(estimates: Sequence[float], values: Sequence[float]) -> list[float]:
+    """The estimates, and values where there is no interval."""
+    pairs = zip(estimates, values, strict=True)
+    return [value if estimate != estimate else estimate for estimate, value in pairs]
