@@ -185,6 +185,8 @@ class Change:
         Limits of the values, for errors over bins.
     before_estimate, after_estimate : float or None
         Bias-corrected values between those limits.
+    estimate : float or None
+        The change, between its limits `low` and `high`.
     after_noise_95 : float or None
         The noise floor of the recalibrated predictions.
 
@@ -205,6 +207,7 @@ class Change:
     after_noise_95: float | None = None
     before_estimate: float | None = None
     after_estimate: float | None = None
+    estimate: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

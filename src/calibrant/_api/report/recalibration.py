@@ -288,7 +288,8 @@ class _HeldOut:
         if after is not None and before is not None:
             fewest, most = after.room_apart(before, self.level)
             low, high = min(low, fewest), max(high, most)
-        return Change(measure.name, was, now, now - was + low, now - was + high)
+        change = now - was
+        return Change(measure.name, was, now, change + low, change + high, estimate=change)
 
     def _of_error(self, measure: Measure, now: float, own: Uncertainty) -> Change:
         floor = own.noise_floor(measure, now)

@@ -110,11 +110,11 @@ def _after(row: Any) -> dict[str, str]:
     """A measure after recalibration: an error with its limits, a loss with its change and those of
     the change.
     """
-    if row.low is None or row.high is None:
+    if row.low is None or row.high is None or row.estimate is None:
         noise = "" if row.after_noise_95 is None else shown(row.after_noise_95)
         return {**_of_error(row.after, row.after_estimate, row.after_limits), "noise": noise}
     low, high = (f"{end:+.2g}".replace("-", "−") for end in (row.low, row.high))
-    change = f"{row.after - row.before:+.2g}".replace("-", "−")
+    change = f"{row.estimate:+.2g}".replace("-", "−")
     return _cell(shown(row.after), f"{low} to {high}", change=change)
 
 

@@ -1,0 +1,404 @@
+"""A number never stands beside an interval that excludes it: in no result, table, page or text."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from functools import cache
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from cli.command import csv, run
+from needs import need
+
+MEASURES = ["ece", "ace", "lin_ce", "smooth_ece", "brier"]
+NUMBER = r"[-+−]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
+
+
+def number(text):
+    return float(text.replace(",", "").replace("−", "-"))
+
+
+@cache
+def sample(n=200):
+    """Calibrated rows of which some raw errors lie above their own intervals."""
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        p = np.round(rng.random(n), 6)
+        y = (rng.random(n) < p).astype(int)
+        if cal.interval(y, p).bias and cal.interval(y, p, measure="ace").bias:
+            return y, p, rng.choice(["a", "b"], n)
+    raise AssertionError("no sample has raw values outside their intervals")
+
+
+@cache
+def rivals():
+    y, p, _ = sample()
+    noise = np.random.default_rng(9).normal(0, 0.02, len(p))
+    return y, {"plain": p, "moved": np.clip(p + noise, 0, 1), "sure": p**2 / (p**2 + (1 - p) ** 2)}
+
+
+@cache
+def compared():
+    y, models = rivals()
+    return cal.compare(y, models, measures=MEASURES, by=sample()[2])
+
+
+@cache
+def evaluated():
+    y, p, by = sample()
+    return cal.evaluate(y, p, uncertainty=True, by=by)
+
+
+@cache
+def reported():
+    y, p, by = sample()
+    return cal.report(y, p, by=by, recalibrate=["platt"])
+
+
+@cache
+def labels():
+    rng = np.random.default_rng(2)
+    p = rng.random((200, 3))
+    y = (rng.random((200, 3)) < p).astype(int)
+    return cal.multilabel(y, p, uncertainty=True)
+
+
+@cache
+def checked():
+    y, p, by = sample()
+    others = np.clip(p + 0.02, 0, 1)
+    return cal.check(
+        y, p, at_most={"ece": 0.05, "lin_ce": 0.01, "brier": 0.2}, by=by, baseline=others,
+        max_increase={"ece": 0.01, "brier": 0.01},
+    )  # fmt: skip
+
+
+@cache
+def voted():
+    rng = np.random.default_rng(5)
+    p = rng.dirichlet(np.ones(3), 150)
+    counts = np.array([rng.multinomial(5, row) for row in p])
+    return counts, {"right": p, "flat": np.full((150, 3), 1 / 3)}
+
+
+@cache
+def ceiling():
+    counts, models = voted()
+    return cal.compare(counts, models, measures=["brier", "dist_ce"], ceiling=True)
+
+
+RESULTS = {
+    "interval": lambda: cal.interval(*sample()[:2]),
+    "interval of a square": lambda: cal.interval(*sample()[:2], measure="lin_ce"),
+    "verdict": lambda: cal.verdict(*sample()[:2]),
+    "verdict of a square": lambda: cal.verdict(*sample()[:2], measure="lin_ce"),
+    "evaluation": evaluated,
+    "slices": lambda: evaluated().slices,
+    "clinical": lambda: evaluated().clinical,
+    "clinical, by": lambda: cal.clinical_summary(*sample()[:2], by=sample()[2]),
+    "comparison": compared,
+    "ceiling": ceiling,
+    "annotators' ceiling": lambda: cal.annotator_ceiling(voted()[0], voted()[1]),
+    "multilabel": labels,
+    "check": checked,
+    "report": reported,
+    "decomposition": lambda: cal.decompose(*sample()[:2]),
+    "Bayes error": lambda: cal.bayes_error(voted()[0]),
+    "Cox": lambda: cal.cox_calibration(*sample()[:2]),
+    "votes": lambda: cal.interval(*(voted()[0], voted()[1]["right"]), measure="dist_ce"),
+    "decisions": lambda: cal.decision_curve(*sample()[:2]),
+    "risk": lambda: cal.risk_coverage(*sample()[:2]),
+}
+
+
+# --- numbers of JSON and of columns ---------------------------------------------------------------
+
+
+def ends_of(mapping):
+    """What is called low and high, with the number that stands beside it: its estimate, or itself
+    where there is none.
+    """
+    for low in mapping:
+        if not isinstance(low, str) or not re.search(r"(^|_)low$", low):
+            continue
+        stem = low.removesuffix("low").removesuffix("_")
+        high = low.removesuffix("low") + "high"
+        if high not in mapping or stem == "gap":  # the limits beside it, on another scale
+            continue
+        before = list(mapping)[: list(mapping).index(low)]
+        estimate = f"{stem}_estimate" if stem else "estimate"
+        own = next((name for name in (estimate, stem, "value") if name in mapping), None)
+        yield mapping[own] if own else mapping[before[-1]], mapping[low], mapping[high]
+
+
+def triples(found):
+    """Every (number, low, high) of a result's JSON."""
+    if isinstance(found, dict):
+        if not {"p_low", "noise_mean"} & set(found) or "low" in found:
+            for value, low, high in ends_of(found):
+                columns = isinstance(low, list)
+                yield from zip(value, low, high, strict=True) if columns else [(value, low, high)]
+        for part in found.values():
+            yield from triples(part)
+    elif isinstance(found, list):
+        for part in found:
+            yield from triples(part)
+
+
+def assert_between(found, *, slack=1e-12):
+    n = 0
+    for value, low, high in found:
+        if None in (value, low, high) or any(map(math.isnan, (value, low, high))):
+            continue
+        assert low - slack <= value <= high + slack, (value, low, high)
+        n += 1
+    return n
+
+
+# Curves have points and no measures; rows of a page's bins are means.
+CURVES = ("reliability", "views", "before", "after")
+
+
+@pytest.mark.parametrize("name", [name for name in RESULTS if name != "decomposition"])
+def test_json_has_an_estimate_in_every_interval(name):
+    found = json.loads(json.dumps(RESULTS[name]().to_dict()))
+    assert assert_between(triples(without(found, CURVES))), name
+
+
+def without(found, keys):
+    if isinstance(found, dict):
+        return {key: without(part, keys) for key, part in found.items() if key not in keys}
+    return [without(part, keys) for part in found] if isinstance(found, list) else found
+
+
+TABLES = ("evaluation", "slices", "clinical", "clinical, by", "multilabel", "check",
+          "decomposition")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_column_before_an_interval_lies_in_it(name):
+    columns = RESULTS[name]().display_columns()
+    at = list(columns).index("low")
+    beside = [math.nan if isinstance(v, str) else v for v in list(columns.values())[at - 1]]
+    assert list(columns)[at - 1] in ("estimate", "value")
+    assert assert_between(zip(beside, columns["low"], columns["high"], strict=True))
+
+
+def test_raw_values_of_these_results_lie_outside():
+    """Or nothing here could fail."""
+    table = evaluated().columns()
+    outside = [v > high for v, high in zip(table["value"], table["high"], strict=True)]
+    assert sum(outside) >= 2 and any(row.interval and row.interval.bias for row in checked())
+    ece = compared().intervals("ece")
+    assert any(v > high for v, high in zip(ece["ece"], ece["high"], strict=True))
+
+
+# --- sentences ------------------------------------------------------------------------------------
+
+BESIDE = re.compile(
+    rf"(?P<value>{NUMBER})(?: on [\d,]+ rows)?,? \(?\d[\d.]*% CI "
+    rf"(?P<low>{NUMBER}) to (?P<high>{NUMBER})"
+)
+AFTER = re.compile(
+    rf"% CI (?P<low>{NUMBER}) to (?P<high>{NUMBER})(?:, includes 0)?; estimate (?P<value>{NUMBER})"
+)
+BRACKETS = re.compile(
+    rf"(?P<value>{NUMBER})[*}}†]*(?:\$\^\\dagger\$)? (?:\{{\\footnotesize )?"
+    rf"\[(?P<low>{NUMBER}), (?P<high>{NUMBER})\]"
+)
+
+
+def said(text):
+    """Every number that a text puts beside an interval."""
+    for pattern in (BESIDE, AFTER, BRACKETS):
+        for found in pattern.finditer(text):
+            yield tuple(number(found[name]) for name in ("value", "low", "high"))
+
+
+SENTENCES = {
+    "interval": lambda: repr(RESULTS["interval"]()),
+    "interval of a square": lambda: repr(RESULTS["interval of a square"]()),
+    "votes": lambda: repr(RESULTS["votes"]()),
+    "verdict": lambda: str(RESULTS["verdict"]()),
+    "verdict of a square": lambda: str(RESULTS["verdict of a square"]()),
+    "evaluation": lambda: repr(evaluated()),
+    "evaluation, HTML": lambda: evaluated()._repr_html_(),
+    "check": lambda: " ".join(row.sentence for row in checked()),
+    "check, JUnit": lambda: checked().to_junit(),
+    "check, GitHub": lambda: "".join(checked().to_github()),
+    "multilabel": lambda: labels().sentence,
+    "report": lambda: repr(reported()),
+    "LaTeX": lambda: compared().to_latex(),
+    "Markdown": lambda: compared().to_markdown(),
+    "Markdown of votes": lambda: ceiling().to_markdown(),
+    "clinical": lambda: " ".join(map(repr, evaluated().clinical.values())),
+    "Cox": lambda: repr(RESULTS["Cox"]()),
+    "Bayes error": lambda: repr(RESULTS["Bayes error"]()),
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_sentences_put_a_number_into_its_interval(name):
+    assert assert_between(said(SENTENCES[name]())), name
+
+
+def test_the_reader_of_sentences_finds_what_is_wrong():
+    wrong = (
+        "ECE 0.075 (95% CI 0 to 0.03)", "it is 0.075 on 2,000 rows, 95% CI 0 to 0.03",
+        "95% CI 0 to 0.03, includes 0; estimate 0.075", r"\textbf{0.075} {\footnotesize [0, 0.03]}",
+        r"0.075$^\dagger$ {\footnotesize [0, 0.03]}", "**0.075** [0, 0.03]", "0.075† [0, 0.03]",
+    )  # fmt: skip
+    for text in wrong:
+        with pytest.raises(AssertionError):
+            assert_between(said(text))
+
+
+# --- tables of HTML -------------------------------------------------------------------------------
+
+
+class Tables(HTMLParser):
+    """Every table as rows of cells, small letters apart."""
+
+    def __init__(self):
+        super().__init__()
+        self.tables, self.small, self.aside = [], 0, 0
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr" and self.tables:
+            self.tables[-1].append([])
+        elif tag in ("td", "th") and self.tables and self.tables[-1]:
+            self.tables[-1][-1].append(["", ""])
+        elif tag == "small":
+            self.small += 1
+            self.aside += "aside" in dict(attributes).get("class", "")
+
+    def handle_endtag(self, tag):
+        if tag == "small":
+            self.small, self.aside = self.small - 1, 0
+
+    def handle_data(self, data):
+        if self.tables and self.tables[-1] and self.tables[-1][-1] and not self.aside:
+            self.tables[-1][-1][-1][self.small > 0] += data
+
+
+def spans(html):
+    """The number before each interval of a table, in the cell before it or above it in small
+    letters.
+    """
+    limits = re.compile(rf"^({NUMBER}) (?:–|to) ({NUMBER})$")
+    parser = Tables()
+    parser.feed(html)
+    for table in parser.tables:
+        heads = [cell[0].strip() for cell in (table or [[]])[0]]
+        for row in table[1:]:
+            for i, (text, small) in enumerate(row):
+                found = limits.match(text.strip())
+                if found and i and "rank" not in heads[i] and "of right" not in heads[i]:
+                    yield number(row[i - 1][0].strip()), number(found[1]), number(found[2])
+                found = limits.match(small.strip())
+                if found and "+" not in small and re.fullmatch(NUMBER, text.strip()):
+                    yield number(text.strip()), number(found[1]), number(found[2])
+
+
+@pytest.mark.parametrize("name", ["report", "comparison"])
+def test_pages_put_a_number_into_its_interval(name):
+    need("jinja2")
+    html = re.sub(r"<script.*?</script>", "", RESULTS[name]().to_html(), flags=re.DOTALL)
+    found = list(spans(html))
+    assert len(found) > 10 and assert_between(found)
+
+
+def test_the_page_s_script_has_the_same_numbers():
+    need("jinja2")
+    from calibrant.results._pages.comparison_page import _measure
+
+    for measure in compared().measures:
+        found = _measure(compared(), measure, measure)
+        assert_between((row["value"], row["lo"], row["hi"]) for row in found["differences"])
+        assert_between((row["value"], row["lo"], row["hi"]) for row in found["ranks"])
+        for table in ("rank_table", "difference_table"):
+            for _, beside, interval, *_ in found[table]:
+                low, high = interval.split(" to ")
+                assert_between([(number(beside), number(low), number(high))])
+
+
+def test_a_notebook_s_table_has_the_estimate_before_the_interval():
+    assert assert_between(spans(evaluated()._repr_html_()))
+
+
+# --- other places ---------------------------------------------------------------------------------
+
+
+def test_mlflow_logs_the_estimate():
+    need("mlflow")
+    from calibrant.integrations.mlflow import _metrics
+
+    found = _metrics(reported(), "")
+    assert found["ece"] > found["ece_high"]
+    for name in (key.removesuffix("_low") for key in found if key.endswith("_low")):
+        assert found[f"{name}_low"] <= found[f"{name}_estimate"] <= found[f"{name}_high"]
+        assert name in found
+
+
+@pytest.mark.parametrize("kind", ["values", "differences", "ranks"])
+def test_dots_lie_on_their_bars(kind):
+    need("matplotlib")
+    for measure in MEASURES:
+        display = compared().plot(kind=kind, measures=[measure])
+        dots = display.dots_[measure].get_offsets()[:, 0]
+        bars = [segment[:, 0] for segment in display.bars_[measure].get_segments()]
+        assert assert_between((dot, *bar) for dot, bar in zip(dots, bars, strict=True))
+
+
+def test_a_chart_draws_the_estimate():
+    need("altair")
+    chart = compared().chart().to_dict()
+    rows = chart["data"]["values"]
+    assert [layer["encoding"]["x"]["field"] for layer in chart["layer"]] == ["low", "estimate"]
+    assert assert_between((row["estimate"], row["low"], row["high"]) for row in rows)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("report", "one.csv", "--by", "site"),
+        ("report", "one.csv", "--clinical"),
+        ("check", "one.csv", "--max", "ece=0.05", "--by", "site"),
+        ("compare", "all.csv", "--models", "a=a", "b=b", "--measures", "ece,lin_ce,brier"),
+        ("scale", "--fit", "one.csv", "--apply", "one.csv", "-o", "out.csv"),
+    ],
+)
+def test_the_terminal_has_the_estimate_before_the_interval(tmp_path, arguments):
+    y, p, site = sample()
+    csv(tmp_path / "one.csv", {"label": y, "p": p, "site": site})
+    csv(tmp_path / "all.csv", {"label": y, "a": p, "b": np.round(p**1.1, 6)})
+    text = run(*arguments, cwd=tmp_path).stdout
+    n = assert_between(said(text))
+    for head, rows in terminal_tables(text):
+        low, high = head.find(" low"), head.find(" high")
+        ends = [at + len(name) for at, name in ((low, " low"), (high, " high"))]
+        before = head[:low].rstrip()
+        for row in rows:
+            cells = [row[: len(before)].split()[-1:], row[len(before) : ends[0]].split(),
+                     row[ends[0] : ends[1]].split()]  # fmt: skip
+            if all(len(cell) == 1 and re.fullmatch(NUMBER, cell[0]) for cell in cells):
+                n += assert_between([tuple(number(cell[0]) for cell in cells)])
+    assert n
+
+
+def terminal_tables(text):
+    """Tables of a terminal that have intervals of measures: the heading, and the lines below."""
+    for block in text.split("\n\n"):
+        lines = block.splitlines()
+        for i, line in enumerate(lines):
+            if " low " in line and " high" in line and "mean_target  gap" not in line:
+                if "lower" not in line:
+                    yield line, lines[i + 1 :]
+                break
