@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant.results import ClinicalValue
 from cli.command import csv, run
 from needs import need
 
@@ -92,6 +94,68 @@ def ceiling():
     return cal.compare(counts, models, measures=["brier", "dist_ce"], ceiling=True)
 
 
+# --- the same with raw values that are far outside, whatever intervals are like -------------------
+
+
+def raised_slices(slices):
+    name = slices.measure
+    rows = [replace(row, values={**row.values, name: row.values[name] + 1}) for row in slices]
+    more = {"mean": {**slices.mean, name: 1.5}} if hasattr(slices, "mean") else {}
+    return replace(slices, rows=tuple(rows), **more)
+
+
+def raised_interval(interval):
+    return replace(interval, value=interval.value + 1)
+
+
+@cache
+def raised_evaluation(evaluation=None):
+    found = evaluation or evaluated()
+    estimates = [
+        replace(each, value=each.value + 1, interval=raised_interval(each.interval))
+        for each in found.estimates
+    ]
+    values = {
+        name: ClinicalValue(value + 1, *value.__getnewargs__()[1:])
+        for name, value in found.clinical.items()
+    }
+    clinical = replace(found.clinical, values_=values)
+    slices = raised_slices(found.slices)
+    return replace(found, estimates=tuple(estimates), slices=slices, clinical=clinical)
+
+
+@cache
+def raised_comparison():
+    found = compared()
+    slices = {name: raised_slices(part) for name, part in found.slices.items()}
+    # Each by another amount, so that differences are outside too.
+    values = found.values + np.array([[1.0], [3.0], [7.0]])
+    return replace(found, values=values, slices=slices)
+
+
+@cache
+def raised_check():
+    rows = [
+        replace(row, value=row.value + 1, interval=raised_interval(row.interval))
+        for row in checked()
+    ]
+    return replace(checked(), rows=tuple(rows))
+
+
+@cache
+def raised_report():
+    found = reported()
+    maps = [
+        replace(part, changes=tuple(
+            replace(row, before=row.before + 1, after=row.after + 3) for row in part.changes
+        ))
+        for part in found.recalibrations
+    ]  # fmt: skip
+    return replace(
+        found, evaluation=raised_evaluation(found.evaluation), recalibrations=tuple(maps)
+    )
+
+
 RESULTS = {
     "interval": lambda: cal.interval(*sample()[:2]),
     "interval of a square": lambda: cal.interval(*sample()[:2], measure="lin_ce"),
@@ -113,6 +177,13 @@ RESULTS = {
     "votes": lambda: cal.interval(*(voted()[0], voted()[1]["right"]), measure="dist_ce"),
     "decisions": lambda: cal.decision_curve(*sample()[:2]),
     "risk": lambda: cal.risk_coverage(*sample()[:2]),
+    "evaluation, raised": raised_evaluation,
+    "slices, raised": lambda: raised_evaluation().slices,
+    "clinical, raised": lambda: raised_evaluation().clinical,
+    "multilabel, raised": lambda: raised_slices(labels()),
+    "comparison, raised": raised_comparison,
+    "check, raised": raised_check,
+    "report, raised": raised_report,
 }
 
 
@@ -177,7 +248,8 @@ def without(found, keys):
 
 
 TABLES = ("evaluation", "slices", "clinical", "clinical, by", "multilabel", "check",
-          "decomposition")  # fmt: skip
+          "decomposition", "evaluation, raised", "slices, raised", "clinical, raised",
+          "multilabel, raised", "check, raised")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -237,6 +309,11 @@ SENTENCES = {
     "Markdown": lambda: compared().to_markdown(),
     "Markdown of votes": lambda: ceiling().to_markdown(),
     "clinical": lambda: " ".join(map(repr, evaluated().clinical.values())),
+    "clinical, raised": lambda: " ".join(map(repr, raised_evaluation().clinical.values())),
+    "check, raised": lambda: " ".join(row.sentence for row in raised_check()),
+    "multilabel, raised": lambda: raised_slices(labels()).sentence,
+    "LaTeX, raised": lambda: raised_comparison().to_latex(),
+    "Markdown, raised": lambda: raised_comparison().to_markdown(),
     "Cox": lambda: repr(RESULTS["Cox"]()),
     "Bayes error": lambda: repr(RESULTS["Bayes error"]()),
 }
@@ -307,7 +384,7 @@ def spans(html):
                     yield number(text.strip()), number(found[1]), number(found[2])
 
 
-@pytest.mark.parametrize("name", ["report", "comparison"])
+@pytest.mark.parametrize("name", ["report", "comparison", "report, raised", "comparison, raised"])
 def test_pages_put_a_number_into_its_interval(name):
     need("jinja2")
     html = re.sub(r"<script.*?</script>", "", RESULTS[name]().to_html(), flags=re.DOTALL)
@@ -320,7 +397,7 @@ def test_the_page_s_script_has_the_same_numbers():
     from calibrant.results._pages.comparison_page import _measure
 
     for measure in compared().measures:
-        found = _measure(compared(), measure, measure)
+        found = _measure(raised_comparison(), measure, measure)
         assert_between((row["value"], row["lo"], row["hi"]) for row in found["differences"])
         assert_between((row["value"], row["lo"], row["hi"]) for row in found["ranks"])
         for table in ("rank_table", "difference_table"):
@@ -331,6 +408,7 @@ def test_the_page_s_script_has_the_same_numbers():
 
 def test_a_notebook_s_table_has_the_estimate_before_the_interval():
     assert assert_between(spans(evaluated()._repr_html_()))
+    assert assert_between(spans(raised_evaluation()._repr_html_()))
 
 
 # --- other places ---------------------------------------------------------------------------------
@@ -351,10 +429,26 @@ def test_mlflow_logs_the_estimate():
 def test_dots_lie_on_their_bars(kind):
     need("matplotlib")
     for measure in MEASURES:
-        display = compared().plot(kind=kind, measures=[measure])
+        display = raised_comparison().plot(kind=kind, measures=[measure])
         dots = display.dots_[measure].get_offsets()[:, 0]
         bars = [segment[:, 0] for segment in display.bars_[measure].get_segments()]
         assert assert_between((dot, *bar) for dot, bar in zip(dots, bars, strict=True))
+
+
+def test_dots_of_slices_lie_on_their_bars():
+    need("matplotlib")
+    display = raised_evaluation().slices.plot()
+    dots, bars = display.dots_.get_offsets()[:, 0], display.bars_.get_segments()
+    assert assert_between((dot, *bar[:, 0]) for dot, bar in zip(dots, bars, strict=True))
+
+
+def test_ranks_have_the_estimated_difference():
+    for measure in MEASURES:
+        table = raised_comparison().ranked(measure)
+        own = raised_comparison().intervals(measure)
+        ends = zip(table["behind_best"], table["low"], table["high"], strict=True)
+        assert assert_between(ends) == 2
+        assert table["estimate"] == own["estimate"]
 
 
 def test_a_chart_draws_the_estimate():
@@ -385,6 +479,7 @@ def test_the_terminal_has_the_estimate_before_the_interval(tmp_path, arguments):
         low, high = head.find(" low"), head.find(" high")
         ends = [at + len(name) for at, name in ((low, " low"), (high, " high"))]
         before = head[:low].rstrip()
+        assert before.split()[-1] in ("estimate", "behind_best")
         for row in rows:
             cells = [row[: len(before)].split()[-1:], row[len(before) : ends[0]].split(),
                      row[ends[0] : ends[1]].split()]  # fmt: skip
