@@ -83,7 +83,7 @@ def test_the_table_of_bins_is_python_s(look, fashion):
     )
     columns = cal.reliability(fashion.y, fashion.p, bins=cal.Quantile(20)).intervals(0.95)
     wanted = [
-        [f"{n:,}", f"{u:.4f}", f"{z:.4f}", f"{g:.4f}", f"{lo:.4f} to {hi:.4f}"]
+        [f"{n:,}", f"{u:.4f}", f"{z:.4f}", f"{lo:.4f} to {hi:.4f}", f"{g:.4f}"]
         for n, u, z, g, lo, hi in zip(
             *(columns[k] for k in ("n", "mean_predicted", "mean_target", "gap", "low", "high")),
             strict=True,

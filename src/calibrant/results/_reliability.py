@@ -330,7 +330,7 @@ class ReliabilityTable(Result):
         Parameters
         ----------
         level : float in (0, 1), optional
-            Adds confidence limits of the mean targets.
+            Adds confidence limits of the mean targets, which they stand beside.
 
         Returns
         -------
@@ -340,6 +340,8 @@ class ReliabilityTable(Result):
         columns = self._columns(level)
         if columns["weight"] == columns["n"]:
             del columns["weight"]
+        if "low" in columns:
+            columns["gap"] = columns.pop("gap")
         return columns
 
     def __repr__(self) -> str:

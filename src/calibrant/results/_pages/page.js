@@ -182,7 +182,7 @@
       body.replaceChildren(...binRows(t).map((row, i) => {
         const line = element("tr");
         for (const text of [four(row.a), four(row.b), whole(t.n[i]), row["mean prediction"],
-          row["mean target"], row.gap, row.interval]) {
+          row["mean target"], row.interval, row.gap]) {
           line.append(element("td", text, { class: "number" }));
         }
         return line;
