@@ -57,6 +57,7 @@ def test_of_an_unknown_interval_values_decide_the_order_and_nothing_the_confiden
     assert np.isnan(found.best).all() and found.order == [1, 0]
     assert found.rank.tolist() == [2, 1] and found.low.tolist() == [1, 1]
     assert found.high.tolist() == [2, 2]
+    assert np.isnan(two(np.nan, 1.0, 0.0).best).all()
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999])

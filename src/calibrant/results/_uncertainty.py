@@ -159,6 +159,9 @@ def interval_words(
     it lies outside; nothing where it is the estimate.
     """
     own, *ends = snapped(interval.value, (interval.low, interval.high))
+    usual = [distinct_numbers((number,), (), places) for number in (interval.estimate, own)]
+    if not interval.bias and usual[0] == usual[1]:
+        own = interval.estimate  # it takes more digits to see that they differ than to say where
     numbers = snapped(interval.estimate, (*ends, own, *others))
     text, low, high, raw, *rest = distinct_numbers(numbers, beside, places)
     sample = "" if raw == text or math.isnan(own) else f"sample value {raw}"
