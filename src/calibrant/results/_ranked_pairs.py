@@ -169,11 +169,12 @@ class RankedPairs:
         Returns
         -------
         dict of str to list
-            `predictor`, the measure's sample value, its `estimate`, `rank`, `best` and `ranks` as
-            in `ranking`; `behind_best`, `low` and `high`, the bias-corrected difference from the
+            `predictor`, the measure's sample value, its `estimate`, `rank`, `best` (in four
+            digits) and `ranks` as in `ranking`; `behind_best`, `low` and `high`, the bias-corrected difference from the
             best predictor and its confidence interval.
         """
         columns = self.ranking(measure)
+        columns["best"] = [round(confidence, 4) for confidence in columns["best"]]
         behind = {d.first: d for d in self.differences(measure)}
         columns["ranks"] = [
             f"{a}" if a == b else f"{a} to {b}"
