@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._inference.paired import Scatter, difference_limits
 from rivals import (
     calibrated,
     sigmoid,
@@ -95,15 +94,6 @@ def test_differences_are_within_what_the_limits_of_the_two_allow(measure):
     )
     if low > most:
         assert limits.better == "right"
-
-
-def test_limits_that_lie_beyond_those_of_the_two_end_there():
-    still = np.zeros((1, 50))
-    first = Scatter(None, still, alone=lambda level: (0.1, 0.2, 0.15))
-    second = Scatter(None, still, alone=lambda level: (0.0, 0.05, 0.02))
-    for value, end in ((0.5, 0.2), (-0.5, 0.05), (0.1, 0.1)):
-        found = difference_limits(value, first, second, 0.95)
-        assert found == pytest.approx((end, end, end))
 
 
 def test_a_share_that_no_row_moves_has_limits_of_its_own():

@@ -16,7 +16,7 @@ from calibrant._inference.blocks import blocks_of
 from calibrant._inference.bootstrap import resampled_tables
 from calibrant._inference.cells import COARSE, FINE, Problem, as_seen, cells_of, problem_of
 from calibrant._inference.null import drawn_samples, null_drawn, null_mean
-from calibrant._inference.paired import draw_blocks
+from calibrant._inference.resamples import draw_blocks
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find
 from calibrant._summaries.samples import Summary

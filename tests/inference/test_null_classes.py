@@ -54,11 +54,13 @@ def test_the_family_holds_the_sample_itself(name, kind):
     worth = Uncertainty(samples, fixed, quantile, (measure,), n_resamples=250, groups=groups)
     family, errors = worth.class_family(measure)
     value = measure.compute(Summary(samples, fixed, quantile))
-    seen, drawn = family.member("threshold", 0.0, errors)
+    gaps = family.gaps("threshold", 0.0)
+    seen = family.truth(gaps, errors)
     assert seen == pytest.approx(value, rel=1e-9)
-    assert drawn.mean() > seen
-    calm, drawn = family.member("threshold", family.last, errors)
-    assert calm == 0.0 and 0 < drawn.mean() < value
+    assert next(family.drawn(gaps, errors)).mean() > seen
+    gaps = family.gaps("threshold", family.last)
+    assert family.truth(gaps, errors) == 0.0
+    assert 0 < next(family.drawn(gaps, errors)).mean() < value
 
 
 def test_a_class_that_no_prediction_is_about_is_not_in_the_mean():

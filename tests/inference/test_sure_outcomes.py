@@ -8,7 +8,6 @@ import pytest
 import calibrant as cal
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.few_events import poisson_limits, possible_targets
-from calibrant._inference.paired import Scatter, difference_limits, independent_limits
 from judged import intervals
 
 FAST = {"n_resamples": 200}
@@ -386,17 +385,6 @@ class TestPossibleTargets:
 
     def test_nothing_is_rare(self):
         assert self.at(np.array([0, 1] * 30), np.full(60, 0.6)) == {}
-
-
-def test_rare_misses_of_two_samples_add_up_and_of_one_cancel():
-    still = np.zeros((1, 50))
-    first = Scatter(None, still, rare=lambda level: {("misses", 1.0): -0.03})
-    second = Scatter(
-        None, still, rare=lambda level: {("misses", 1.0): 0.04, ("misses", -1.0): 0.01}
-    )
-    assert difference_limits(0.2, first, second, 0.95)[:2] == pytest.approx((0.13, 0.2))
-    assert independent_limits(0.2, first, second, 0.95)[:2] == pytest.approx((0.15, 0.2))
-    assert independent_limits(-0.2, second, first, 0.95)[:2] == pytest.approx((-0.2, -0.15))
 
 
 class TestAllButCertain:

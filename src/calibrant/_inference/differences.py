@@ -43,7 +43,10 @@ class Differences:
             return 0.0, 0.0, 0.0
         if ours.form is not None and theirs.form is not None:
             form = less(ours.form, theirs.form, ours.slots.size)
-            found = limits_of_difference(Square(self._moments(ours, theirs), form), value, level)
+            square = Square(self._moments(ours, theirs), form)
+            # A corrected error is larger than its population's, which limits are about.
+            shown = value if measure.of_population is None else square.value
+            found = limits_of_difference(square, shown, level)
         else:
             found = self._gap_limits(measure, values, (ours, theirs), level)
         return self._within_alone(

@@ -16,7 +16,8 @@ limits cover that case too, with the other predictor's gaps drawn from what is l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -189,6 +190,12 @@ class GapPair:
         trace = float(np.einsum("rii->", noise[:, : gap.shape[1]] * self._slots[1][:, :, None]))
         start = max(float((gap**2).sum()) - trace, 0.05 * trace, 1e-300) / n
         sizes = np.full(len(components), start / len(components))
+        # A few slots do not show that one predictor has no gaps of its own: their size is at least
+        # what noise of one slot would make it.
+        least = [
+            trace / n / max(float(part.sum()), 1.0) if part.ndim == 2 else 0.0
+            for part in components
+        ]
         for _ in range(FIT_STEPS):
             inverse = np.linalg.inv(noise + _covariance(sizes, components))
             along = np.einsum("rij,rj->ri", inverse, gap)
@@ -200,6 +207,7 @@ class GapPair:
                     seen = (part * along**2).sum()
                     usual = np.einsum("rii,ri->", inverse, part)
                 sizes[j] *= np.sqrt(max(float(seen), 0.0) / max(float(usual), 1e-300))
+                sizes[j] = max(sizes[j], least[j])
         return sizes
 
     def _posteriors(self, live: NDArray[np.bool_]) -> list[Array]:
@@ -250,17 +258,19 @@ class GapPair:
             ]
         return self._drawn[calibrated]
 
-    def roots(self, readings: Sequence[Reading]) -> list[Array]:
-        """How far a sample's difference lies from the true one, in draws from every case."""
+    def _cases(self, readings: Sequence[Reading]) -> Iterator[tuple[Array, Array]]:
+        """The true difference, and a sample's less that, in draws from every case."""
         cases = [(), *((j,) for j, each in enumerate(readings) if each.may_be_calibrated)]
-        return [
-            self._root(readings[0], parts[0], 0) - self._root(readings[1], parts[1], 1)
-            for case in cases
-            for parts in map(self.moments.parts, self._gaps_without(case))
-        ]
+        for case in cases:
+            for gaps in map(self.moments.parts, self._gaps_without(case)):
+                (true, shown), (other, shows) = (
+                    self._values(reading, gap, j)
+                    for j, (reading, gap) in enumerate(zip(readings, gaps, strict=True))
+                )
+                yield true - other, shown - shows - (true - other)
 
-    def _root(self, reading: Reading, true: Array, j: int) -> Array:
-        """How far a sample's value lies from the true one, of one predictor."""
+    def _values(self, reading: Reading, true: Array, j: int) -> tuple[Array, Array]:
+        """One predictor's true value, and that of a sample, in every draw."""
         slots, noise, drawn = self.moments.slots[j], self._noise[0][j], self._noise[1][j]
         if self.fine is not None:
             slots, true = self.fine.slots[j], true[:, self.fine.parents[j]]
@@ -268,19 +278,30 @@ class GapPair:
         if self.fine is None:
             seen = np.clip(seen, -slots.mean_u, 1.0 - slots.mean_u)
         weight = np.broadcast_to(slots.weight, true.shape)
-        return reading.of_sample(seen, drawn) - reading.of_population(true, weight)
+        return reading.of_population(true, weight), reading.of_sample(seen, drawn)
 
     def limits(self, readings: Sequence[Reading], level: float) -> tuple[float, float, float]:
-        """Limits of the difference of two true values, and its estimate."""
+        """Limits of the difference of two true values, and its estimate.
+
+        They reach as far from the estimate as the posterior does from its median: where two
+        predictors err on either side of the labels, a difference can be as large as it gets, and
+        samples lead away from that to one side only.
+        """
         value = readings[0].value - readings[1].value
-        tail, lows, highs = (1.0 - level) / 2.0, [], []
-        roots = self.roots(readings)
-        for root in roots:
-            below, above = quantiles(root, (tail, 1.0 - tail))
-            lows.append(value - above)
-            highs.append(value - below)
-        low, high = min(lows), max(highs)
-        return low, high, min(max(value - float(np.median(roots[0])), low), high)
+        tail, ends, estimates = (1.0 - level) / 2.0, [], []
+        for true, root in self._cases(readings):
+            below, middle, above = quantiles(root, (tail, 0.5, 1.0 - tail))
+            least, usual, most = quantiles(true, (tail, 0.5, 1.0 - tail))
+            estimate = value - middle
+            ends += [
+                value - above,
+                value - below,
+                estimate + least - usual,
+                estimate + most - usual,
+            ]
+            estimates.append(estimate)
+        low, high = min(ends), max(ends)
+        return low, high, min(max(estimates[0], low), high)
 
 
 def _covariance(sizes: Array, components: Sequence[Array]) -> Array:

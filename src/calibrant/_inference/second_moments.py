@@ -8,6 +8,7 @@ what both read from one label cancels in their difference.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -187,59 +188,63 @@ class SecondMoments:
         of_units = np.repeat(np.stack(weights, 1), [each.size for each in self.slots], axis=1)
         away = (self.factor[:, :p] - of_units * self.mean_residual) / self.totals
         away *= self.wider / np.sqrt(max(1.0 - self.share, 0.5))
-        return away
+        # Slots whose few rows are alike lack what their outcomes vary by.
+        more = self.missing_factor * (self.stacked("weight") / self.totals)
+        return np.concatenate([away, more])
 
     @property
     def _weight_parts(self) -> list[tuple[Array, Slots]]:
         return list(zip(self.parts(self.factor[:, self.size :]), self.slots, strict=True))
 
     @cached_property
+    def _gap_factor(self) -> Array:
+        """A factor (f, p) of the covariance of gaps about those of the sample."""
+        weight, p = self.stacked("weight"), self.size
+        away = self.factor[:, :p] - self.factor[:, p:] * self.stacked("gap")
+        out: Array = away / np.where(weight > 0, weight, 1.0)
+        return out
+
+    @cached_property
     def noise_factor(self) -> Array:
         """A factor (f, 2 p) of the covariance of gaps given their bins, and of bins' shares."""
-        p, gap = self.size, self.stacked("gap")
-        weight = self.stacked("weight")
-        safe = np.where(weight > 0, weight, 1.0)
-        away = (self.factor[:, :p] - self.factor[:, p:] * gap) / safe
         shares = [
             part / each.total - np.outer(part.sum(axis=1) / each.k, each.weight) / each.total**2
             for part, each in self._weight_parts
         ]
-        away, more = self._widened(away, safe)
-        out = np.concatenate([away, *shares], axis=1)
-        return np.concatenate([out, np.pad(more, ((0, 0), (0, p)))])
+        out = np.concatenate([self._gap_factor * self.widening, *shares], axis=1)
+        return np.concatenate([out, np.pad(self.missing_factor, ((0, 0), (0, self.size)))])
 
     @cached_property
     def widening(self) -> float:
-        """The factor for the noise of residuals, which saw their own means."""
-        p, weight = self.size, self.stacked("weight")
-        safe = np.where(weight > 0, weight, 1.0)
-        away = (self.factor[:, :p] - self.factor[:, p:] * self.stacked("gap")) / safe
-        return self.wider * float(np.sqrt(self._spread(away, safe)[0]))
+        """The factor for the noise of residuals, which saw their own means.
 
-    def _widened(self, away: Array, weight: Array) -> tuple[Array, Array]:
-        """A factor of gaps that vary as much as they would again, and one of what slots lack.
-
-        Residuals about a slot's own mean vary too little. One number corrects all slots, so that
-        what two predictors have in common still cancels; slots whose few rows show less than half
-        of the variance that is expected get noise of their own, which predictors share slot by
-        slot.
+        It is one number for all slots, so that what two predictors have in common still cancels.
         """
-        scale, seen, expected = self._spread(away, weight)
-        away = away * (self.wider * np.sqrt(scale))
+        return self.wider * math.sqrt(self._spread[0])
+
+    @cached_property
+    def missing_factor(self) -> Array:
+        """A factor (f, p) of noise for slots whose few rows show less than half of the variance
+        that is expected of them; predictors share it slot by slot.
+        """
+        scale, seen, expected = self._spread
         missing = np.where(scale * seen < 0.5 * expected, expected - scale * seen, 0.0)
         own, sizes = np.flatnonzero(missing > 0), [each.size for each in self.slots]
         more = np.zeros((max(sizes), self.size))
         start = np.cumsum([0, *sizes[:-1]])[self.owners[own]]
         more[own - start, own] = np.sqrt(missing[own])
-        return away, more[more.any(axis=1)]
+        return more[more.any(axis=1)]
 
-    def _spread(self, away: Array, weight: Array) -> tuple[float, Array, Array]:
+    @cached_property
+    def _spread(self) -> tuple[float, Array, Array]:
         """The common factor of variances, and the variances of gaps as seen and as expected."""
-        unit = (self.factor[:, self.size :] ** 2).sum(axis=0) / weight**2
-        seen = (away**2).sum(axis=0)
+        weight = self.stacked("weight")
+        safe = np.where(weight > 0, weight, 1.0)
+        unit = (self.factor[:, self.size :] ** 2).sum(axis=0) / safe**2
+        seen = (self._gap_factor**2).sum(axis=0)
         expected = seen / np.maximum(1.0 - unit, 0.5)
         if all(each.hard for each in self.slots):
-            expected = np.maximum(expected, self.stacked("outcome_variance"))
+            expected = np.maximum(expected, self.stacked("outcome_variance") * (weight > 0))
         share = (weight / self.totals) ** 2
         common = float((share * expected).sum()) / max(float((share * seen).sum()), 1e-300)
         return min(common, MOST_WIDENED) if seen.any() else 1.0, seen, expected

@@ -1,0 +1,151 @@
+"""Squared errors: closed forms against sums over pairs of rows, and what their limits contain."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calibrant as cal
+from calibrant._core.binning import Quantile
+from calibrant._data.to_samples import to_samples
+from calibrant._inference.blocks import blocks_of
+from calibrant._inference.cells import problem_of
+from calibrant._inference.second_moments import Slots, second_moments
+from calibrant._inference.squares import (
+    Square,
+    less,
+    limits_of_difference,
+    limits_of_square,
+    scaled_identity,
+)
+from rivals import sigmoid
+
+ONE = scaled_identity(1.0)
+
+
+def rows(n, seed, slope=1.6):
+    rng = np.random.default_rng((52, seed))
+    h = rng.normal(0, 1.5, n)
+    return (rng.random(n) < sigmoid(h)).astype(int), sigmoid(slope * h), h
+
+
+def slots_of(y, u, bins=5):
+    return Slots.of_problem(problem_of(to_samples(y, u), "binary", Quantile(bins)))
+
+
+def over_pairs(y, u, bins, unit=None):
+    """The mean product of residuals of two different rows, or clusters, that share a bin."""
+    unit = np.arange(y.size) if unit is None else unit
+    total = 0.0
+    for i in range(y.size):
+        for j in range(y.size):
+            if unit[i] != unit[j] and bins[i] == bins[j]:
+                total += (y[i] - u[i]) * (y[j] - u[j])
+    sizes = np.bincount(unit)
+    return total / (y.size**2 - float((sizes**2).sum()))
+
+
+@pytest.mark.parametrize("clusters", [False, True])
+def test_the_estimate_is_a_mean_over_pairs_of_different_units(clusters):
+    y, u, _ = rows(60, 0)
+    unit = np.arange(60) // 3 if clusters else None
+    slots = slots_of(y, u)
+    square = Square(second_moments((slots,), blocks_of(60, unit, 0)), ONE)
+    if clusters:  # without what few clusters add
+        moments = square.moments
+        scale = moments.wider**2
+        assert scale > 1.0
+        estimate = square.value - square.bias / scale
+    else:
+        estimate = square.estimate
+    expected = over_pairs(y, u, slots.index[:, 0], unit)
+    assert estimate == pytest.approx(expected, rel=1e-9)
+
+
+def test_sums_of_joint_bins_are_those_of_rows():
+    """Rows of one slot have exact second moments, which those of blocks of one row equal."""
+    y, u, h = rows(80, 1)
+    both = slots_of(y, u), slots_of(y, sigmoid(0.7 * h + 0.2))
+    exact = second_moments(both, None)
+    of_rows = second_moments(both, blocks_of(80, np.arange(80), 0))
+    assert not exact.sampled and of_rows.sampled
+    factors = (each.factor for each in (exact, of_rows))
+    first, second = (factor.T @ factor for factor in factors)
+    assert first == pytest.approx(second, abs=1e-9)
+
+
+def test_the_variance_of_a_difference_is_that_of_fresh_samples():
+    values, errors = [], []
+    for seed in range(300):
+        y, u, h = rows(400, seed)
+        both = slots_of(y, u, 10), slots_of(y, sigmoid(1.3 * h), 10)
+        square = Square(second_moments(both, None), less(ONE, ONE, both[0].size))
+        values.append(square.estimate)
+        errors.append(square.standard_error)
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(values), rel=0.15)
+
+
+def test_limits_are_those_of_a_noncentral_chi_square():
+    """Where noise is the same in every direction, R'R / c is one exactly."""
+    y, u, _ = rows(500, 3)
+    square = Square(second_moments((slots_of(y, u, 10),), None), ONE)
+    low, high, estimate = limits_of_square(square, square.value, 0.9)
+    assert estimate == pytest.approx(square.estimate)
+    scale = square.squares / square.bias
+    df = square.bias / scale
+    stretch = np.sqrt(max(square.slope / (scale * square.value), 1.0))
+    for end, chance in ((low, 0.95), (high, 0.05)):
+        away = (end - estimate) / stretch + estimate
+        law = stats.ncx2(df, away / scale)
+        assert law.cdf(square.value / scale) == pytest.approx(chance, abs=1e-6)
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_limits_contain_the_truth_and_are_sharp(paired):
+    """Of 150 samples 92 to 99 % contain it; width is that of the estimator, to 30 %."""
+    big_y, big_u, big_h = rows(400_000, 10**6)
+    del big_y
+    q = sigmoid(big_h)
+    ends, values = [], []
+    truths = []
+    for u in (big_u, sigmoid(1.3 * big_h)):
+        slots = slots_of(q, u, 15)
+        truths.append(float(((slots.sums(slots.residuals) / slots.total) ** 2).sum()))
+    truth = truths[0] - truths[1] if paired else truths[0]
+    for seed in range(150):
+        y, u, h = rows(400, seed)
+        first = slots_of(y, u, 15)
+        if paired:
+            second = slots_of(y, sigmoid(1.3 * h), 15)
+            square = Square(second_moments((first, second), None), less(ONE, ONE, first.size))
+            ends.append(limits_of_difference(square, square.value, 0.95)[:2])
+        else:
+            square = Square(second_moments((first,), None), ONE)
+            ends.append(limits_of_square(square, square.value, 0.95)[:2])
+        values.append(square.value)
+    low, high = np.array(ends).T
+    held = float(((low <= truth) & (truth <= high)).mean())
+    span = float(np.subtract(*np.quantile(values, [0.975, 0.025])))
+    ratio = float((high - low).mean()) / span
+    assert 0.91 <= held <= 0.995, held
+    assert 0.8 <= ratio <= 1.3, ratio
+
+
+def test_every_squared_error_has_limits_in_closed_form():
+    rng = np.random.default_rng(4)
+    p = rng.dirichlet([1, 1, 1], 300)
+    y = (p.cumsum(axis=1) > rng.random((300, 1))).argmax(axis=1)
+    binary = (rng.random(300) < p[:, 0]).astype(int)
+    names = {"lin_ce": None, "atb": None, "classwise_ce": y, "confidence_ce": y}
+    for name, labels in names.items():
+        given = (binary, p[:, 0]) if labels is None else (labels, p)
+        found = cal.interval(*given, measure=name)
+        assert "chi-square" in found.method
+        other = cal.interval(*given, measure=name, seed=1)
+        assert (found.low, found.high) == (other.low, other.high)  # nothing is drawn
+
+
+def test_bins_whose_outcomes_are_all_alike_have_noise():
+    """Sixty rows that are all right at 0.97: their residuals do not vary at all."""
+    y, u = np.ones(60, int), np.linspace(0.96, 0.98, 60)
+    found = cal.interval(y, u, measure="lin_ce")
+    assert found.low == 0.0 and found.high > 0.03**2 / 15
