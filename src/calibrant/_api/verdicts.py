@@ -108,17 +108,20 @@ def _decided(
 def _reason(
     tests: CalibrationTests | None, decided_by: str, level: float, uncertainty: Uncertainty
 ) -> str:
-    """What decided, in words; empty where the value and its interval say it themselves."""
+    """What decided, in words; empty where the value and its interval say it themselves. Where
+    nothing did, a slope whose interval would exclude 1 if it were the only test.
+    """
     confidence = uncertainty.samples.multiclass
     if tests is None:
         return ""
-    if decided_by == SLOPE:
-        assert tests.slope is not None
+    hinted = not decided_by and tests.p_values.get(SLOPE, 1.0) < 1.0 - level
+    if decided_by == SLOPE or hinted:
         limits = tests.slope_limits(level)
-        assert limits is not None
+        assert tests.slope is not None and limits is not None
         return slope_words(
-            tests.slope.value, limits, tests.slope_level(level), confidence=confidence
-        )
+            tests.slope.value, limits, tests.slope_level(level), confidence=confidence,
+            verb="may be" if hinted else "are",
+        )  # fmt: skip
     if decided_by == MEAN:
         return mean_words(
             tests.predicted, tests.observed, confidence=confidence, soft=uncertainty.soft

@@ -32,7 +32,7 @@ def verdict_words(
         Whether the measure is a calibration error.
     reason : str, optional
         What decided, in words: `slope_words`, `mean_words` or `bins_words`. Empty where the value
-        and its noise floor did.
+        and its noise floor did. Where nothing decided, what may be wrong.
     direction : str, optional
         A sentence on the side to which predictions are off.
 
@@ -62,7 +62,10 @@ def verdict_words(
             f"Not shown to be miscalibrated: {numbers}. It is above {within}, which a loss may be "
             "however well predictions are calibrated."
         )
-    return "not enough data", f"Not enough data to say {exceeds}: {numbers}. {_needed(checked)}"
+    hint = f" {_as_start(reason)}." if reason else ""
+    return "not enough data", (
+        f"Not enough data to say {exceeds}: {numbers}. {_needed(checked)}{hint}"
+    )
 
 
 def _needed(checked: LimitCheck) -> str:
@@ -78,7 +81,7 @@ def _needed(checked: LimitCheck) -> str:
 
 
 def slope_words(
-    slope: float, limits: tuple[float, float], level: float, *, confidence: bool
+    slope: float, limits: tuple[float, float], level: float, *, confidence: bool, verb: str = "are"
 ) -> str:
     """Say what a calibration slope means.
 
@@ -87,11 +90,13 @@ def slope_words(
     slope : float
         The slope.
     limits : tuple of float
-        Its confidence interval, which excludes 1.
+        Its confidence interval.
     level : float
         The level of the interval.
     confidence : bool
         Whether the predictions are confidences of the top label.
+    verb : str, default "are"
+        How sure that is: "are", or "may be".
 
     Returns
     -------
@@ -99,15 +104,15 @@ def slope_words(
         A clause without a full stop.
     """
     # Two places, or as many as tell the interval from 1.
-    enough = (p for p in range(2, 15) if all(round(x, p) != 1.0 for x in limits))
+    enough = (p for p in range(2, 15) if all(x == 1.0 or round(x, p) != 1.0 for x in limits))
     places = next(enough, 15)
     value, low, high = (f"{x:.{places}f}" for x in (slope, *limits))
     means = "too extreme" if slope < 1.0 else "not extreme enough"
     if limits[1] < 0.0:
         means = "lower where outcomes are more frequent"
+    subject = "confidences" if confidence else "predictions"
     return (
-        f"{_predictions(confidence=confidence)} are {means} (calibration slope {value}, "
-        f"{percent(level)} CI {low} to {high})"
+        f"{subject} {verb} {means} (calibration slope {value}, {percent(level)} CI {low} to {high})"
     )
 
 
@@ -133,10 +138,11 @@ def mean_words(predicted: float, observed: float, *, confidence: bool, soft: boo
     numbers = distinct_numbers((predicted, observed), places=_PLACES)
     first = "mean confidence" if confidence else "mean prediction"
     second = "mean label" if soft else "accuracy" if confidence else "observed frequency"
+    subject, side = ("confidences" if confidence else "predictions"), (
+        "high" if predicted > observed else "low")  # fmt: skip
     return (
-        f"{_predictions(confidence=confidence)} are too {'high' if predicted > observed else 'low'}"
-        f" by {size} point{'' if size == '1' else 's'} on average ({first} {numbers[0]}, {second} "
-        f"{numbers[1]})"
+        f"{subject} are too {side} by {size} point{'' if size == '1' else 's'} on average "
+        f"({first} {numbers[0]}, {second} {numbers[1]})"
     )
 
 
@@ -160,10 +166,6 @@ def _as_start(text: str) -> str:
     """A clause as the start of a sentence; names such as smECE stay as they are."""
     first = text.split(maxsplit=1)[0]
     return text[0].upper() + text[1:] if first.islower() else text
-
-
-def _predictions(*, confidence: bool) -> str:
-    return "confidences" if confidence else "predictions"
 
 
 def tone_of(verdict: Verdict | None) -> str:
