@@ -1,0 +1,353 @@
+"""Verdicts: the tests they rest on, what they name, and how often they are right.
+
+The worlds, and the tables with more samples, are in `benchmarks/verdicts.py`. Seeds are fixed.
+"""
+
+import importlib.util
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from calibrant._api import verdicts
+from calibrant._api.metrics.uncertainty import _measured
+from calibrant._data.to_samples import to_samples
+from calibrant._inference import calibration_tests as tests
+from calibrant.results import Interval, NoiseFloor
+from calibrant.results._verdict import bins_words, mean_words, slope_words, tone_of
+
+FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "verdicts.py"
+if not FILE.is_file():
+    pytest.skip("the benchmarks are not at hand", allow_module_level=True)
+_spec = importlib.util.spec_from_file_location("verdict_worlds", FILE)
+worlds = importlib.util.module_from_spec(_spec)
+sys.modules["verdict_worlds"] = worlds
+_spec.loader.exec_module(worlds)
+
+FAST = {"n_resamples": 200}
+
+
+def off(world, n, seed):
+    """Labels and predictions that are off by an ECE of 0.03."""
+    rng = np.random.default_rng(seed)
+    u = rng.random(n)
+    return worlds.outcomes(worlds.OFF[world](u), rng), u
+
+
+def judged(y, u, measure="ece", **options):
+    """The tests behind a verdict."""
+    uncertainty, chosen, summary = _measured(
+        to_samples(y, u, options.get("sample_weight")), measure, 15, n_resamples=500, seed=0,
+        groups=options.get("groups"),
+    )  # fmt: skip
+    floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
+    return tests.calibration_tests(uncertainty, chosen, floor)
+
+
+# --- power ----------------------------------------------------------------------------------------
+
+
+def test_a_slope_shows_where_the_noise_floor_sees_nothing():
+    """The noise floor alone said "not enough data" above a slope of 0.78 [0.64, 0.91]."""
+    y, u = off("slope", 700, 5)
+    found = cal.verdict(y, u)
+    assert cal.noise_floor(y, u).p_value > 0.2 and found.low == 0
+    assert found.verdict == "miscalibrated" and found.decided_by == "slope"
+    assert found.slope_high < 1 and found.within_tolerance is None and found.p_value < 0.05
+    assert str(found).startswith(
+        "Miscalibrated: predictions are too extreme (calibration slope 0.78, 98.5% CI 0.61 to "
+        "0.95). ECE 0."
+    )
+    assert str(found).endswith(
+        "There is not enough data to say whether the error exceeds the tolerance of 0.05."
+    )
+    # A tolerance needs rows; the slope does not.
+    assert found.rows_needed > 700
+
+
+@pytest.mark.parametrize(
+    ("world", "n", "least"), [("slope", 1300, 22), ("shift", 2500, 23), ("oscillation", 3000, 23)]
+)
+def test_power(world, n, least):
+    """85, 87 and 88 % are expected; the noise floor alone has 37, 57 and 70 %."""
+    found = worlds.power(world, n, 30, seed=5)
+    assert 30 - found[""] >= least, found
+    if world != "oscillation":  # and what is wrong is named
+        assert found["mean" if world == "shift" else "slope"] >= 20, found
+
+
+# --- false alarms ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("world", [w for w in worlds.CALIBRATED if "votes" not in w])
+def test_calibrated_predictions_are_rarely_called_miscalibrated(world):
+    """Five in a hundred are allowed: of 40, seven or more have a chance of 0.003."""
+    rng, alarms = np.random.default_rng(8), 0
+    for _ in range(40):
+        found = worlds.CALIBRATED[world](200, rng)
+        y, u = found.pop("y_true"), found.pop("y_proba")
+        alarms += judged(y, u, **found).p_value < 0.05
+    assert alarms <= 6
+
+
+def test_few_heavy_events_do_not_make_a_slope():
+    """Wald's interval alone excludes 1 in a tenth of samples where 1.5 % are allowed."""
+    rng, alarms, of_wald = np.random.default_rng(4), 0, 0
+    for _ in range(80):
+        found = judged(**{
+            {"y_true": "y", "y_proba": "u"}.get(name, name): value
+            for name, value in worlds.CALIBRATED["weights, rare"](150, rng).items()
+        })  # fmt: skip
+        if found.slope is not None:
+            alarms += found.p_values["slope"] < 0.015
+            of_wald += found.slope.p_value < 0.015
+    assert of_wald >= 6 and alarms <= 4
+
+
+def test_two_ways_of_drawing_must_both_speak_against_predictions():
+    """Of clusters with rare events the signs of residuals alone know nothing."""
+    rng = np.random.default_rng(3)
+    options = worlds.CALIBRATED["clusters of 5, rare"](200, rng)
+    y, u = options.pop("y_true"), options.pop("y_proba")
+    uncertainty, *_ = _measured(
+        to_samples(y, u), "ece", 15, n_resamples=500, seed=0, groups=options["groups"]
+    )
+    draws = uncertainty.calibrated_draws(uncertainty.plain_problem)
+    found = judged(y, u, **options)
+    assert len(draws) == 2
+    assert found.p_values["mean"] == max(tests.mean_p(each) for each in draws)
+    assert found.p_values["bins"] == max(tests.bins_p(each) for each in draws)
+
+
+# --- one verdict, without contradictions ----------------------------------------------------------
+
+
+def test_verdict_slope_and_p_value_agree():
+    """Not enough data is never said above a slope whose interval excludes 1."""
+    kinds = set()
+    for seed in range(60):
+        rng = np.random.default_rng((9, seed))
+        n, slope = int(rng.choice([40, 150, 500, 1200])), rng.choice([0.5, 0.75, 1.0, 1.3])
+        u = rng.random(n)
+        y = rng.random(n) < 1 / (1 + np.exp(-slope * np.log(u / (1 - u))))
+        groups = np.arange(n) // 2 if seed % 3 == 0 else None
+        level = 0.9 if seed % 5 == 0 else 0.95
+        found = cal.verdict(y, u, groups=groups, level=level, n_resamples=100)
+        excludes = found.slope is not None and not found.slope_low <= 1 <= found.slope_high
+        assert not excludes or found.verdict == "miscalibrated", found
+        by_test = found.decided_by not in ("", "tolerance")
+        assert by_test == (found.p_value < 1 - level), found
+        assert (found.verdict == "miscalibrated") == bool(found.decided_by), found
+        if "Not enough data" in found.sentence:
+            assert found.sentence.startswith("Not enough data to say whether the error exceeds")
+            assert found.within_tolerance is None
+        kinds.add((found.verdict, excludes))
+    assert kinds >= {("miscalibrated", True), ("not enough data", False), ("miscalibrated", False)}
+
+
+def test_what_may_be_wrong_is_said_where_nothing_decides():
+    y, u = off("slope", 700, 0)
+    found = cal.verdict(y, u)
+    assert cal.cox_calibration(y, u).slope_high < 1 < found.slope_high
+    assert found.verdict == "not enough data" and found.decided_by == ""
+    assert str(found).endswith(
+        "Predictions may be too extreme (calibration slope 0.84, 98.5% CI 0.66 to 1.01)."
+    )
+    calm = cal.verdict(*off("shift", 1300, 3))
+    assert calm.verdict == "not enough data" and "may be" not in str(calm)
+
+
+def decided(y, u, **options):
+    return cal.verdict(y, u, **options).decided_by
+
+
+def test_what_decided():
+    assert decided(*off("slope", 1300, 1)) == "slope"
+    assert decided(*off("shift", 2500, 6)) == "mean"
+    assert decided(*off("three waves", 2600, 7)) == "noise floor"
+    bins = cal.verdict(*off("three waves", 2600, 8))
+    assert bins.decided_by == "bins" and cal.noise_floor(*off("three waves", 2600, 8)).p_value > 0.2
+    assert "gaps in the bins are larger than chance explains (chi-square test, p = " in str(bins)
+    rng = np.random.default_rng(0)
+    u = rng.random(4000)
+    assert decided(rng.random(4000) < u, u) == ""
+    # Where all are convincing the most specific one is named.
+    assert decided(rng.random(4000) < u**2, u) in ("slope", "mean")
+
+
+def test_a_wrong_mean_is_named_with_both_means():
+    found = cal.verdict(*off("shift", 2500, 6))
+    assert str(found).startswith(
+        "Miscalibrated, within the tolerance of 0.05: predictions are too "
+    )
+    assert " points on average (mean prediction 0." in str(found)
+    assert "observed frequency 0." in str(found) and str(found).count("on average") == 1
+
+
+def test_an_interval_beyond_the_tolerance_decides_where_no_test_does():
+    y, u = off("slope", 400, 0)
+    uncertainty, chosen, _ = _measured(to_samples(y, u), "ece", 15, n_resamples=60, seed=0)
+    interval = Interval("ece", 0.1, 0.06, 0.15, 0.95, "given", estimate=0.1)
+    floor = NoiseFloor("ece", 0.1, 0.08, 0.11, 0.5, 99, "given")
+    found = verdicts.verdict_of(interval, floor, 0.05, chosen, uncertainty)
+    assert found.decided_by == "tolerance" and found.within_tolerance is False
+    assert found.verdict == "miscalibrated" and str(found).startswith("Miscalibrated: ECE 0.100")
+
+
+# --- the slope ------------------------------------------------------------------------------------
+
+
+def test_the_slope_is_that_of_cox():
+    y, u = off("slope", 900, 3)
+    found, fit = cal.verdict(y, u, **FAST), cal.cox_calibration(y, u, level=0.985)
+    assert found.slope == pytest.approx(fit.slope) and found.slope_level == pytest.approx(0.985)
+    assert (found.slope_low, found.slope_high) == pytest.approx((fit.slope_low, fit.slope_high))
+    strict = cal.verdict(y, u, level=0.99, **FAST)
+    assert strict.slope_level == pytest.approx(0.997) and strict.slope_low < found.slope_low
+
+
+def test_the_slope_of_many_rows_is_that_of_cells(monkeypatch):
+    y, u = off("slope", 5000, 3)
+    by_rows = judged(y, u).slope
+    monkeypatch.setattr(tests, "MANY_ROWS", 1000)
+    by_cells = judged(y, u).slope
+    assert by_cells.value == pytest.approx(by_rows.value, rel=1e-4) and by_cells != by_rows
+    assert by_cells.error == pytest.approx(by_rows.error, rel=1e-3)
+    assert by_cells.p_value == pytest.approx(by_rows.p_value, rel=0.01)
+
+
+def test_predictions_of_0_and_1_have_no_part_in_the_slope():
+    rng = np.random.default_rng(2)
+    u = rng.choice([0.0, 0.2, 0.5, 0.8, 1.0], 1500)
+    y = rng.random(1500) < 0.1 + 0.8 * u
+    fit = cal.cox_calibration(y, u)
+    found = cal.verdict(y, u, **FAST)
+    assert found.slope == pytest.approx(fit.without_clipped.slope)
+    assert abs(found.slope - fit.slope) > 0.2
+    certain = cal.verdict(y, np.round(u), **FAST)
+    assert certain.slope is None and certain.decided_by == "noise floor"
+
+
+def test_clusters_and_weights_are_in_the_slope():
+    y, u = off("slope", 600, 6)
+    groups, w = np.repeat(np.arange(200), 3), np.linspace(0.2, 3, 600)
+    options = {"groups": groups, "sample_weight": w}
+    found = cal.verdict(np.repeat(y[:200], 3), np.repeat(u[:200], 3), **options, **FAST)
+    fit = cal.cox_calibration(np.repeat(y[:200], 3), np.repeat(u[:200], 3), level=0.985, **options)
+    assert found.slope == pytest.approx(fit.slope)
+    assert found.slope_low == pytest.approx(min(fit.slope_low, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("y", "u"),
+    [
+        (np.ones(80), np.linspace(0.5, 0.9, 80)),
+        (np.arange(80) >= 40, np.linspace(0.1, 0.9, 80)),
+        (np.arange(80) % 2, np.full(80, 0.4)),
+    ],
+)
+def test_without_a_slope_its_share_goes_to_the_noise_floor(y, u):
+    found = judged(y.astype(int), u)
+    assert found.slope is None and "slope" not in found.p_values
+    assert found.adjusted["noise floor"] == pytest.approx(
+        min(1, found.p_values["noise floor"] / 0.8)
+    )
+    told = cal.verdict(y.astype(int), u, **FAST)
+    assert told.slope is told.slope_low is told.slope_high is told.slope_level is None
+
+
+def test_the_smallest_p_value_over_its_share_decides():
+    p_values = {"slope": 0.06, "mean": 0.02, "noise floor": 0.2, "bins": 0.03}
+    found = tests.CalibrationTests(p_values, tests.Slope(0.8, 0.1, math.inf), 0.5, 0.5)
+    assert found.p_value == pytest.approx(0.1) and found.first == "mean"
+    sure = tests.CalibrationTests(
+        {"slope": 1e-9, "mean": 0.3, "noise floor": 1e-12, "bins": 0.001}, None, 0.5, 0.5
+    )
+    assert sure.first == "slope"
+    assert sum(tests.SHARES.values()) <= 1.2  # no more than 6 % of false alarms at 95 %
+
+
+def test_soft_labels_that_are_the_predictions_are_calibrated():
+    u = np.random.default_rng(0).random(3000)
+    found = cal.verdict(u, u, **FAST)
+    assert found.verdict == "calibrated within noise" and found.p_value == 1
+
+
+# --- classes --------------------------------------------------------------------------------------
+
+
+def sharpened(n, power, seed=0):
+    """Classes whose predictions are too sharp."""
+    drawn = worlds.classes(4, 1.5)(n, np.random.default_rng(seed))
+    p = drawn["y_proba"] ** power
+    return drawn["y_true"], p / p.sum(axis=1, keepdims=True)
+
+
+def test_confidences_of_the_top_label_have_a_slope():
+    y, p = sharpened(1500, 1.4)
+    found = cal.verdict(y, p, **FAST)
+    fit = cal.cox_calibration(y, p, level=0.985)
+    assert found.slope == pytest.approx(fit.slope) and found.slope_high < 1
+    assert found.decided_by == "mean"
+    assert "confidences are too high by 9 points on average (mean confidence 0.704" in str(found)
+    assert ", accuracy 0." in str(found) and "Overconfident" not in str(found)
+
+
+@pytest.mark.parametrize("measure", ["classwise_ece", "lin_ce", "brier"])
+def test_errors_over_all_classes_and_losses_have_the_noise_floor_alone(measure):
+    y, p = sharpened(1500, 1.4)
+    found = cal.verdict(y, p, measure=measure, n_resamples=100)
+    assert found.decided_by == "noise floor" and found.slope is None
+    assert found.p_value == cal.noise_floor(y, p, measure=measure, n_resamples=100).p_value
+
+
+def test_a_binary_confidence_error_asks_about_confidences():
+    """Too high by as much above 1/2 as below: confidences are right on average."""
+    rng = np.random.default_rng(1)
+    u = rng.random(6000)
+    y = rng.random(6000) < np.clip(u - 0.08, 0, 1)
+    assert judged(y, u, "lin_ce").p_value < 1e-6
+    found = judged(y, u, "confidence_ce")
+    assert found.predicted == pytest.approx(np.maximum(u, 1 - u).mean())
+    assert found.p_values["mean"] > 1e-3
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def test_words():
+    assert slope_words(1.2345, (1.004, 1.5), 0.985, confidence=False) == (
+        "predictions are not extreme enough (calibration slope 1.234, 98.5% CI 1.004 to 1.500)"
+    )
+    assert slope_words(-0.5, (-0.8, -0.2), 0.97, confidence=True).startswith(
+        "confidences are lower where outcomes are more frequent (calibration slope -0.50, 97% CI"
+    )
+    assert mean_words(0.0131, 0.0101, confidence=False, soft=False) == (
+        "predictions are too high by 0.3 points on average (mean prediction 0.013, observed "
+        "frequency 0.010)"
+    )
+    assert mean_words(0.7, 0.71, confidence=True, soft=False) == (
+        "confidences are too low by 1 point on average (mean confidence 0.700, accuracy 0.710)"
+    )
+    assert "mean label 0.710)" in mean_words(0.7, 0.71, confidence=True, soft=True)
+    assert bins_words(0.00312).endswith("p = 0.0031)")
+
+
+def test_only_an_error_beyond_the_tolerance_is_red():
+    rng = np.random.default_rng(5)
+    u = rng.random(1300)
+    y = rng.random(1300) < u**2
+    for tolerance, within, tone in (
+        (0.05, False, "bad"),
+        (0.17, None, "unsure"),
+        (0.5, True, "unsure"),
+    ):
+        found = cal.verdict(y, u, tolerance=tolerance, **FAST)
+        assert found.verdict == "miscalibrated" and found.within_tolerance is within
+        assert tone_of(found) == tone
+    assert tone_of(cal.verdict(*off("slope", 40, 1), **FAST)) == "unsure" == tone_of(None)
+    u = np.random.default_rng(0).random(9000)
+    assert tone_of(cal.verdict(np.random.default_rng(2).random(9000) < u, u, **FAST)) == "good"
