@@ -1,0 +1,336 @@
+"""Bounds of a mean of f(x, q) over rows, where q is known from a few votes a row alone.
+
+The mean of a function g of a row's m votes is a polynomial of degree m in the true shares q, and
+every such polynomial is the mean of some g. So a mean of f(x, q) that is no such polynomial is
+identified in part: it lies below the mean of g wherever the polynomial lies above f, and above it
+wherever the polynomial lies below, whatever the law of q. Both hold row by row, so that rows of g
+bound the mean for these rows and for rows like these.
+
+Which g is the sharpest depends on how votes fall. It is fitted to some folds of the rows and used
+in the other one, so that the choice does not bias the bound: a poor g makes it wider, never wrong
+(Ji, Lei and Spector, 2023, arXiv:2310.08115, who do so for bounds of treatment effects). Among
+predictions near a knot, g has the least mean over votes that fall as those seen, or as any law
+within one chi-square distance of them. This quadratic programme is solved by non-negative least
+squares (Lawson and Hanson, 1974, Solving Least Squares Problems, chapter 23). Between knots g is
+interpolated, and then moved until its polynomial lies on its side of f again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+# From x of points, (points, predictors), and true values, (values,) or (points, 1), to f.
+Distance = Callable[[Array, Array], Array]
+
+# None of these numbers decides whether a bound holds; they make it sharp, and quick.
+# Folds: a fifth of the rows left out of a fit costs it less than a tenth of its sharpness.
+FOLDS = 5
+# Knots of predictions: of one predictor, and along each axis of two.
+KNOTS = {1: 20, 2: 12}
+# Rows that count at a knot lie this near by rank: of the prediction; of the mean of two, and of
+# their difference.
+NEAR = {1: (0.1,), 2: (0.2, 0.5)}
+# Rows of other classes that count at a knot, where a class has few itself.
+BORROWED = 50.0
+# Classes of which each has bounds of its own; all others share theirs.
+OWN_CLASSES = 10
+# Rows that bounds are fitted to at most.
+FITTED_ROWS = 25_000
+# Rows whose bounds are computed at a time.
+CHUNK = 1 << 14
+
+
+class Experiment(Protocol):
+    """So many votes: their patterns, and true shares to hold polynomials against f at."""
+
+    @property
+    def degree(self) -> int:
+        """How many votes."""
+
+    @property
+    def values(self) -> Array:
+        """What f reads of the true shares."""
+
+    @property
+    def chances(self) -> Array:
+        """The chances of each pattern for these: (patterns, values)."""
+
+    @property
+    def seen(self) -> Array:
+        """What f reads of the shares of each pattern."""
+
+    def chances_of(self, q: Array) -> Array:
+        """The chances of each pattern for other true shares: (patterns, rows)."""
+
+    def patterns(self, counts: Counts, m: Counts) -> Array:
+        """The pattern of so many of each row's votes, as chances: (rows, patterns)."""
+
+
+class Part(NamedTuple):
+    """What is bounded: x of every row, (n, predictors), its votes, their number, and true shares at
+    which f may have kinks, of each predictor.
+    """
+
+    x: Array
+    counts: Counts
+    m: Counts
+    kinks: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """A lower and an upper bound, (2, n) each: of every row, and what the other folds expect of it,
+    which does not depend on the row's own votes.
+    """
+
+    low: Array
+    high: Array
+
+    @property
+    def rows(self) -> Array:
+        return np.stack([self.low[0], self.high[0]])
+
+    def __add__(self, other: Bounds) -> Bounds:
+        return Bounds(self.low + other.low, self.high + other.high)
+
+    def reversed(self) -> Bounds:
+        """Those of -f."""
+        return Bounds(-self.high, -self.low)
+
+    def at_least(self, low: float) -> Bounds:
+        """With what f is never below, in rows of which no better bound is expected."""
+        return Bounds(np.where(self.low[1] > low, self.low, low), self.high)
+
+    def within(self, low: Any, high: Any) -> Bounds:
+        """The same with what f is never above, too."""
+        better = [(low < each[1]) & (each[1] < high) for each in (self.low, self.high)]
+        return Bounds(np.where(better[0], self.low, low), np.where(better[1], self.high, high))
+
+
+def fold_of(n: int, groups: NDArray[np.intp] | None, seed: int) -> NDArray[np.intp]:
+    """The fold of every row; rows of a cluster share theirs."""
+    units = n if groups is None else int(groups.max()) + 1
+    folds = np.random.default_rng((seed, 21)).permutation(units) % min(FOLDS, units)
+    return (folds if groups is None else folds[groups]).astype(np.intp)
+
+
+def bounds_of(
+    parts: Sequence[Part],
+    f: Distance,
+    experiment: Callable[[int], Experiment],
+    degrees: Sequence[int],
+    fold: NDArray[np.intp],
+    w: Array,
+) -> list[Bounds]:
+    """Bounds of f in every part; rows with more votes than a degree count as so many of them."""
+    knots = Knots(np.concatenate([part.x for part in parts]))
+    out = [Bounds(np.zeros((2, len(w))), np.zeros((2, len(w)))) for _ in parts]
+    level = [np.searchsorted(degrees, part.m, side="right") - 1 for part in parts]
+    for at in np.unique(np.concatenate(level)).tolist():
+        fit = _Fit(knots, f, experiment(degrees[at]), parts, w)
+        for held in range(int(fold.max()) + 1):
+            tallies = fit.tallies(fold != held)
+            for members in _shared(parts):
+                functions = fit.solved(_added([tallies[j] for j in members]), _added(tallies))
+                for j in members:
+                    own = np.flatnonzero((fold == held) & (level[j] == at))
+                    for rows in np.split(own, np.arange(CHUNK, len(own), CHUNK)):
+                        fit.apply(functions, parts[j], rows, out[j])
+    return out
+
+
+def _shared(parts: Sequence[Part]) -> list[list[int]]:
+    """Parts by number, each by itself, or with the others that few votes are for."""
+    if len(parts) <= OWN_CLASSES:
+        return [[j] for j in range(len(parts))]
+    often = np.argsort([-int(part.counts.sum()) for part in parts], kind="stable").tolist()
+    return [*([j] for j in often[:OWN_CLASSES]), often[OWN_CLASSES:]]
+
+
+class Knots:
+    """Knots of x, the same along each axis, and simplices between them (Kuhn's triangulation): two
+    predictors that are equal lie between knots at which they are.
+    """
+
+    def __init__(self, x: Array) -> None:
+        at = np.unique(np.quantile(x, np.linspace(0.0, 1.0, KNOTS[x.shape[1]])))
+        self._at = at if len(at) > 1 else np.append(at, at + 1.0)
+        self._ids, self._sorted = np.empty(0, dtype=np.intp), np.sort(self._axes(x), axis=0)
+        used = [self._corners(part)[0] for part in _chunks(x)]
+        self._ids = np.unique(np.concatenate([np.unique(each) for each in used]))
+        shape = (len(self._at),) * x.shape[1]
+        self.points: Array = self._at[np.stack(np.unravel_index(self._ids, shape), axis=1)]
+
+    @staticmethod
+    def _axes(x: Array) -> Array:
+        """Along what nearness is measured: x, or the mean and the difference of two."""
+        return x if x.shape[1] == 1 else np.stack([x.mean(axis=1), x[:, 1] - x[:, 0]], axis=1)
+
+    def _corners(self, x: Array) -> tuple[NDArray[np.intp], Array]:
+        size, d = len(self._at), x.shape[1]
+        below = np.clip(np.searchsorted(self._at, x) - 1, 0, size - 2)
+        part = (x - self._at[below]) / (self._at[below + 1] - self._at[below])
+        part = np.clip(part, 0.0, 1.0)
+        order = np.argsort(-part, axis=1, kind="stable")
+        ends = np.pad(np.take_along_axis(part, order, axis=1), ((0, 0), (1, 1)))
+        ends[:, 0] = 1.0
+        step = size ** np.arange(d - 1, -1, -1)
+        walk = np.pad(np.cumsum(step[order], axis=1), ((0, 0), (1, 0)))
+        return (below @ step)[:, None] + walk, -np.diff(ends, axis=1)
+
+    def interpolated(self, x: Array, at_knots: Array) -> Array:
+        """What knots have, (knots, ...), at x."""
+        ids, share = self._corners(x)
+        out: Array = np.einsum("ns,ns...->n...", share, at_knots[np.searchsorted(self._ids, ids)])
+        return out
+
+    def nearness(self, x: Array) -> Array:
+        """How much rows count at each knot: (knots, n). None is without any."""
+        out = np.ones((len(self.points), len(x)))
+        axes = zip(self._axes(self.points).T, self._axes(x).T, self._sorted.T, strict=True)
+        for (knots, rows, all_rows), near in zip(axes, NEAR[x.shape[1]], strict=True):
+            at = np.clip(_rank(knots, all_rows), near / 2.0, 1.0 - near / 2.0)
+            out *= np.maximum(1.0 - np.abs(at[:, None] - _rank(rows, all_rows)) / near, 1e-6)
+        return out
+
+
+def _rank(values: Array, among: Array) -> Array:
+    """The share of sorted numbers that are smaller; of equal ones half."""
+    both = np.searchsorted(among, values) + np.searchsorted(among, values, side="right")
+    out: Array = both / (2.0 * len(among))
+    return out
+
+
+def _chunks(x: Array) -> list[Array]:
+    return np.split(x, np.arange(CHUNK, len(x), CHUNK))
+
+
+class _Tally(NamedTuple):
+    """Weights of patterns at every knot, (knots, patterns), and sums of their squares, (knots,)."""
+
+    sums: Array
+    squares: Array
+
+    @property
+    def worth(self) -> Array:
+        """The number of rows of equal weight that these are worth."""
+        total: Array = self.sums.sum(axis=1)
+        return np.divide(total**2, self.squares, out=0.0 * total, where=self.squares > 0)
+
+    @property
+    def shares(self) -> Array:
+        total: Array = self.sums.sum(axis=1, keepdims=True)
+        return np.divide(self.sums, total, out=0.0 * self.sums, where=total > 0)
+
+
+def _added(tallies: Sequence[_Tally]) -> _Tally:
+    sums, squares = zip(*tallies, strict=True)
+    return _Tally(np.sum(sums, axis=0), np.sum(squares, axis=0))
+
+
+class _Functions(NamedTuple):
+    """Functions of votes below and above f, at every knot, (2, knots, patterns), and their means
+    over votes that fall as those seen, (2, knots).
+    """
+
+    g: Array
+    mean: Array
+
+
+class _Fit:
+    """Functions of so many votes that lie below and above f, fitted and applied."""
+
+    def __init__(
+        self, knots: Knots, f: Distance, experiment: Experiment, parts: Sequence[Part], w: Array
+    ) -> None:
+        self._knots, self._f, self._experiment = knots, f, experiment
+        self._at_knots = f(knots.points, experiment.values)
+        self._plain = f(knots.points, experiment.seen)
+        # Of many classes fewer rows tell as much.
+        size = FITTED_ROWS * OWN_CLASSES // max(len(parts), OWN_CLASSES)
+        some = np.random.default_rng(22).permutation(len(w))[:size]
+        self._rows = [some[part.m[some] >= experiment.degree] for part in parts]
+        self._near = [
+            knots.nearness(part.x[rows]) * w[rows]
+            for part, rows in zip(parts, self._rows, strict=True)
+        ]
+        self._patterns = [
+            experiment.patterns(part.counts[rows], part.m[rows])
+            for part, rows in zip(parts, self._rows, strict=True)
+        ]
+
+    def tallies(self, fitted: NDArray[np.bool_]) -> list[_Tally]:
+        """How votes fall at every knot in the rows that are `fitted`, part by part."""
+        out = []
+        for rows, near, patterns in zip(self._rows, self._near, self._patterns, strict=True):
+            kept = fitted[rows]
+            out.append(_Tally(near[:, kept] @ patterns[kept], (near[:, kept] ** 2).sum(axis=1)))
+        return out
+
+    def solved(self, own: _Tally, every: _Tally) -> _Functions:
+        """The functions for votes that fall as those of some parts do; few rows borrow from all."""
+        borrowed = np.clip(every.worth - own.worth, 0.0, BORROWED)
+        votes = own.worth[:, None] * own.shares + borrowed[:, None] * every.shares
+        n = votes.sum(axis=1)
+        seen = (votes + 1.0) / (n + votes.shape[1])[:, None]  # one more of every pattern
+        g = np.stack([-self._above(-1.0, seen, n), self._above(1.0, seen, n)])
+        return _Functions(g, np.einsum("sap,ap->sa", g, seen))
+
+    def _above(self, sign: float, seen: Array, n: Array) -> Array:
+        """At every knot the function whose polynomial lies above f, or above -f, and whose mean is
+        the least: over the worst law of votes that is as far from the one seen as the true one is
+        on average. Of laws at the chi-square distance ``degree / n`` the worst adds ``sqrt(degree
+        / n)`` standard deviations to the mean over the law seen, which a parabola stands for.
+        """
+        f, plain = sign * self._at_knots, sign * self._plain
+        centre, width = (seen * plain).sum(axis=1), np.ptp(f, axis=1)
+        scale = np.maximum(np.sqrt((seen * plain**2).sum(axis=1)), 1e-3 * width)
+        slack = np.sqrt(max(self._experiment.degree, 1) / np.maximum(n, 1.0))
+        above, out = self._experiment.chances.T, np.repeat(f[:, :1], seen.shape[1], axis=1)
+        for a in np.flatnonzero(width > 0.0):  # a constant is its own bound
+            by = float(slack[a] / scale[a])
+            out[a] = centre[a] + least_above(above, f[a] - centre[a], seen[a], by)
+        return out
+
+    def apply(self, functions: _Functions, part: Part, rows: NDArray[np.intp], out: Bounds) -> None:
+        """Write the bounds of some rows."""
+        x, experiment = part.x[rows], self._experiment
+        patterns = experiment.patterns(part.counts[rows], part.m[rows])
+        f = self._f(x, experiment.values)
+        kinks = [
+            (self._f(x, values[:, None])[:, 0], experiment.chances_of(at[rows]))
+            for at, values in zip(part.kinks, x.T, strict=False)
+        ]
+        for side, (sign, bound) in enumerate(((-1.0, out.low), (1.0, out.high))):
+            g = self._knots.interpolated(x, functions.g[side])
+            off = (sign * (f - g @ experiment.chances)).max(axis=1)
+            for at_kink, chances in kinks:
+                off = np.maximum(off, sign * (at_kink - np.einsum("np,pn->n", g, chances)))
+            bound[0, rows] = np.einsum("np,np->n", g, patterns) + sign * off
+            bound[1, rows] = self._knots.interpolated(x, functions.mean[side]) + sign * off
+
+
+def least_above(chances: Array, f: Array, seen: Array, slack: float) -> Array:
+    """The g with ``chances @ g >= f`` that has the least ``seen @ g + slack / 2 * seen @ g**2``:
+    about ``-1 / slack`` the nearest point of a polyhedron, found by non-negative least squares.
+    """
+    from scipy.optimize import nnls
+
+    root = np.sqrt(slack * seen)
+    system = np.vstack([(chances / root).T, f + 1.0 / slack])
+    target = np.zeros(len(system))
+    target[-1] = 1.0
+    try:
+        weights, _ = nnls(system, target, maxiter=100 * len(f))
+    except RuntimeError:  # no end in sight: a constant lies above too
+        return np.full(seen.shape, float(f.max()))
+    left = system @ weights - target
+    out: Array = -1.0 / slack - left[:-1] / left[-1] / root
+    return out

@@ -1,0 +1,164 @@
+"""So many votes: the patterns that they may show, and the chances of these for true shares."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from math import factorial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.distances import entropy
+from calibrant._inference.vote_splits import without_replacement
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Partition = tuple[int, ...]
+
+# Between so many true shares, denser towards 0 and 1, polynomials leave their side of a distance by
+# less than 1e-4 on average.
+SHARES = 60
+# Votes that count: rows with a number between two of these count the smaller. Beyond the last one
+# bounds are hardly sharper.
+DEGREES = (0, 1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 50)
+# Patterns of votes without regard to which class is which, at most; true shares that polynomials in
+# these are held against; and subsets that stand for all where votes are more than a degree.
+PATTERNS, SORTED_SHARES, SUBSETS = 50, 200, 8
+
+
+class Binomial:
+    """Votes for a class or not; f reads the true share of that class."""
+
+    def __init__(self, degree: int) -> None:
+        self.degree = degree
+        self.values: Array = 0.5 - 0.5 * np.cos(np.pi * np.arange(SHARES + 1) / SHARES)
+        # A distance may jump at a half.
+        self.values = np.sort(np.append(self.values, [0.5 - 1e-9, 0.5 + 1e-9]))
+        self.seen: Array = np.arange(degree + 1) / degree if degree else np.array([0.5])
+
+    @cached_property
+    def chances(self) -> Array:
+        return self.chances_of(self.values)
+
+    def chances_of(self, q: Array) -> Array:
+        """The chances of every count, (degree + 1, shares)."""
+        from scipy.special import comb
+
+        count, share = np.arange(self.degree + 1)[:, None], np.clip(q, 0.0, 1.0)
+        rest = self.degree - count
+        out: Array = comb(self.degree, count) * share**count * (1.0 - share) ** rest
+        return out
+
+    def patterns(self, counts: Counts, m: Counts) -> Array:
+        """The chances of every count among so many of the votes of each row: hypergeometric."""
+        from scipy.special import comb
+
+        drawn, own, votes = np.arange(self.degree + 1), counts[:, None], m[:, None]
+        ways = comb(own, drawn) * comb(votes - own, self.degree - drawn)
+        out: Array = ways / comb(votes, self.degree)
+        return out
+
+
+class Unlabelled:
+    """Votes for k classes without regard to which is which; f reads the entropy of the shares."""
+
+    def __init__(self, degree: int, k: int, predictions: Array) -> None:
+        self.degree, self.k = degree, k
+        self._found = partitions(degree, k)
+        self._number = {each: j for j, each in enumerate(self._found)}
+        self.seen = entropy(_padded(self._found, k) / max(degree, 1))
+        self._shares = self._true_shares(predictions)
+        self.values = entropy(self._shares)
+
+    def _true_shares(self, predictions: Array) -> Array:
+        """A lattice of sorted shares, equal ones of some classes, and some predictions."""
+        fine = 1
+        while n_partitions(fine + 1, self.k) <= SORTED_SHARES:
+            fine += 1
+        lattice = _padded(partitions(fine, self.k), self.k) / fine
+        equal = np.tril(np.ones((self.k, self.k))) / np.arange(1, self.k + 1)[:, None]
+        some = predictions[:: max(1, len(predictions) // SORTED_SHARES)]
+        return np.concatenate([lattice, equal, _sorted(some)])
+
+    @cached_property
+    def chances(self) -> Array:
+        return self.chances_of(self._shares)
+
+    def chances_of(self, q: Array) -> Array:
+        """The chances of every pattern, (patterns, rows), for shares (rows, k)."""
+        powers = [np.ones(len(q)), *((q**j).sum(axis=1) for j in range(1, self.degree + 1))]
+        known: dict[Partition, Array] = {(): powers[0]}
+        return np.stack([_ways(each) * _distinct(each, powers, known) for each in self._found])
+
+    def patterns(self, counts: Counts, m: Counts) -> Array:
+        """The pattern of every row's votes, or the shares of patterns among some of them."""
+        out, rng = np.zeros((len(counts), len(self._found))), np.random.default_rng(23)
+        size = np.full(len(counts), self.degree)
+        draws = SUBSETS if (m > self.degree).any() else 1
+        for _ in range(draws):
+            some = without_replacement(counts, size, rng) if draws > 1 else counts
+            number = [self._number[tuple(row[row > 0].tolist())] for row in _sorted(some)]
+            out[np.arange(len(counts)), number] += 1.0 / draws
+        return out
+
+
+def unlabelled_degrees(k: int) -> tuple[int, ...]:
+    """The degrees whose patterns are not too many."""
+    return tuple(d for d in DEGREES if n_partitions(d, k) <= PATTERNS)
+
+
+@lru_cache(maxsize=4096)
+def n_partitions(total: int, parts: int) -> int:
+    """How many there are."""
+    if total == 0 or parts == 0:
+        return int(total == 0)
+    fewer = n_partitions(total, parts - 1)
+    return fewer + (n_partitions(total - parts, parts) if total >= parts else 0)
+
+
+@lru_cache(maxsize=256)
+def partitions(total: int, parts: int, largest: int | None = None) -> tuple[Partition, ...]:
+    """Whole numbers above 0 that sum to a total, the largest first, so many of them at most."""
+    if total == 0:
+        return ((),)
+    if parts == 0:
+        return ()
+    top = total if largest is None else min(total, largest)
+    return tuple(
+        (first, *rest)
+        for first in range(top, 0, -1)
+        for rest in partitions(total - first, parts - 1, first)
+    )
+
+
+def _padded(found: tuple[Partition, ...], k: int) -> Array:
+    return np.array([[*each, *[0] * (k - len(each))] for each in found], dtype=np.float64)
+
+
+def _sorted(rows: NDArray[np.generic]) -> NDArray[np.generic]:
+    return np.sort(rows, axis=1)[:, ::-1]
+
+
+def _ways(pattern: Partition) -> float:
+    """In how many ways votes fall into a pattern, once it is known which class has which part."""
+    out = factorial(sum(pattern))
+    for part in pattern:
+        out //= factorial(part)
+    for part in set(pattern):
+        out //= factorial(pattern.count(part))
+    return float(out)
+
+
+def _distinct(pattern: Partition, powers: list[Array], known: dict[Partition, Array]) -> Array:
+    """The sum, over distinct classes, of products of shares to the powers of a pattern: from sums
+    of powers, less what has a class twice.
+    """
+    if pattern not in known:
+        *rest, last = pattern
+        out = powers[last] * _distinct(tuple(rest), powers, known)
+        for j in range(len(rest)):
+            merged = [*rest]
+            merged[j] += last
+            out = out - _distinct(tuple(sorted(merged, reverse=True)), powers, known)
+        known[pattern] = np.maximum(out, 0.0)
+    return known[pattern]
