@@ -11,21 +11,9 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._inference.means import row_functions
-from calibrant._inference.vote_means import recalibrated_mean
-from calibrant._inference.vote_model import VoteModel
-from calibrant._inference.vote_moves import SPREADS
-from calibrant._inference.votes import (
-    dirichlet,
-    drawn_counts,
-    log_chances,
-    some_votes,
-    vote_residuals,
-)
+from calibrant._inference.votes import vote_residuals
 from calibrant._measures.catalogue import catalogue, find
 from judged import intervals
-
-RNG = np.random.default_rng(5)
 
 
 def world(n=600, k=3, m=5, seed=0):
@@ -34,7 +22,7 @@ def world(n=600, k=3, m=5, seed=0):
     q = rng.dirichlet(np.ones(k), n)
     p = q**1.5 * np.exp(rng.normal(0, 0.3, (n, k)))
     votes = np.broadcast_to(m, (n,)).astype(np.int64)
-    return p / p.sum(axis=1, keepdims=True), q, drawn_counts(votes, q, rng), votes
+    return p / p.sum(axis=1, keepdims=True), q, rng.multinomial(votes, q), votes
 
 
 # --- slow twins: every outcome of the votes, with its chance --------------------------------------
@@ -102,63 +90,21 @@ def test_vote_residuals_have_the_covariance_of_shares():
     assert not vote_residuals(z[:5], np.ones(5, int), np.random.default_rng(0)).any()
 
 
-def test_votes_are_drawn_as_multinomial_and_as_hypergeometric():
-    q = np.array([[0.2, 0.3, 0.5]]).repeat(30_000, axis=0)
-    counts = drawn_counts(np.full(len(q), 3), q, RNG)
-    for pattern, chance in outcomes((Fraction(1, 5), Fraction(3, 10), Fraction(1, 2)), 3):
-        seen = (counts == pattern).all(axis=1).mean()
-        assert seen == pytest.approx(float(chance), abs=0.012)
-    some = some_votes(np.array([[2, 1, 1]]).repeat(30_000, axis=0), np.full(30_000, 2), RNG)
-    assert (some.sum(axis=1) == 2).all()
-    assert (some == [2, 0, 0]).all(axis=1).mean() == pytest.approx(1 / 6, abs=0.012)
-    assert (some == [1, 1, 0]).all(axis=1).mean() == pytest.approx(2 / 6, abs=0.012)
-
-
-def test_the_law_has_its_mean_and_its_spread():
-    mean = np.array([[0.6, 0.3, 0.1]])
-    for spread in (0.0, 0.05, 0.4, 1.0):
-        drawn = dirichlet(mean, spread, 20_000, np.random.default_rng(1))[:, 0]
-        assert drawn.mean(axis=0) == pytest.approx(mean[0], abs=0.01)
-        square = ((drawn - mean) ** 2).sum(axis=1).mean()
-        assert square == pytest.approx(spread * (1 - (mean**2).sum()), abs=0.01)
-
-
-@pytest.mark.parametrize("spread", [0.0, 0.1, 0.5, 1.0])
-def test_the_likelihood_of_votes_is_a_mean_over_the_law(spread):
-    """Chances of the patterns of three votes, by drawing distributions and by formula."""
-    mean = np.array([[0.6, 0.3, 0.1]])
-    q = dirichlet(mean, spread, 60_000, np.random.default_rng(2))[:, 0]
-    for counts in ([3, 0, 0], [2, 1, 0], [1, 1, 1]):
-        ways = math.factorial(3) / math.prod(math.factorial(c) for c in counts)
-        drawn = ways * np.prod(q ** np.array(counts), axis=1).mean()
-        formula = ways * math.exp(log_chances(np.array([counts]), mean, spread)[0])
-        assert formula == pytest.approx(drawn, abs=0.006)
-
-
-def test_the_mean_is_a_recalibration():
-    p, q, counts, _ = world(3000, m=3)
-    fitted = recalibrated_mean(p, counts / 3, np.ones(len(p))).mean
-    assert np.abs(fitted - q).mean() < 0.8 * np.abs(p - q).mean()
-    right = recalibrated_mean(q, counts / 3, np.ones(len(p))).mean
-    assert np.abs(right - q).mean() < 0.02
-
-
 # --- what is left of the bias ---------------------------------------------------------------------
 
 
-MODELLED = sorted(m.name for m in catalogue("multiclass") if m.vote_model)
+BOUNDED = sorted(m.name for m in catalogue("multiclass") if m.vote_model)
 
 
-# Of a ranking two votes tell too little: the guide says so.
-@pytest.mark.parametrize(
-    ("name", "m"),
-    [(name, m) for name in MODELLED for m in (2, 5) if (name, m) != ("rank_cs", 2)],
-)
+# Of a ranking few votes tell too little: the guide says so.
+@pytest.mark.parametrize("m", [2, 5])
+@pytest.mark.parametrize("name", [name for name in BOUNDED if name != "rank_cs"])
 def test_most_of_the_noise_is_taken_out(name, m):
     p, q, counts, _ = world(1000, m=m, seed=3)
     true = cal.evaluate(q, p, measures=[name])[name]
     found = cal.vote_noise(counts, p, measure=name)
-    assert abs(found.estimate - true) < 0.3 * abs(found.value - true)
+    assert abs(found.estimate - true) < 0.4 * abs(found.value - true)
+    assert found.low <= found.estimate <= found.high and found.low <= true <= found.high
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -241,14 +187,14 @@ def test_an_evaluation_shows_value_estimate_and_what_they_are_about():
         each = found.estimate(name)
         assert each.noise_floor is not None and each.interval.about
         assert abs(each.estimate - each.value) > 0.02
-    assert found.to_dict()["measures"][1]["interval"]["estimand"].endswith("without end")
+    assert found.to_dict()["measures"][1]["interval"]["estimand"].endswith("many votes per row")
 
 
 def test_rows_of_one_vote_are_said_and_counted():
     p, q, _, _ = world(1200, seed=6)
     rng = np.random.default_rng(6)
     votes = rng.integers(1, 6, len(p))
-    shares = drawn_counts(votes, q, rng) / votes[:, None]
+    shares = rng.multinomial(votes, q) / votes[:, None]
     found = cal.vote_noise(shares, p, measure="brier", votes=votes)
     assert found.single == int((votes == 1).sum()) and f"({found.single})" in found.note
     assert found.estimate == pytest.approx(cal.brier_score(q, p), abs=0.02)
@@ -262,18 +208,17 @@ def test_what_few_rows_tell_of_those_of_one_vote_is_in_the_limits():
     world = np.random.default_rng(0).dirichlet([1.0, 1.0, 1.0], 100_000)
     sharper = world**1.8 / (world**1.8).sum(axis=1, keepdims=True)
     truth = ((world - sharper) ** 2).sum(axis=1).mean()
-    above = below = 0
+    above, below, widths = 0, 0, []
     for seed in range(24):
         rng = np.random.default_rng((21, seed))
         rows = rng.integers(0, 100_000, 200)
         votes = np.where(rng.random(200) < 0.9, 1, 2)
-        counts = np.array([rng.multinomial(m, q) for m, q in zip(votes, world[rows], strict=True)])
+        counts = rng.multinomial(votes, world[rows])
         found = cal.interval(counts, sharper[rows], measure="brier")
         above, below = above + (found.low > truth), below + (found.high < truth)
+        widths.append(found.high - found.low)
     assert above <= 3 and below <= 3
-    # The estimate does not move: the rows told are told by all of the others.
-    several = cal.interval(counts, sharper[rows], measure="brier_uncertainty")
-    assert several.high - several.low > 0.07  # 0.034 if the scatter were known
+    assert np.mean(widths) > 0.2  # 0.1 if the scatter were known
 
 
 def test_one_vote_a_row_cannot_be_corrected():
@@ -351,14 +296,6 @@ def test_the_catalogue_says_what_votes_do_to_each_measure():
         assert ("adds to the value" in measure.vote_noise) == measure.votes_add
         assert not (measure.vote_model and measure.vote_excess is not None)
     assert find("log_loss", "binary").vote_noise == "averages out over many rows"
-
-
-def test_the_model_is_repeated_by_its_seed():
-    p, _, counts, votes = world(150)
-    values_of = row_functions("distribution", multiclass=True)
-    found = [VoteModel(p, counts / 5, votes, np.ones(150), values_of, 1) for _ in range(2)]
-    assert found[0].estimate("distribution") == found[1].estimate("distribution")
-    assert found[0].table("distribution").shape == (SPREADS.size, 150)
 
 
 @pytest.mark.parametrize(("measure", "seeds"), [("dist_ce", (2, 3)), ("ent_ce", (12, 13))])

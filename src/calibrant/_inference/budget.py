@@ -32,10 +32,6 @@ def few_draws(n_resamples: int) -> int:
 # Rows from which on resampling is worth two threads.
 THREADS_FROM = 1000
 
-# Draws of the model behind votes for each row, and numbers drawn for it in all.
-VOTE_DRAWS = 4
-VOTE_ENTRIES = 2_000_000
-
 # --- memory ---------------------------------------------------------------------------------------
 
 # Entries of a table of all classes that are measured at a time.

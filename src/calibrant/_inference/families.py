@@ -45,7 +45,7 @@ class Families(Resampler):
         """The votes behind soft labels; None where they are not known."""
         if self.votes is None or not self.soft:
             return None
-        return VotedRows(self.samples, self.votes, self.seed, self.measures)
+        return VotedRows(self.samples, self.votes, self.seed, self.groups)
 
     @cached_property
     def resampling(self) -> str:
@@ -65,8 +65,7 @@ class Families(Resampler):
         """The noise of votes, where it is taken out."""
         assert self.vote_rows is not None
         return VoteLimits(
-            self.vote_rows, self.blocks, self.groups, self.level, self.many_draws,
-            self.few_draws, self.seed,
+            self.vote_rows, self.groups, self.level, self.many_draws, self.few_draws,
             lambda measure, samples: measure.compute(self.summary(samples, measure)),
         )  # fmt: skip
 

@@ -4,37 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._inference.few_events import Losses
-from calibrant._inference.means import Influences, influences, mean_limits, moment_limits
-from calibrant._inference.tails import quantile, quantiles
+from calibrant._inference.means import Influences, mean_limits, moment_limits
+from calibrant._inference.tails import quantiles
+from calibrant._inference.vote_differences import difference_bounds, independent_bounds
+from calibrant._inference.voted_rows import VotedRows
+from calibrant._measures.catalogue import Measure
 
 Array = NDArray[np.float64]
-
-
-class Against(NamedTuple):
-    """Predictions (n, k) that votes do not rule out to be the distributions behind them, and the
-    values of rows of such predictions against such distributions.
-    """
-
-    predictions: Array
-    weights: Array
-    groups: NDArray[np.intp] | None
-    may_be_right: bool
-    values: Callable[[Array, Array], Array]
-
-    def limits(self, other: Against, level: float) -> tuple[float, float]:
-        """Limits of the measure of others less that of these, if these are right."""
-        apart = self.values(other.predictions, self.predictions)
-        rows = apart - self.values(self.predictions, self.predictions)
-        low, high, _ = mean_limits(influences(rows, self.weights, self.groups), level)
-        middle = float(np.average(rows, weights=self.weights))
-        return middle + low, middle + high
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +33,8 @@ class Scatter:
     order: NDArray[np.intp] | None = None
     # What the noise of votes adds to the value, where it is taken out.
     excess: float = 0.0
-    # Errors under each law of what may be behind votes, where these cannot tell which it is.
-    by_law: dict[str, Array] = field(default_factory=dict)
-    # What it would be of if it, or the other of a pair, were the distributions behind votes.
-    against: Against | None = None
+    # Votes that identify it only in part, and the measure.
+    voted: tuple[VotedRows, Measure] | None = None
     # Of a mean loss of hard labels.
     losses: Losses | None = None
 
@@ -75,8 +55,8 @@ def difference_limits(
         low, high = min(low, -down), max(high, up)
         value -= first.excess - second.excess
         return value + low, value + high, value
-    if first.by_law and second.by_law:
-        return _law_limits(value, first, second, level)
+    if first.voted is not None and second.voted is not None:
+        return difference_bounds(first.voted[0], *second.voted, level)
     assert first.errors is not None and second.errors is not None
     n, tail = min(first.errors.shape[1], second.errors.shape[1]), (1.0 - level) / 2.0
     roots = first.errors[0, :n] - second.errors[0, :n]
@@ -128,31 +108,6 @@ def _farthest(ours: tuple[float, float], theirs: tuple[float, float], like: floa
     return max(max(down, higher) * math.sqrt(1.0 - like**2), *within, 0.0)
 
 
-def _law_limits(
-    value: float, first: Scatter, second: Scatter, level: float
-) -> tuple[float, float, float]:
-    """Limits of a difference under every law that the votes of both allow. The votes are the same,
-    and so is what is behind them: one law holds for both, and what it adds to both cancels.
-    """
-    tail = (1.0 - level) / 2.0
-    both = [law for law in first.by_law if law in second.by_law]
-    pairs = [(law, law) for law in both] or [(a, b) for a in first.by_law for b in second.by_law]
-    errors = [first.by_law[a] - second.by_law[b] for a, b in pairs]
-    low = min(value - quantile(each, 1.0 - tail) for each in errors)
-    high = max(value - quantile(each, tail) for each in errors)
-    # The spread that votes show is never less than none: predictions that are right would seem to
-    # be off. Of these the others are as far off as they are from them.
-    if first.against is not None and second.against is not None:
-        if second.against.may_be_right:
-            least, most = second.against.limits(first.against, level)
-            low, high = min(low, least), max(high, most)
-        if first.against.may_be_right:
-            least, most = first.against.limits(second.against, level)
-            low, high = min(low, -most), max(high, -least)
-    estimate = value - (first.excess - second.excess)
-    return low, high, min(max(estimate, low), high)
-
-
 def independent_limits(
     value: float, first: Scatter, second: Scatter, level: float
 ) -> tuple[float, float, float]:
@@ -170,9 +125,9 @@ def independent_limits(
         low, high = min(low, -down), max(high, up)
         value -= first.excess - second.excess
         return value + low, value + high, value
-    return difference_limits(
-        value, replace(first, against=None), replace(second, against=None), level
-    )
+    if first.voted is not None and second.voted is not None:
+        return independent_bounds(first.voted[0], *second.voted, level)
+    return difference_limits(value, first, second, level)
 
 
 def _mean_room(scatter: Scatter, level: float) -> tuple[float, float]:

@@ -79,6 +79,10 @@ class Uncertainty(NoiseFloors):
         """Whether noise of votes that is in the value is not to be in the limits."""
         return self.resampling == "both" and measure.votes_add
 
+    def _bounded_by_votes(self, measure: Measure) -> bool:
+        """Whether it is about what votes identify only in part."""
+        return self.resampling != "rows" and measure.vote_model
+
     def _estimand(self, measure: Measure) -> str:
         """What an interval is about, where it is not what all are."""
         return estimand_of(self.resampling, of_labels=measure.votes_add) if self.soft else ""
@@ -213,10 +217,10 @@ class Uncertainty(NoiseFloors):
     ) -> tuple[float, float, str, float | None, float | None]:
         """Limits, method, standard error of the value, and the estimate without its bias."""
         way = measure.interval_method
+        if self._bounded_by_votes(measure):
+            return self.voted.bounded(measure)
         if self.resampling == "votes" and way != "inversion":
             return self.voted.of_same_rows(measure, value)
-        if self._takes_out_votes(measure) and measure.vote_model:
-            return self.voted.modelled(measure, self.noise_floor(measure, value))
         if way == "mean":
             low, high, error = mean_limits(self._influences(measure), self.level)
             if self._takes_out_votes(measure):
@@ -403,9 +407,8 @@ class Uncertainty(NoiseFloors):
         resamples for every predictor on the same rows.
         """
         by_votes = self.resampling == "votes" and measure.interval_method != "inversion"
-        if by_votes or (self._takes_out_votes(measure) and measure.vote_model):
-            floor = None if by_votes else self.noise_floor(measure, value)
-            return self.voted.scatter(measure, value, floor, rows_too=not by_votes)
+        if by_votes or self._bounded_by_votes(measure):
+            return self.voted.scatter(measure, value)
         if measure.interval_method in ("mean", "influence"):
             mean = measure.interval_method == "mean"
             parts = self._influences(measure) if mean else self._moved(measure)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 from calibrant._data.samples import Samples
 from calibrant._inference.family import VoteScatter
 from calibrant._inference.means import distribution_rows, row_functions
-from calibrant._inference.vote_model import VoteModel
-from calibrant._inference.votes import vote_residuals
+from calibrant._inference.vote_bounds import Bounds, fold_of
+from calibrant._inference.vote_distances import VotedDistances
+from calibrant._inference.votes import one_vote, vote_residuals
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
 from calibrant._measures.votes import vote_variances
@@ -23,8 +23,6 @@ Array = NDArray[np.float64]
 
 # Shares may be rounded, to two digits or so: this far from whole numbers of votes.
 ROUNDED = 0.06
-# Votes a row up to which little but mean and spread of what is behind them shows.
-FEW_VOTES = 5
 ONE_VOTE = "every row has one vote, which tells nothing of how votes scatter"
 
 
@@ -49,9 +47,8 @@ class VotedRows:
     samples: Samples
     votes: NDArray[np.int64]
     seed: int
-    # The measures that are asked for: what they draw is drawn once.
-    measures: tuple[Measure, ...] = ()
-    _kept: dict[Any, Any] = field(default_factory=dict)
+    groups: NDArray[np.intp] | None = None
+    _bounds: dict[str, Bounds] = field(default_factory=dict)
 
     @cached_property
     def _rows(self) -> tuple[Array, Array]:
@@ -75,6 +72,10 @@ class VotedRows:
         return np.ones(self.samples.n) if weights is None else weights.astype(np.float64)
 
     @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        return np.rint(self.z * self.m[:, None]).astype(np.int64)
+
+    @cached_property
     def why_not(self) -> str:
         """Why the noise of these votes cannot be known; "" where it can."""
         if not (self.m > 1).any():
@@ -88,51 +89,73 @@ class VotedRows:
         """How many rows have one vote."""
         return int((self.m == 1).sum())
 
-    def few(self, measure: Measure) -> bool:
-        """Whether votes are too few to show how the distributions behind them are spread."""
-        return float(np.median(self.m)) <= FEW_VOTES and len(self.model(measure).laws) > 1
-
     def method(self, measure: Measure) -> str:
         """How the noise of votes is taken out of a measure."""
         if measure.vote_model:
-            return "by a model of the distributions behind the votes"
+            return "midway between bounds over all distributions that could have given the votes"
         if measure.vote_excess is not None:
             return "by the variance of shares, which is exact"
         if is_mean(measure):
             return "linear in the labels: there is none to take out"
         return "by test inversion, the votes of these rows drawn anew"
 
-    def model(self, measure: Measure) -> VoteModel:
-        """The law of the distributions behind the votes, for measures of one kind."""
-        if measure.statistic not in self._kept:
-            alone = sum(each.vote_model for each in self.measures) == 1
-            values_of = row_functions(
-                measure.statistic, multiclass=self.samples.multiclass,
-                only=measure.loss if alone else None,
-            )  # fmt: skip
-            self._kept[measure.statistic] = VoteModel(
-                self.p, self.z, self.m, self.w, values_of, self.seed
-            )
-        out: VoteModel = self._kept[measure.statistic]
-        return out
+    # --- distances, which votes identify in part -------------------------------------------------
+
+    def bounds(self, measure: Measure) -> Bounds:
+        """Bounds of a distance in every row."""
+        if measure.loss not in self._bounds:
+            self._bounds[measure.loss] = self._distances(self.p).bounds(measure.loss)
+        return self._bounds[measure.loss]
+
+    def bounds_apart(self, other: VotedRows, measure: Measure) -> Bounds:
+        """Bounds, in every row, of a distance less that of another predictor on the same rows.
+        Other votes on them tell of other distributions: then both are bounded by themselves.
+        """
+        if np.array_equal(self.counts, other.counts):
+            return self._distances(self.p, other.p).bounds(measure.loss)
+        return self.bounds(measure) + other.bounds(measure).reversed()
+
+    def _distances(self, *predictions: Array) -> VotedDistances:
+        fold = fold_of(self.samples.n, self.groups, self.seed)
+        return VotedDistances(predictions, self.counts, self.w, fold)
+
+    # --- squares, which have exact corrections ---------------------------------------------------
 
     @cached_property
     def variances(self) -> Array:
-        """Variances of the shares, of rows of one vote as the model has them: (n, k)."""
+        """Variances of the shares, (n, k); rows of one vote are taken to scatter as the others."""
         return self._variances(self.z)
 
     def _variances(self, z: Array) -> Array:
         out = vote_variances(z, self.m)
         if self.singles:
-            law = self._law
-            one = law.mean * (1.0 - law.mean) * (1.0 - law.spread[:, None])
-            out = np.where((self.m == 1)[:, None], one, out)
+            out = np.where((self.m == 1)[:, None], self._likeness * self._usual, out)
         return out
 
     @cached_property
-    def _law(self) -> VoteModel:
-        values_of = row_functions("losses", multiclass=self.samples.multiclass)
-        return VoteModel(self.p, self.z, self.m, self.w, values_of, self.seed)
+    def _middle(self) -> Array:
+        """Halfway between predictions and the mean of all shares."""
+        out: Array = 0.5 * (self.p + np.average(self.z, axis=0, weights=self.w))
+        return out
+
+    @property
+    def _usual(self) -> Array:
+        """What variances of single votes are taken to be in proportion to, (n, k)."""
+        out: Array = self._middle * (1.0 - self._middle)
+        return out
+
+    @cached_property
+    def _columns(self) -> tuple[Array, Array]:
+        """What rows of several votes tell of the variance of one, and what it is usually."""
+        several = self.w * (self.m > 1)
+        one = self.m * vote_variances(self.z, self.m).sum(axis=1)
+        return several * one, several * self._usual.sum(axis=1)
+
+    @cached_property
+    def _likeness(self) -> float:
+        """The variance of one vote as a multiple of the usual one."""
+        one, usual = (float(column.sum()) for column in self._columns)
+        return one / usual if usual > 0 else 0.0
 
     def corrected(self, measure: Measure, z: Array | None = None) -> Array:
         """A loss of every row without what the noise of its votes adds to it."""
@@ -160,13 +183,10 @@ class VotedRows:
         if not self.singles:
             return np.zeros(self.samples.n)
         assert measure.vote_excess is not None
-        law = self._law
-        one = (self.w * (self.m == 1))[:, None] * np.eye(law.n_groups)[law.group]
-        at_no_spread = one.T @ measure.vote_excess(self.p, law.mean * (1.0 - law.mean))
-        square, room = law.columns(self.z)
-        total = room.sum(axis=0)
-        share = np.divide(-at_no_spread, total, out=np.zeros_like(total), where=total > 0)
-        moved = (square - law.spread[:, None] * room) @ share
+        one, usual = self._columns
+        of_singles = float((self.w * (self.m == 1)) @ measure.vote_excess(self.p, self._usual))
+        total = float(usual.sum())
+        moved = (one - self._likeness * usual) * (of_singles / total if total > 0 else 0.0)
         out: Array = np.divide(moved, self.w, out=np.zeros_like(moved), where=self.w > 0)
         out -= float(np.average(out, weights=self.w))
         return out
@@ -202,43 +222,26 @@ class VotedRows:
         return VoteScatter(residual, variance)
 
     def errors(self, measure: Measure, n_draws: int, computed: Callable[[Samples], float]) -> Array:
-        """How an estimate errs about the value against the true distributions, vote by vote: rows
-        stay, and distributions are drawn that could be behind their votes.
-        """
-        if measure.vote_model:
-            return self._modelled_errors(measure, n_draws)[measure.loss]
-        rng = np.random.default_rng((self.seed, 24))
-        law = self.model(measure) if is_mean(measure) else self._law
-        total = float(self.w.sum())
+        """How a value scatters with the votes of these rows."""
+        rng, total = np.random.default_rng((self.seed, 24)), float(self.w.sum())
         out = np.empty(n_draws)
         for i in range(n_draws):
-            q, counts = law.other_votes(rng)
-            z = counts / self.m[:, None]
+            z = self._revoted(rng)
             if is_mean(measure):
-                truth = float(self.w @ law.values_of(self.p, q)[measure.loss]) / total
-                out[i] = float(self.w @ self.corrected(measure, z)) / total - truth
+                out[i] = float(self.w @ self.corrected(measure, z)) / total
             else:
-                out[i] = computed(self._with(z)) - computed(self._with(q))
-        return out
+                out[i] = computed(self._with(np.clip(z, 0.0, 1.0)))
+        seen = float(out.mean()) if is_mean(measure) else computed(self.samples)
+        return out - seen
 
-    def _modelled_errors(self, measure: Measure, n_draws: int) -> dict[str, Array]:
-        """The same of every measure of one model, by name of its loss: they share the votes that
-        are drawn.
-        """
-        key = ("errors", measure.statistic, n_draws)
-        if key not in self._kept:
-            own = (each for each in self.measures if each.statistic == measure.statistic)
-            losses = {measure.loss, *(each.loss for each in own if each.vote_model)}
-            law, rng = self.model(measure), np.random.default_rng((self.seed, 24))
-            total, out = float(self.w.sum()), {loss: np.empty(n_draws) for loss in losses}
-            for i in range(n_draws):
-                q, counts = law.other_votes(rng)
-                truths, estimates = law.values_of(self.p, q), law.revoted(out, counts, rng)
-                for loss, errors in out.items():
-                    errors[i] = estimates[loss] - float(self.w @ truths[loss]) / total
-            self._kept[key] = out
-        found: dict[str, Array] = self._kept[key]
-        return found
+    def _revoted(self, rng: np.random.Generator) -> Array:
+        """Shares that scatter about those seen as these do about the true ones, (n, k)."""
+        out = self.z + vote_residuals(self.z, self.m, rng)
+        if self.singles:
+            k = out.shape[1]
+            away = np.eye(k)[one_vote(self._middle, rng)] - np.eye(k)[one_vote(self._middle, rng)]
+            out += np.where((self.m == 1)[:, None], np.sqrt(self._likeness / 2.0) * away, 0.0)
+        return out
 
     def _with(self, targets: Array) -> Samples:
         own = targets if self.samples.multiclass else np.ascontiguousarray(targets[:, 1])

@@ -200,8 +200,8 @@ class Measure:
         From predictions (n, k) and the variances of the labels' shares (n, k) to what the noise of
         votes adds to the square of each row: it can then be taken out exactly.
     vote_model : bool, default False
-        Whether it is neither linear nor a square of the labels, row by row: what the noise of votes
-        adds is then known from a model of the distributions behind them alone.
+        Whether it is neither linear nor a square of the labels, row by row: votes then identify it
+        only in part, and it has bounds.
     """
 
     name: str
@@ -304,8 +304,8 @@ class Measure:
         """What the noise of votes, where labels are shares of them, does to its value."""
         if self.vote_model:
             return (
-                "adds to the value, whatever the number of rows; taken out by a model of the "
-                "distributions behind the votes"
+                "adds to the value, whatever the number of rows; votes identify the rest only in "
+                "part, and intervals are bounds"
             )
         if self.votes_add:
             return (

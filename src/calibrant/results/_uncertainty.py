@@ -21,11 +21,11 @@ _LABELS = (
 )
 _BEHIND = (
     "the value of the measure in the population that the rows were drawn from, against the "
-    "distributions that the votes were drawn from: what it would be with votes without end"
+    "distributions that the votes were drawn from: its value with infinitely many votes per row"
 )
 _THESE_ROWS = (
     "the value of the measure on these very rows, against the distributions that their votes were "
-    "drawn from: what it would be with votes without end"
+    "drawn from: its value with infinitely many votes per row"
 )
 
 
@@ -230,8 +230,8 @@ class NoiseFloor(Record):
 class VoteNoise(Record):
     """A measure against shares of votes, and against the distributions behind them.
 
-    Made by `vote_noise`. `estimate` is for these very rows: what `value` would be if every row had
-    votes without end.
+    Made by `vote_noise`. `estimate` is for these very rows: the value with infinitely many votes
+    per row. Votes identify a distance only in part; `low` and `high` are then its bounds.
 
     Attributes
     ----------
@@ -249,6 +249,9 @@ class VoteNoise(Record):
         How the noise of votes was taken out.
     note : str
         What to know beside it.
+    low, high : float or None
+        The bounds of what votes identify only in part, at the 95% level: every distribution that
+        could have given the votes is allowed for. None where the estimate is exact.
 
     Examples
     --------
@@ -268,6 +271,8 @@ class VoteNoise(Record):
     single: int
     method: str
     note: str = ""
+    low: float | None = None
+    high: float | None = None
 
     @property
     def noise(self) -> float:
@@ -295,9 +300,12 @@ class VoteNoise(Record):
             votes = f"{self.votes_low} to {self.votes_high}"
         votes += " vote" if votes == "1" else " votes"
         note = f"; {self.note}" if self.note else ""
+        bounds = ""
+        if self.low is not None and self.high is not None:
+            bounds = f" (bounds {shown(self.low)} to {shown(self.high)})"
         return (
-            f"VoteNoise({self.measure}: {shown(self.estimate)} without the noise of {votes} a row, "
-            f"{shown(self.value)} with it; {self.method}{note})"
+            f"VoteNoise({self.measure}: {shown(self.estimate)}{bounds} without the noise of "
+            f"{votes} a row, {shown(self.value)} with it; {self.method}{note})"
         )
 
 

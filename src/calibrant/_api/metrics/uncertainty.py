@@ -206,8 +206,9 @@ def interval(
 
     Labels that are shares of m votes scatter about the distributions behind them, and losses and
     distances are larger against the shares, however many rows there are. With `votes` squares are
-    corrected by the shares' variance, z (1 - z) / (m - 1), and distances by a model of the
-    distributions (see the guide on votes); `estimand` says what the limits are about.
+    corrected by the shares' variance, z (1 - z) / (m - 1). Votes identify other distances only in
+    part: their limits are bounds over all distributions that could have given the votes (see the
+    guide on votes), and `method` says so. `estimand` says what the limits are about.
 
     References
     ----------
@@ -381,8 +382,8 @@ def vote_noise(
         \quad\text{has the mean}\quad \|p - q\|^2
 
     and so are the truthful errors, by the sum of the shares' variances. What is linear in the
-    labels needs nothing. Other distances are corrected by a model of q given p, fitted to the
-    votes, and by what it misses between half of the votes and all of them.
+    labels needs nothing. Votes identify other distances only in part: these have bounds, over all
+    distributions that could have given the votes, and the estimate is midway between them.
 
     Parameters
     ----------
@@ -415,7 +416,7 @@ def vote_noise(
     -------
     VoteNoise
         `value` against the shares, `estimate` without the noise of votes, `noise`, their
-        difference, and the `method`.
+        difference, the `method`, and for distances the bounds `low` and `high`.
 
     Raises
     ------
@@ -458,10 +459,15 @@ def vote_noise(
             "y_true holds 0 and 1 alone: every row is certain, and there is no noise of votes to "
             "take out. Give shares of votes"
         )
-    estimate = uncertainty.without_vote_noise(chosen, value)
+    bounds = uncertainty.interval(chosen, value) if chosen.vote_model else None
+    if bounds is not None and bounds.estimate is not None:
+        estimate = bounds.estimate
+    else:
+        estimate = uncertainty.without_vote_noise(chosen, value)
     return VoteNoise(
         chosen.name, value, estimate, int(rows.m.min()), float(np.median(rows.m)),
         int(rows.m.max()), rows.singles, rows.method(chosen), uncertainty.vote_note(chosen),
+        *((None, None) if bounds is None else (bounds.low, bounds.high)),
     )  # fmt: skip
 
 

@@ -1,0 +1,189 @@
+"""Intervals of what votes identify only in part, in simulated worlds where the truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibrant as cal
+from judged import intervals
+
+
+def smoothed(q, k):
+    return (1.0 - 0.1 * k) * q + 0.1
+
+
+def sharpened(q, by=1.5):
+    p = q**by
+    return p / p.sum(axis=1, keepdims=True)
+
+
+def right(n, k, rng):
+    q = rng.dirichlet(np.ones(k), n)
+    return q, q
+
+
+def mixed_with_equal(n, k, rng):
+    q = rng.dirichlet(np.full(k, 0.3), n)
+    return smoothed(q, k), q
+
+
+def certain_or_torn(n, k, rng):
+    """Rows are certain, or people are torn: predictions are right on average alone."""
+    p = rng.dirichlet(np.ones(k), n)
+    label = (p.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(0, k - 1)
+    return p, np.where(rng.random((n, 1)) < 0.5, np.eye(k)[label], 1.0 / k)
+
+
+def some_off(n, k, rng):
+    """Most rows are right, and some have their classes in another order."""
+    q = rng.dirichlet(np.ones(k), n)
+    return np.where(rng.random((n, 1)) < 0.15, np.roll(q, 1, axis=1), q), q
+
+
+WORLDS = (right, mixed_with_equal, certain_or_torn, some_off)
+
+
+def held(world, k, m, n, measures, n_samples):
+    """Samples whose bounds hold the truth, and their mean width, by measure."""
+    p, q = world(60_000, k, np.random.default_rng(1))
+    truth = {name: cal.evaluate(q, p, measures=[name])[name] for name in measures}
+    hits, widths = dict.fromkeys(measures, 0), dict.fromkeys(measures, 0.0)
+    for seed in range(n_samples):
+        rng = np.random.default_rng((seed, k, m))
+        p, q = world(n, k, rng)
+        for name, found in intervals(rng.multinomial(m, q), p, measures, seed=seed).items():
+            hits[name] += found.low <= truth[name] <= found.high
+            widths[name] += (found.high - found.low) / n_samples
+    return hits, widths
+
+
+# A tenth more than the widths that were found: other functions of the votes would be wider.
+@pytest.mark.parametrize(
+    ("world", "k", "m", "width"),
+    [
+        (right, 2, 10, 0.085), (mixed_with_equal, 2, 10, 0.072), (certain_or_torn, 2, 10, 0.126),
+        (some_off, 2, 10, 0.143), (right, 3, 3, 0.2), (mixed_with_equal, 3, 3, 0.131),
+        (certain_or_torn, 3, 3, 0.212), (some_off, 3, 3, 0.25),
+    ],
+)  # fmt: skip
+def test_bounds_of_the_distribution_error_hold_it_and_are_sharp(world, k, m, width):
+    hits, widths = held(world, k, m, 400, ("dist_ce",), 12)
+    assert hits["dist_ce"] >= 11
+    assert widths["dist_ce"] < width
+
+
+@pytest.mark.parametrize(
+    ("world", "k", "m"),
+    [*((each, 2, 3) for each in WORLDS), (mixed_with_equal, 3, 5), (some_off, 3, 5)],
+)
+def test_bounds_of_its_kin_hold_them(world, k, m):
+    kin = ("ent_ce", "rank_cs", "jsd", "js_divergence", "kl", "wasserstein")
+    hits, _ = held(world, k, m, 120, kin, 4)
+    assert min(hits.values()) >= 3, hits
+
+
+def test_standard_errors_are_those_of_samples():
+    """Folds share their luck: means of bounds scatter by more than rows by themselves do."""
+    middles, errors = [], []
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        p, q = right(200, 2, rng)
+        found = cal.interval(rng.multinomial(10, q), p, measure="dist_ce", seed=seed)
+        middles.append(found.estimate)
+        errors.append(found.standard_error)
+    assert 0.75 < np.std(middles) / np.mean(errors) < 1.2
+
+
+@pytest.mark.parametrize("resample", ["both", "votes"])
+def test_bounds_for_unequal_votes_weights_and_clusters(resample):
+    rng, n = np.random.default_rng(3), 500
+    p, q = some_off(n, 2, rng)
+    votes = rng.integers(1, 6, n)
+    counts = rng.multinomial(votes, q)
+    weights = rng.exponential(1.0, n)
+    true = np.average(0.5 * np.abs(p - q).sum(axis=1), weights=weights)
+    options = {"measure": "dist_ce", "resample": resample}
+    found = cal.interval(counts, p, sample_weight=weights, **options)
+    assert found.low < true < found.high and "bound" in found.method
+    assert f"one vote ({(votes == 1).sum()}) make it wide" in found.note
+    plain, four, alone = (
+        cal.interval(counts.repeat(j, axis=0), p.repeat(j, axis=0), groups=groups, **options)
+        for j, groups in ((1, None), (4, np.arange(n).repeat(4)), (4, None))
+    )
+    widths = [each.high - each.low for each in (plain, four, alone)]
+    assert widths[1] == pytest.approx(widths[0], rel=0.15) and widths[2] < 0.85 * widths[0]
+
+
+def test_rows_of_one_vote_among_others_make_bounds_wide():
+    rng = np.random.default_rng(0)
+    p, q = mixed_with_equal(1000, 2, rng)
+    single = np.where(rng.random(1000) < 0.7, 1, 5)
+    few, many = (
+        cal.interval(rng.multinomial(m, q), p, measure="dist_ce")
+        for m in (single, np.full(1000, 5))
+    )
+    true = np.abs(p - q)[:, 0].mean()
+    assert few.low < true < few.high and few.high - few.low > 2 * (many.high - many.low)
+
+
+# --- differences ----------------------------------------------------------------------------------
+
+
+def difference(counts, first, second, measure):
+    models = {"a": first, "b": second}
+    found = cal.compare(counts, models, measures=[measure], n_resamples=50, bin_counts=(2,))
+    return found.difference("a", "b", measure)
+
+
+@pytest.mark.parametrize("measure", ["dist_ce", "ent_ce", "jsd", "rank_cs", "kl"])
+def test_a_predictor_does_not_differ_from_itself(measure):
+    rng = np.random.default_rng(1)
+    p, q = some_off(200, 3, rng)
+    found = difference(rng.multinomial(4, q), p, p.copy(), measure)
+    assert max(abs(found.low), abs(found.high)) < 1e-9
+
+
+def test_small_changes_of_predictions_have_short_bounds():
+    rng = np.random.default_rng(1)
+    p, q = some_off(400, 3, rng)
+    found = difference(rng.multinomial(4, q), p, 0.99 * p + 0.01 / 3, "dist_ce")
+    most = 0.5 * np.abs(0.01 * p - 0.01 / 3).sum(axis=1).mean()
+    assert -1.2 * most < found.low < found.high < 1.2 * most
+
+
+@pytest.mark.parametrize("measure", ["dist_ce", "ent_ce"])
+def test_differences_hold_the_true_one_and_are_shorter_than_two_bounds(measure):
+    """The same distributions are behind the votes of both."""
+    short = []
+    for seed in range(4):
+        rng = np.random.default_rng((5, seed))
+        q = rng.dirichlet(np.ones(3), 200)
+        counts = rng.multinomial(6, q)
+        first, second = sharpened(q), sharpened(q, 0.75)
+        true = getattr(cal, measure)(q, first) - getattr(cal, measure)(q, second)
+        found = difference(counts, first, second, measure)
+        assert found.low <= true <= found.high
+        alone = [cal.interval(counts, p, measure=measure) for p in (first, second)]
+        apart = alone[0].high - alone[1].low - (alone[0].low - alone[1].high)
+        short.append((found.high - found.low) / apart)
+    assert np.mean(short) < 0.95
+
+
+def test_the_difference_of_a_relative_entropy_needs_no_bounds():
+    """The entropy of the labels cancels, and the rest is linear in them."""
+    rng = np.random.default_rng(2)
+    p, q = mixed_with_equal(500, 3, rng)
+    counts = rng.multinomial(3, q)
+    kl, log = (difference(counts, p, sharpened(p), name) for name in ("kl", "log_loss"))
+    assert (kl.low, kl.high, kl.estimate) == pytest.approx((log.low, log.high, log.estimate))
+
+
+def test_models_on_other_rows_have_differences_too():
+    rng = np.random.default_rng(4)
+    (p, q), (_, other_q) = (mixed_with_equal(n, 3, rng) for n in (400, 300))
+    old = {"y_true": rng.multinomial(5, other_q), "y_proba": other_q}
+    checked = cal.check(rng.multinomial(5, q), p, baseline=old, max_increase={"dist_ce": 0.5})
+    found = checked.rows[0].interval
+    true = cal.dist_ce(q, p) - cal.dist_ce(other_q, other_q)
+    assert found.low < true < found.high < 0.5
