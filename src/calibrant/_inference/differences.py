@@ -35,7 +35,7 @@ class Differences:
         value = values[0] - values[1]
         readings = [slot_reading(measure, each) for each in (self.first, self.second)]
         ours, theirs = readings
-        if ours is None or theirs is None or self._of_votes(measure):
+        if ours is None or theirs is None:
             limits = difference_limits if self.paired else independent_limits
             first = self.first.scatter(measure, values[0])
             return limits(value, first, self.second.scatter(measure, values[1]), level)
@@ -52,11 +52,6 @@ class Differences:
         return self._within_alone(
             measure, values, self._with_rare(measure, values, found, level), level
         )
-
-    def _of_votes(self, measure: Measure) -> bool:
-        """Whether a measure's errors come from a model of the votes behind soft labels."""
-        by_model = measure.vote_model and self.first.resampling == "both"
-        return by_model and measure.votes_add
 
     # --- sums of both predictors -----------------------------------------------------------------
 

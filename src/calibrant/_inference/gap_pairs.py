@@ -16,7 +16,6 @@ limits cover that case too, with the other predictor's gaps drawn from what is l
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
