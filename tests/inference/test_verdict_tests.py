@@ -219,6 +219,33 @@ def test_the_slope_of_many_rows_is_that_of_cells(monkeypatch):
     assert by_cells.p_value == pytest.approx(by_rows.p_value, rel=0.01)
 
 
+def test_a_slope_that_is_named_has_an_interval_without_1():
+    """The score alone rejects in some samples whose interval, by Wald, holds 1."""
+    by_score_alone = 0
+    for seed in range(60):
+        rng = np.random.default_rng((2, seed))
+        u = rng.beta(1, 12, 250)
+        y = rng.random(250) < u**1.4
+        found = judged(y.astype(int), u)
+        if found.slope is None:
+            continue
+        low, high = found.slope_limits(0.95)
+        assert (found.p_values["slope"] < 0.015) == (not low <= 1 <= high)
+        assert found.p_values["slope"] >= found.slope.p_value
+        by_score_alone += found.p_values["slope"] == found.slope.p_value
+    assert by_score_alone >= 5
+
+
+def test_a_wrong_mean_is_no_wrong_slope():
+    rng = np.random.default_rng(3)
+    u = rng.beta(1, 9, 3000)
+    y = rng.random(3000) < 1 / (1 + np.exp(-np.log(u / (1 - u)) - 0.5))
+    uncertainty, *_ = _measured(to_samples(y, u), "ece", 15, n_resamples=500, seed=0)
+    drawn = uncertainty.calibrated_draws(uncertainty.plain_problem)[0]
+    assert tests.mean_p(drawn) < 1e-6 and tests.slope_p(drawn) > 0.01
+    assert cal.verdict(y, u, **FAST).decided_by == "mean"
+
+
 def test_predictions_of_0_and_1_have_no_part_in_the_slope():
     rng = np.random.default_rng(2)
     u = rng.choice([0.0, 0.2, 0.5, 0.8, 1.0], 1500)
