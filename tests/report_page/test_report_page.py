@@ -199,7 +199,9 @@ def test_slices_say_what_was_predicted_what_happened_and_how_sure(look, fashion)
         told = dict(zip(heads, cells, strict=True))
         assert told["mean confidence"] == shown(part.mean_predicted)
         assert told["accuracy"] == shown(part.mean_target)
-        assert told["interval (95 %)"] == f"{shown(part.low)} – {shown(part.high)}"
+        interval = f"{shown(part.low)} – {shown(part.high)}"
+        assert told["ece, 95 % CI"].split(maxsplit=1) == [shown(part.estimate), interval]
+        assert told["sample value"] == shown(part.values["ece"])
         assert told["tolerance"] == part.against_tolerance
 
 

@@ -28,6 +28,9 @@ _THESE_ROWS = (
     "drawn from: its value with infinitely many votes per row"
 )
 
+# The share of an interval's width that is rounding.
+_HAIR = 1e-9
+
 
 def estimand_of(resampled: str, *, of_labels: bool) -> str:
     """What an interval of soft labels is about, where rows, votes or both were drawn anew; with
@@ -99,6 +102,11 @@ class Interval(Record):
         estimate = self.value if math.isnan(self.estimate) else self.estimate
         if self.low <= self.high:
             estimate = min(max(estimate, self.low), self.high)
+            # What rounding leaves of a limit is the limit: 0 and not 1e-14.
+            hair = _HAIR * (self.high - self.low)
+            estimate = next(
+                (end for end in (self.low, self.high) if abs(estimate - end) <= hair), estimate
+            )
         object.__setattr__(self, "estimate", estimate)
 
     def __contains__(self, value: float) -> bool:

@@ -188,7 +188,7 @@ def _slices(comparison: ComparisonData) -> list[dict[str, Any]]:
             {"name": each.name, "n": each.n, "mean_predicted": each.mean_predicted,
              "mean_target": each.mean_target, "value": each.values[slices.measure],
              "estimate": each.estimate, "noise": each.noise_95, "corrected": each.p_corrected,
-             "interval": "–" if each.low != each.low else f"{shown(each.low)} – {shown(each.high)}",
+             "interval": "" if each.low != each.low else f"{shown(each.low)} – {shown(each.high)}",
              "against_tolerance": each.against_tolerance,
              "stands_out": each.p_corrected < 1.0 - slices.level}
             for each in slices
