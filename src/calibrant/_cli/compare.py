@@ -197,9 +197,10 @@ def _show(comparison: Comparison) -> None:
     for line in (*comparison.inferred, *comparison.notes, *people, *sentences):
         print_styled(f"  {line}", PLAIN, file=sys.stdout)
     print()
-    print_table(comparison.display_columns(), "Measures, as in the sample")
+    print_table(comparison.display_columns(), "Sample values")
     for measure in comparison.measures:
         ranked = comparison.ranked(measure)
+        del ranked[measure]  # it is in the table above
         tied = comparison.tied(measure)
         ranked["clear"] = [None, *(name not in tied for name in ranked["predictor"][1:])]
         print_table(ranked, f"Ranks by {measure}")

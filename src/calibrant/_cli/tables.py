@@ -26,7 +26,7 @@ _BAR = 24
 _STYLES = {"good": GOOD, "unsure": WARNING, "bad": BAD}
 # What a terminal's table leaves out first when it is too narrow.
 # The estimate stays: it is the number that the interval is of.
-_SPARE = ("noise_mean", "bins", "notion", "lower", "upper", "bin", "p_value")
+_SPARE = ("noise_mean", "bins", "notion", "lower", "upper", "bin", "p_value", "ranks", "rank")
 
 
 def print_table(columns: Columns, title: str, *, file: TextIO | None = None) -> None:

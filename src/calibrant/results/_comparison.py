@@ -317,7 +317,7 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     def __repr__(self) -> str:
         messages = "\n".join(f"  {line}" for line in self._messages())
         head = f"{self.title}\n{messages}\n\n"
-        parts = ["As in the sample\n" + as_text(self.display_columns(), indent="  ")]
+        parts = ["Sample values\n" + as_text(self.display_columns(), indent="  ")]
         main = self.measures[0]
         parts.append(
             f"Ranks by {main}\n" + as_text(self.ranked(main), indent="  ")
@@ -332,7 +332,7 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     def _repr_html_(self) -> str:
         main = self.measures[0]
         parts = [
-            html_table(self.display_columns(), f"{self.title}, as in the sample"),
+            html_table(self.display_columns(), f"{self.title}: sample values"),
             notes(self._messages()),
             html_table(self.ranked(main), f"Ranks by {main}"),
             notes((self.sentence(main),)),
