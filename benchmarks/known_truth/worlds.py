@@ -161,7 +161,6 @@ ORDINARY = {
     "underconfident": logistic(0.5),
     "biased": logistic(1.0, 0.5),
     "slightly overconfident": logistic(1.15),
-    "nearly calibrated": logistic(1.05),
     "oscillating": scalar(lambda r, n: r.beta(2, 2, n), lambda u: u + 0.08 * np.sin(9 * u)),
     "tenths": scalar(_tenths, lambda u: 0.5 + 0.8 * (u - 0.5)),
     "imbalanced": scalar(lambda r, n: r.beta(1, 12, n), lambda u: u**1.2),
@@ -221,6 +220,7 @@ _RIGHT = _some(CALIBRATED, "calibrated")
 DISTANCES = ("dist_ce", "ent_ce", "jsd", "brier")
 KINDS: dict[str, dict[str, Population]] = {
     "ordinary": _each(ORDINARY),
+    "nearly calibrated": _each({"nearly calibrated": logistic(1.05)}),
     "calibrated": _each(CALIBRATED, calibrated=True),
     "crowds": _each(CROWDS),
     "found": _each(FOUND),
