@@ -58,19 +58,20 @@ def held(world, k, m, n, measures, n_samples):
     return hits, widths
 
 
-# A tenth more than the widths that were found: other functions of the votes would be wider.
+# Mean widths as they were found. Wider ones are less sharp; narrower ones want coverage measured
+# anew, by benchmarks/votes.py.
 @pytest.mark.parametrize(
     ("world", "k", "m", "width"),
     [
-        (right, 2, 10, 0.085), (mixed_with_equal, 2, 10, 0.072), (certain_or_torn, 2, 10, 0.126),
-        (some_off, 2, 10, 0.143), (right, 3, 3, 0.2), (mixed_with_equal, 3, 3, 0.131),
-        (certain_or_torn, 3, 3, 0.212), (some_off, 3, 3, 0.25),
+        (right, 2, 10, 0.0761), (mixed_with_equal, 2, 10, 0.0654), (certain_or_torn, 2, 10, 0.1143),
+        (some_off, 2, 10, 0.1296), (right, 3, 3, 0.1819), (mixed_with_equal, 3, 3, 0.119),
+        (certain_or_torn, 3, 3, 0.193), (some_off, 3, 3, 0.2275),
     ],
 )  # fmt: skip
 def test_bounds_of_the_distribution_error_hold_it_and_are_sharp(world, k, m, width):
     hits, widths = held(world, k, m, 400, ("dist_ce",), 12)
     assert hits["dist_ce"] >= 11
-    assert widths["dist_ce"] < width
+    assert widths["dist_ce"] == pytest.approx(width, rel=0.02)
 
 
 @pytest.mark.parametrize(
@@ -142,6 +143,19 @@ def test_a_predictor_does_not_differ_from_itself(measure):
     p, q = some_off(200, 3, rng)
     found = difference(rng.multinomial(4, q), p, p.copy(), measure)
     assert max(abs(found.low), abs(found.high)) < 1e-9
+
+
+@pytest.mark.parametrize(("measure", "width"), [("dist_ce", 0.1253), ("ent_ce", 0.1272)])
+def test_widths_of_differences(measure, width):
+    """As they were found: for two networks, and more votes than count."""
+    rng = np.random.default_rng(6)
+    q = rng.dirichlet(np.ones(3), 300)
+    first, second = (sharpened(q, 1.3) * np.exp(rng.normal(0, 0.4, q.shape)) for _ in range(2))
+    models = [each / each.sum(axis=1, keepdims=True) for each in (first, second)]
+    found = difference(rng.multinomial(25, q), *models, measure)
+    true = getattr(cal, measure)(q, models[0]) - getattr(cal, measure)(q, models[1])
+    assert found.low <= true <= found.high
+    assert found.high - found.low == pytest.approx(width, rel=0.02)
 
 
 def test_small_changes_of_predictions_have_short_bounds():

@@ -42,8 +42,8 @@ def note_on_votes(measure: Measure, rows: VotedRows | None, resampled: str) -> s
     if measure.vote_model:
         below, above = np.average(rows.bounds(measure).rows, axis=1, weights=rows.w).tolist()
         notes.append(
-            "a bound: votes identify a distance only in part, and up to "
-            f"{max(above - below, 0.0):.2g} of the width would remain with any number of rows"
+            f"votes identify a distance only in part: up to {max(above - below, 0.0):.2g} of the "
+            "width would remain with any number of rows"
         )
         if rows.singles:
             notes.append(f"rows of one vote ({rows.singles}) make it wide")
