@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant import examples
 from calibrant._api import verdicts
 from calibrant._api.metrics.uncertainty import _measured
 from calibrant._data.to_samples import to_samples
@@ -64,8 +65,9 @@ def test_a_slope_shows_where_the_noise_floor_sees_nothing():
     assert str(found).endswith(
         "There is not enough data to say whether the error exceeds the tolerance of 0.05."
     )
-    # A tolerance needs rows; the slope does not.
-    assert found.rows_needed > 700
+    # The error is not 0, so that as many rows are needed as `check` says.
+    held = cal.check(y, u, at_most={"ece": 0.05}).rows[0]
+    assert found.rows_needed == held.rows_needed > 700
 
 
 @pytest.mark.parametrize(
@@ -187,6 +189,17 @@ def test_a_wrong_mean_is_named_with_both_means():
     assert "observed frequency 0." in str(found) and str(found).count("on average") == 1
 
 
+def test_a_side_is_named_only_where_it_is_no_chance():
+    shirt = examples.load("fashion-shirt")
+    y, p = shirt.test_labels[:300], shirt.test_proba[:300]
+    assert abs(np.mean(p) - np.mean(y)) > 0.01
+    found = cal.verdict(y, p)
+    assert found.decided_by == "slope" and "on average" not in str(found)
+    assert "too high by 2 points on average" in str(
+        cal.verdict(shirt.test_labels, shirt.test_proba)
+    )
+
+
 def test_an_interval_beyond_the_tolerance_decides_where_no_test_does():
     y, u = off("slope", 400, 0)
     uncertainty, chosen, _ = _measured(to_samples(y, u), "ece", 15, n_resamples=60, seed=0)
@@ -298,9 +311,19 @@ def test_the_smallest_p_value_over_its_share_decides():
 
 
 def test_soft_labels_that_are_the_predictions_are_calibrated():
-    u = np.random.default_rng(0).random(3000)
-    found = cal.verdict(u, u, **FAST)
-    assert found.verdict == "calibrated within noise" and found.p_value == 1
+    """What is left of residuals is rounding, of which a slope was made."""
+    for seed in range(12):
+        u = np.random.default_rng(seed).random(2000)
+        found = cal.verdict(u, np.nextafter(u, seed % 2), **FAST)
+        assert found.verdict == "calibrated within noise" and found.p_value == 1
+
+
+def test_both_sides_count():
+    drawn = np.random.default_rng(0).normal(size=20_000)
+    assert tests._two_sided(drawn, 1.96) == pytest.approx(0.05, rel=0.1)
+    assert tests._two_sided(drawn, -1.96) == pytest.approx(0.05, rel=0.1)
+    assert tests._two_sided(np.exp(drawn), 0.05) < 0.01  # few where few are rare
+    assert tests._two_sided(drawn, 0.0) == pytest.approx(1.0, abs=0.05)
 
 
 # --- classes --------------------------------------------------------------------------------------
