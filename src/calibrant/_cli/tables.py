@@ -59,7 +59,7 @@ def _fitting(columns: Columns, width: int) -> dict[str, Sequence[Any]]:
     """The columns that there is room for: those that can be spared go first."""
     kept = dict(columns)
     for spare in _SPARE:
-        if sum(3 + max(len(n), *map(len, map(shown, v))) for n, v in kept.items() if v) <= width:
+        if sum(3 + max(len(n), *map(len, map(shown, v))) for n, v in kept.items() if v) < width:
             break
         if len(kept) > 2:
             kept.pop(spare, None)

@@ -170,8 +170,8 @@ class RankedPairs:
         -------
         dict of str to list
             `predictor`, the measure's sample value, its `estimate`, `rank`, `best` (in four
-            digits) and `ranks` as in `ranking`; `behind_best`, `low` and `high`, the bias-corrected
-            difference from the best predictor and its confidence interval.
+            digits) and `ranks` as in `ranking`; `behind_best`, `low` and `high`, the
+            bias-corrected difference from the best predictor and its confidence interval.
         """
         columns = self.ranking(measure)
         columns["best"] = [round(confidence, 4) for confidence in columns["best"]]
