@@ -228,22 +228,6 @@ def test_the_command_takes_clusters_to_slices_and_bars(tmp_path, capsys):
     assert "n_effective" in found["reliability"]["bins"]
 
 
-@pytest.mark.parametrize("n_columns", [3, 700])
-def test_sums_of_drawn_blocks(n_columns):
-    """Few columns by a dense product, many by a sparse one: the sums of the rows drawn."""
-    rng = np.random.default_rng(n_columns)
-    column, values = rng.integers(0, n_columns, 90), rng.normal(size=90)
-    blocks = blocks_of(90, rng.integers(0, 30, 90), 0)
-    counts = blocks.counts(4, rng)
-    twice = blocks.drawn_sums(counts, column, n_columns, values, values**2)
-    for d in range(4):
-        for drawn, of_rows in zip(twice, (values, values**2), strict=True):
-            slow = np.zeros(n_columns)
-            for i in range(90):
-                slow[column[i]] += counts[d, blocks.index[i]] * of_rows[i]
-            np.testing.assert_allclose(drawn[d], slow, rtol=1e-12, atol=1e-14)
-
-
 def test_of_few_clusters_the_quantiles_are_students():
     """Five equal clusters: t with 4 degrees of freedom; a giant counts for most of them."""
     five = blocks_of(50, np.arange(50) // 10, 0)

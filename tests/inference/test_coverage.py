@@ -60,7 +60,10 @@ def test_intervals_of_all_populations_together(measure):
         counts(kind, name)[measure] for kind, name in POPULATIONS if measure in counts(kind, name)
     ]
     total = worlds.Count(*np.sum(every, axis=0).tolist())
-    assert 0.89 <= total.share <= 0.995, told(total, measure)
+    # Where most populations are near calibration the limits of a root hold nearly always: its lower
+    # limit is 0, and the upper one is one-sided.
+    most = 1.0 if measure == "rmsce" else 0.995
+    assert 0.89 <= total.share <= most, told(total, measure)
 
 
 @pytest.mark.parametrize("name", ["3 classes, too sure", "10 classes, calibrated"])

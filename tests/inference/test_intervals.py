@@ -14,10 +14,6 @@ import calibrant as cal
 from calibrant._core.binning import both_rules
 from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
-from calibrant._inference.blocks import blocks_of
-from calibrant._inference.cells import problem_of
-from calibrant._inference.family import SHAPES, Family, Member, invert
-from calibrant._inference.tails import Law
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find
 from calibrant._summaries.samples import Summary
@@ -134,62 +130,6 @@ def test_levels_of_bins_out_of_range_are_refused(level):
 
 
 # --- how intervals are made -----------------------------------------------------------------------
-
-
-def test_inversion_of_a_known_law():
-    """Values normal about the truth c with standard deviation 1: the interval is c +- 1.96."""
-    from scipy.special import ndtri
-
-    normal = ndtri((np.arange(2000) + 0.5) / 2000)
-
-    def member(shape, t):
-        return Member(lambda: -t, Law(-t + normal))
-
-    grid = {"smooth": [-t for t in np.linspace(20, 0, 81)]}
-    found = invert(5.0, member, grid, 0.95)
-    assert (found.low, found.high) == pytest.approx((3.04, 6.96), abs=0.01)
-    assert found.estimate == pytest.approx(5.0, abs=0.01)
-    found = invert(1.0, member, grid, 0.95)
-    assert (found.low, found.high) == pytest.approx((0.0, 2.96), abs=0.01)
-    # A value lower than calibrated data show on a day in six has the limit of such a day.
-    assert invert(-4.0, member, grid, 0.95).high == pytest.approx(1.96 - 0.9945, abs=0.02)
-
-
-@pytest.mark.parametrize("kind", ["rows", "weights", "clusters", "soft"])
-def test_families_tend_to_their_own_truth(kind):
-    y, u = sample(2000, 1.8)
-    if kind == "soft":
-        y = np.random.default_rng(0).binomial(5, sigmoid(np.log(u / (1 - u)) / 1.8)) / 5
-    weights = np.random.default_rng(1).random(2000) + 0.5 if kind == "weights" else None
-    groups = np.arange(2000) // 4 if kind == "clusters" else None
-    problem = problem_of(to_samples(y, u, sample_weight=weights), "binary", cal.EqualWidth(8))
-    family = Family(problem, problem.coarse_cells, blocks_of(problem.n, groups, 0), 400, 0)
-    assert family.outcomes == (kind in ("rows", "weights"))
-    for shape in SHAPES:
-        grid = family.grid(shape)
-        calm = family.member(shape, grid[-1])[0].tables()
-        np.testing.assert_allclose(calm.residual, 0, atol=1e-9)
-        seen_at = -1.0 if shape == "smooth" else 0.0
-        truth, drawn = family.member(shape, seen_at)
-        true, tables = truth.tables(), drawn.tables()
-        scatter = tables.residual.std(axis=0) / np.sqrt(400)
-        away = tables.residual.mean(axis=0) - true.residual[0]
-        assert (np.abs(away) < 5 * scatter + 1e-9).all()
-    # As seen, the first shape is the sample itself.
-    seen = family.member("threshold", 0.0)[0].tables().residual[0]
-    exact = cal.reliability(y, u, bins=8, sample_weight=weights).table.residual[0]
-    np.testing.assert_allclose(seen, exact, atol=1e-8)
-
-
-def test_rates_stay_between_0_and_1_and_keep_the_gap():
-    """Half of a bin's predictions are 0: a gap below 0 comes out of the others."""
-    u = np.repeat([0.0, 0.06], 100)
-    problem = problem_of(to_samples(np.zeros(200, int), u), "binary", cal.EqualWidth(5))
-    family = Family(problem, problem.coarse_cells, blocks_of(problem.n, None, 0), 50, 0)
-    for t in (-4.0, 0.0, 0.5):
-        truth, drawn = family.member("threshold", t)
-        assert (truth.wz >= 0).all() and (drawn.wz >= 0).all()
-    assert family.member("threshold", 0.0)[0].tables().residual[0, 0] == pytest.approx(6.0)
 
 
 def test_equal_weights_change_little():
@@ -472,7 +412,8 @@ def test_what_an_interval_says():
     assert not found.reaches_zero and "sample value" in repr(found) and "95%" in repr(found)
     again = json.loads(found.to_json())
     assert again == found.to_dict()
-    assert "test inversion" in cal.interval(y, u, measure="debiased_l2").method
+    assert "chi-square" in cal.interval(y, u, measure="debiased_l2").method
+    assert "test inversion" in found.method
     assert "clusters" in cal.interval(y, u, measure="brier", groups=np.arange(500) // 5).method
 
 

@@ -14,7 +14,7 @@ from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.bootstrap import resampled_tables
-from calibrant._inference.cells import COARSE, FINE, Problem, as_seen, cells_of, problem_of
+from calibrant._inference.cells import FINE, Problem, as_seen, cells_of, problem_of
 from calibrant._inference.null import drawn_samples, null_drawn, null_mean
 from calibrant._inference.resamples import draw_blocks
 from calibrant._inference.uncertainty import Uncertainty
@@ -298,7 +298,7 @@ def test_a_resample_of_groups_takes_them_whole():
         assert (times == times[:, :1]).all() and times[:, 0].sum() == 10
 
 
-@pytest.mark.parametrize("width", [FINE, COARSE])
+@pytest.mark.parametrize("width", [FINE, 0.5])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_cells_are_the_sample(width, weighted):
     u = np.concatenate([predictions(2000), [0.0, 1.0, 0.5, 0.5]])

@@ -39,30 +39,6 @@ def test_draws_are_those_of_whole_samples(weighted, from_logits):
         assert fast.std() == pytest.approx(slow[:, j].std(), rel=0.25), measure.name
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kind", ["hard", "soft", "weighted", "clusters"])
-def test_the_family_holds_the_sample_itself(name, kind):
-    """As seen, the member t = 0 has the value of the measure; far away it has none."""
-    rng = np.random.default_rng(6)
-    p = rng.dirichlet([0.5, 1.0, 2.0], 150)
-    y = rng.dirichlet(np.ones(3), 150) if kind == "soft" else rng.integers(0, 3, 150)
-    w = rng.random(150) + 0.1 if kind == "weighted" else None
-    groups = np.arange(150) // 5 if kind == "clusters" else None
-    samples = to_samples(y, p, sample_weight=w)
-    fixed, quantile = both_rules(6)
-    measure = find(name, "multiclass")
-    worth = Uncertainty(samples, fixed, quantile, (measure,), n_resamples=250, groups=groups)
-    family, errors = worth.class_family(measure)
-    value = measure.compute(Summary(samples, fixed, quantile))
-    gaps = family.gaps("threshold", 0.0)
-    seen = family.truth(gaps, errors)
-    assert seen == pytest.approx(value, rel=1e-9)
-    assert next(family.drawn(gaps, errors)).mean() > seen
-    gaps = family.gaps("threshold", family.last)
-    assert family.truth(gaps, errors) == 0.0
-    assert 0 < next(family.drawn(gaps, errors)).mean() < value
-
-
 def test_a_class_that_no_prediction_is_about_is_not_in_the_mean():
     rng = np.random.default_rng(6)
     p = np.concatenate([rng.dirichlet([1.0, 1.0], 200), np.zeros((200, 1))], axis=1)

@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._core.bin_tables import BinTable
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays import passes
 from calibrant._engines.arrays.counting import bin_table, classwise_table
-from calibrant._inference.blocks import blocks_of
-from calibrant._inference.cells import problem_of, table_of
-from calibrant._inference.family import SHAPES, Family
+from calibrant._engines.arrays.numpy_kernels import sums_by_index
+from calibrant._inference.cells import problem_of
 from calibrant._inference.problems import Problems
+
+
+def table_of(problem: Any) -> BinTable:
+    """The bin table of a problem."""
+    sums = sums_by_index(problem.bins, problem.m, problem.u, problem.z, problem.w)
+    return BinTable(sums[None])
+
 
 RULES: list[Any] = [
     cal.EqualWidth(15), cal.EqualWidth(7, closed="right"), cal.Edges([0, 0.2, 0.5, 1]),
@@ -70,16 +77,3 @@ def test_rows_are_read_once_for_all_bins(monkeypatch: pytest.MonkeyPatch) -> Non
     assert made.classes(cal.Quantile(8)) is made.classes(cal.Quantile(8))
     assert made.row_values(distribution=False) is made.row_values(distribution=False)
     assert len(reads) == 1
-
-
-@pytest.mark.parametrize("clustered", [False, True])
-def test_families_meet_where_predictions_are_right(clustered: bool) -> None:
-    problem = problem_of(samples_of("plain"), "binary", cal.EqualWidth(8))
-    assert problem is not None
-    groups = np.arange(400) // 4 if clustered else None
-    family = Family(problem, problem.coarse_cells, blocks_of(400, groups, 0), 50, 0)
-    shapes = [shape for shape in SHAPES if family.grid(shape)]
-    assert len(shapes) > 1
-    ends = [family.member(shape, family.grid(shape)[-1]) for shape in shapes]
-    assert all(end is ends[0] for end in ends)
-    assert family.member("threshold", 0.0) is not ends[0]

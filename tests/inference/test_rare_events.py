@@ -8,19 +8,12 @@ import pytest
 import calibrant as cal
 from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
-from calibrant._inference import classes
+from calibrant._inference import class_bins, null_classes
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import problem_of
-from calibrant._inference.family import Family
+from calibrant._inference.class_errors import errors_over_classes
 from calibrant._inference.null import null_drawn, null_of_rare_events
-from calibrant._inference.rare_events import (
-    design_effect,
-    dispersion,
-    rare_events,
-    scatter_ratio,
-    share_root,
-)
-from calibrant._inference.tails import Law, Laws
+from calibrant._inference.rare_events import design_effect, dispersion, rare_events
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find
 from judged import noise_floors
@@ -218,32 +211,15 @@ def test_an_outcome_counts_as_one_row_at_least_and_as_its_cluster_where_nothing_
     assert found >= 1.0 and np.isfinite(found)
 
 
-def test_ratios():
-    assert scatter_ratio(np.array([0.5, 0.1, 0.0]), np.array([0.1, 0.5, 0.3])) == pytest.approx(
-        [0.6, 5 / 3, 1.0]
-    )
-    found = share_root(np.array([[1.0, 4.0, 0.0]]), np.array([4.0, 4.0, 0.0]))
-    assert found.tolist() == [[0.5, 1.0, 1.0]]
-
-
-def test_the_outermost_law_counts():
-    rng = np.random.default_rng(0)
-    narrow, wide = Law(rng.normal(0, 1, 500)), Law(rng.normal(0.3, 2, 500))
-    both = Laws([narrow, wide])
-    for q in (0.025, 0.16, 0.84, 0.975):
-        assert both.quantile(q) == wide.quantile(q)
-    assert both.quantile(0.5) == narrow.quantile(0.5)
-
-
 def test_squares_of_blocks_one_at_a_time_are_those_of_all(monkeypatch):
     y, p, groups = labelled(np.random.default_rng(1), 60, 6, 3)
     measure, rules = find("classwise_ece", "multiclass"), (cal.EqualWidth(15), cal.Quantile(15))
     found = Uncertainty(to_samples(y, p), *rules, (measure,), groups=groups)
-    family, _ = found.class_family(measure)
-    values = family.bins.w * (family.bins.z - family.bins.u)
-    dense = family.bins.block_squares(family.blocks, values)
-    monkeypatch.setattr(classes, "BLOCK_ENTRIES", 0)
-    assert family.bins.block_squares(family.blocks, values) == pytest.approx(dense, rel=1e-12)
+    bins = errors_over_classes(measure, found).bins
+    values = bins.w * (bins.z - bins.u)
+    dense = bins.block_squares(found.blocks, values)
+    monkeypatch.setattr(class_bins, "BLOCK_ENTRIES", 0)
+    assert bins.block_squares(found.blocks, values) == pytest.approx(dense, rel=1e-12)
     assert dense.sum() > 1.5 * (values**2).sum()
 
 
@@ -251,53 +227,21 @@ def test_many_bins_count_clusters_too(monkeypatch):
     """Where blocks times bins are too many to be kept, residuals are normal: of clusters still."""
     y, p, groups = labelled(np.random.default_rng(1), 300, 4, 4)
     kept = cal.noise_floor(y, p, measure="classwise_ece", groups=groups, n_resamples=300)
-    monkeypatch.setattr(classes, "BLOCK_ENTRIES", 0)
+    monkeypatch.setattr(class_bins, "BLOCK_ENTRIES", 0)
+    monkeypatch.setattr(null_classes, "BLOCK_ENTRIES", 0)
     summed = cal.noise_floor(y, p, measure="classwise_ece", groups=groups, n_resamples=300)
     assert summed.upper == pytest.approx(kept.upper, rel=0.15)
     alone = cal.noise_floor(y, p, measure="classwise_ece", n_resamples=300)
     assert alone.upper < 0.7 * kept.upper
 
 
-# --- scatter goes with the rate -------------------------------------------------------------------
-
-
-def too_low(n=600):
-    """Predictions of 0.1 where a half happens, in clusters of two with one outcome."""
-    rng = np.random.default_rng(4)
-    groups = np.arange(n) // 2
-    return (rng.random(n // 2) < 0.5).astype(int)[groups], np.full(n, 0.1), groups
-
-
-def test_residuals_of_outcomes_scatter_with_the_rate_of_the_member():
-    y, u, groups = too_low()
-    problem = problem_of(to_samples(y, u), "binary", cal.EqualWidth(5))
-    family = Family(problem, problem.coarse_cells, blocks_of(problem.n, groups, 0), 2000, 0)
-    for t, rate in ((0.0, y.mean()), (family.last, 0.1)):
-        drawn = family.member("threshold", t)[1].tables()
-        seen = (drawn.sum_wz - rate * drawn.sum_w)[:, 0]
-        assert seen.var() == pytest.approx(2 * 600 * rate * (1 - rate), rel=0.15)
-
-
-def test_residuals_of_classes_scatter_with_the_rate_of_the_member():
-    y, u, groups = too_low()
-    measure, rules = find("classwise_ece", "multiclass"), (cal.EqualWidth(5), cal.Quantile(5))
-    p = np.column_stack([u, u, 1 - 2 * u])
-    found = Uncertainty(to_samples(2 * y, p), *rules, (measure,), groups=groups, n_resamples=2000)
-    family, _ = found.class_family(measure)
-    bin_of_first = int(family.bins.index[0, 0])
-    for gap, rate in ((family.gap, 1 - y.mean()), (0.0 * family.gap, 0.1)):
-        drawn = next(family.drawn(gap, lambda r, w: r[:, bin_of_first]))
-        assert drawn.var() == pytest.approx(2 * 600 * rate * (1 - rate), rel=0.2)
-
-
 def test_squares_of_outcomes_are_the_outcomes():
     y, u, groups = repeated(np.random.default_rng(0), 100, 0.2)
     problem = problem_of(to_samples(y, u), "binary", cal.EqualWidth(5))
     blocks, rng = blocks_of(problem.n, groups, 0), np.random.default_rng(0)
-    family = Family(problem, problem.coarse_cells, blocks, 50, 0)
     seen = null_drawn(problem, problem.fine_cells, blocks, 50, rng)
     rare = null_of_rare_events(problem, seen, blocks, rng)
-    for drawn in (seen, rare, family.member("threshold", 0.0)[1]):
+    for drawn in (seen, rare):
         assert np.array_equal(drawn.wz2, drawn.wz)
 
 
@@ -306,7 +250,8 @@ def test_bins_too_many_to_be_drawn_twice_have_the_scatter_of_the_model(monkeypat
     y, p, groups = labelled(np.random.default_rng(1), 300, 50, 3)
     first = np.arange(groups.size) % 3 == 0  # each row once
     rows = cal.noise_floor(y[first], p[first], measure="ace", n_resamples=200)
-    monkeypatch.setattr(classes, "BLOCK_ENTRIES", 0)
+    monkeypatch.setattr(class_bins, "BLOCK_ENTRIES", 0)
+    monkeypatch.setattr(null_classes, "BLOCK_ENTRIES", 0)
     copies = cal.noise_floor(y, p, measure="ace", groups=groups, n_resamples=200)
     assert copies.mean == pytest.approx(rows.mean, rel=0.15)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,8 @@ from calibrant._inference.budget import MAX_BLOCKS
 
 Array = NDArray[np.float64]
 
-# Cells a row from which on few of them have rows of a block, and a sparse product is cheaper.
-SPARSE_FROM = 8
 # Of fewer clusters two signs alone have too few arrangements (Webb, 2023, doi:10.1111/caje.12661).
 FEW_BLOCKS = 12
-# Numbers of resamples that are kept for other rows, each of 8 bytes.
-KEPT_NUMBERS = 1 << 20
 # Of few clusters the scatter is known as badly as Student's t says at this quantile.
 TAIL, NORMAL, MOST_WIDENED = 0.975, 1.959963984540054, 3.0
 _WEBB = np.sqrt([0.5, 1.0, 1.5])
@@ -36,7 +31,6 @@ class Blocks:
     index: NDArray[np.intp]
     size: int
     groups: NDArray[np.intp] | None
-    _kept: dict[tuple[int, int], Array] = field(default_factory=dict)
 
     @property
     def clustered(self) -> bool:
@@ -55,15 +49,6 @@ class Blocks:
         worth = float(of_each.sum()) ** 2 / max(float((of_each**2).sum()), 1e-300)
         student = float(stdtrit(max(worth - 1.0, 1.0), TAIL)) / NORMAL
         return float(factor) * min(student, MOST_WIDENED)
-
-    def resamples(self, n_draws: int, seed: int, weights: Array | None = None) -> Array:
-        """How often each block is in each of the resamples that all errors share."""
-        if (n_draws, seed) not in self._kept:
-            few = n_draws * self.size <= KEPT_NUMBERS
-            drawn = _resamples if few else _resamples.__wrapped__
-            self._kept[n_draws, seed] = drawn(n_draws, self.size, seed)
-        counts = self._kept[n_draws, seed]
-        return counts if weights is None else self._with_weight(counts, weights)
 
     def _with_weight(self, counts: Array, weights: Array) -> Array:
         """The same, but for a resample without any weight: it is the sample itself."""
@@ -88,32 +73,10 @@ class Blocks:
         key = self.index * n_columns + column
         return summed(key, values, self.size * n_columns).reshape(self.size, n_columns)
 
-    def drawn_sums(
-        self, counts: Array, column: NDArray[np.intp], n_columns: int, *values: Array
-    ) -> list[Array]:
-        """Sums of what rows of the drawn blocks have, by draw and column: (draws, columns) each."""
-        if self.size * n_columns < SPARSE_FROM * column.size:
-            return [counts @ self.sums(column, n_columns, each) for each in values]
-        from scipy.sparse import coo_array
-
-        turned, shape = np.ascontiguousarray(counts.T), (n_columns, self.size)
-        of_blocks = (coo_array((each, (column, self.index)), shape=shape) for each in values)
-        return [np.ascontiguousarray((each.tocsr() @ turned).T) for each in of_blocks]
-
 
 def _multinomial(n_draws: int, size: int, rng: np.random.Generator) -> Array:
     share = np.full(size, 1.0 / size)
     out: Array = rng.multinomial(size, share, n_draws).astype(np.float64)
-    return out
-
-
-@lru_cache(maxsize=4)
-def _resamples(n_draws: int, size: int, seed: int) -> Array:
-    """How often each of so many blocks is in each resample: kept, for other rows that are as many
-    have the same, and drawing them takes longer than most of what is made of them.
-    """
-    out = _multinomial(n_draws, size, np.random.default_rng((seed, 1)))
-    out.setflags(write=False)
     return out
 
 

@@ -20,7 +20,7 @@ STREAM_DRAWS = 1000
 
 
 def many_draws(n_resamples: int) -> int:
-    """Draws from each member of a family where a measure is a sum over bins."""
+    """Draws where a measure is a sum over bins."""
     return max(200, n_resamples * 2 // 5)
 
 
@@ -38,10 +38,8 @@ THREADS_FROM = 1000
 TABLE_ENTRIES = 1 << 21
 # Numbers drawn at a time.
 DRAWN_NUMBERS = 1 << 22
-# Rows times draws up to which weighted outcomes are drawn one by one: for a noise floor, and for
-# each member of a family.
+# Rows times draws up to which weighted outcomes are drawn one by one.
 SINGLE_ROWS = 100_000_000
-SINGLE_ROWS_OF_MEMBER = 20_000_000
 # Rows times draws up to which labels of several classes are drawn row by row.
 DRAWN_LABELS = 20_000_000
 # Blocks times bins of all classes up to which blocks are summed bin by bin.

@@ -16,7 +16,6 @@ from calibrant._data.links import logit
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.counting import bin_table, rank_order
 from calibrant._engines.arrays.draws import fit_isotonic, rising_bins
-from calibrant._engines.arrays.numpy_kernels import sums_by_index
 from calibrant._engines.arrays.ordering import stable_order
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._engines.arrays.quantiles import quantile_cuts
@@ -30,15 +29,13 @@ Array = NDArray[np.float64]
 Whole = tuple[Array, Array, Array | None, Findings]
 
 # Predictions in one cell differ by less than this on the logit scale: outcomes drawn from their
-# mean are as good as drawn from each. At 1/2 it is a width of 1/256. Where only sums over bins
-# matter, wider cells do: within one the variance of an outcome is off by less than 1 % of itself.
+# mean are as good as drawn from each. At 1/2 it is a width of 1/256.
 FINE = 1.0 / 64.0
-COARSE = 1.0 / 2.0
 # So few rows have all but a cell each: measures that choose their own bins are then those of rows.
 FEW_ROWS, FINEST = 1000, 1.0 / 4096.0
 # Up to so many cells a product with a matrix sums them faster than a loop over each draw.
 FEW_CELLS = 128
-# Bins that classes may have between them: every member of a family keeps draws of all cells.
+# Bins that classes may have between them: every one is drawn.
 MOST_BINS = 1500
 # Beyond this logit all predictions share a cell.
 CELL_LIMIT = 14.0
@@ -74,11 +71,6 @@ class Problem:
     def fine_cells(self) -> Cells:
         """Cells in which predictions are all but equal."""
         return cells_of(self, FINE if self.n > FEW_ROWS else FINEST)
-
-    @cached_property
-    def coarse_cells(self) -> Cells:
-        """Cells that will do where only sums over bins matter."""
-        return cells_of(self, COARSE)
 
     @cached_property
     def levels(self) -> tuple[Array, NDArray[np.intp]]:
@@ -164,12 +156,6 @@ def problem_by_class(samples: Samples, rule: Rule, whole: Whole | None = None) -
     return replace(
         plain, bins=bins.reshape(-1).astype(np.intp), m=int(used.size), classes=used // plain.m
     )
-
-
-def table_of(problem: Problem) -> BinTable:
-    """The bin table of a problem."""
-    sums = sums_by_index(problem.bins, problem.m, problem.u, problem.z, problem.w)
-    return BinTable(sums[None])
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,10 @@
-"""The bins of errors over all classes, and their rows recalibrated by a temperature."""
+"""The bins of errors over all classes."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +12,78 @@ from numpy.typing import NDArray
 from calibrant._core.binning import LevelSets, Rule
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import class_columns
+from calibrant._engines.arrays.draws import Labels, count_labels
+from calibrant._inference.blocks import Blocks, summed
+from calibrant._inference.budget import BLOCK_ENTRIES
 from calibrant._inference.cells import Whole, problem_of
-from calibrant._inference.classes import ClassBins
 from calibrant._measures.catalogue import THRESHOLD
 
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassBins:
+    """Rows with a bin for each class: `index`, `u`, `z` and `w` are (n, k), w 0 where a row is
+    not counted; `y` are labels, or None where targets are soft. Each `alike` bins, one after the
+    other, hold the same rows.
+    """
+
+    index: NDArray[np.intp]
+    size: int
+    u: Array
+    z: Array
+    w: Array
+    y: NDArray[np.intp] | None
+    hard: bool
+    alike: int = 1
+
+    @property
+    def n(self) -> int:
+        return int(self.u.shape[0])
+
+    def sums(self, values: Array) -> Array:
+        """Sums by bin of what rows have for each class."""
+        return summed(self.index.ravel(), values.ravel(), self.size)
+
+    @cached_property
+    def weight(self) -> Array:
+        return self.sums(self.w)
+
+    def of_labels(self, labels: Labels) -> Array:
+        """The weight of labels drawn for all rows, by bin: (draws, bins)."""
+        rows = self.w.max(axis=1)
+        index = np.where(self.w > 0, self.index, -1).astype(np.int32)
+        return count_labels(labels, index, self.size, None if (rows == 1.0).all() else rows)
+
+    @cached_property
+    def squares(self) -> Array:
+        return self.sums(self.w * self.w)
+
+    def mean(self, values: Array) -> Array:
+        """Weighted means by bin, 0 where there is no weight."""
+        total = self.sums(self.w * values)
+        return np.divide(total, self.weight, out=np.zeros(self.size), where=self.weight > 0)
+
+    def of_blocks(self, blocks: Blocks, values: Array) -> Array:
+        """Sums by block and bin."""
+        key = blocks.index[:, None] * self.size + self.index
+        sums = summed(key.ravel(), values.ravel(), blocks.size * self.size)
+        return sums.reshape(blocks.size, self.size)
+
+    def block_squares(self, blocks: Blocks, values: Array) -> Array:
+        """Sums over blocks of their squared sums, by bin; one block at a time where bins are
+        many.
+        """
+        if blocks.size * self.size <= BLOCK_ENTRIES:
+            dense: Array = (self.of_blocks(blocks, values) ** 2).sum(axis=0)
+            return dense
+        order = np.argsort(blocks.index, kind="stable")
+        ends = np.searchsorted(blocks.index[order], np.arange(blocks.size + 1))
+        out = np.zeros(self.size)
+        for start, end in pairwise(ends):
+            rows = order[start:end]
+            out += summed(self.index[rows].ravel(), values[rows].ravel(), self.size) ** 2
+        return out
 
 
 def class_bins(samples: Samples, rule: Rule, *, above: bool) -> tuple[ClassBins, int] | None:
@@ -83,34 +152,3 @@ def _labels(samples: Samples) -> NDArray[np.intp] | None:
         return targets.astype(np.intp)
     hard = ((targets == 0) | (targets == 1)).all()
     return targets.argmax(axis=1).astype(np.intp) if hard else None
-
-
-def recalibrated(bins: ClassBins, samples: Samples) -> Array | None:
-    """The rows after a temperature, which corrects the most common fault of networks."""
-    if not samples.multiclass or bins.u.shape[1] != samples.n_classes:
-        return None
-    logs = np.log(np.maximum(bins.u, 1e-12))
-    # Sums over a few classes are products with ones: a reduction takes ten times as long.
-    ones = np.ones(logs.shape[1])
-    below = logs - logs.max(axis=1, keepdims=True)
-    step = max(1, logs.size // 1_000_000)
-    h, some = logs[::step], below[::step]
-    seen = (bins.z[::step] * h) @ ones
-
-    def scaled(below: Array, slope: float) -> Array:
-        p = np.exp(slope * below)
-        p /= (p @ ones)[:, None]
-        return p
-
-    slope = 1.0
-    for _ in range(12):  # Newton's steps for the inverse temperature
-        expected = scaled(some, slope) * h
-        mean = expected @ ones
-        score = float((seen - mean).sum())
-        expected *= h
-        curvature = float((expected @ ones - mean**2).sum())
-        move = score / curvature if curvature > 0 else 0.0
-        slope = min(max(slope + move, slope / 2.0, 0.02), slope * 2.0, 50.0)
-        if abs(move) < 1e-4 * slope:
-            break
-    return scaled(below, slope)

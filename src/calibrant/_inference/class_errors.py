@@ -2,22 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable, empty_sums
+from calibrant._core.binning import Rule, equal_mass_rule
 from calibrant._inference.budget import TABLE_ENTRIES
-from calibrant._inference.classes import Errors
+from calibrant._inference.class_bins import ClassBins
+from calibrant._inference.resampling import Resampler
+from calibrant._measures.catalogue import Measure
+from calibrant._measures.statistics import STATISTICS
 
 Array = NDArray[np.float64]
+# Residuals and weights of every bin, (draws, bins), to the measure's value of each draw.
+Errors = Callable[[Array, Array], Array]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassErrors:
+    """The bins of an error over k classes, and its formula of residuals and weights.
+
+    `counted_as` is what a sum over the slots of all classes is divided by.
+    """
+
+    key: Hashable
+    bins: ClassBins
+    k: int
+    counted_as: int
+    errors: Errors
+
+
+def errors_over_classes(measure: Measure, rows: Resampler) -> ClassErrors | None:
+    """The bins of all classes that a measure reads; None for one that does not."""
+    statistic = STATISTICS[measure.statistic]
+    if not statistic.over_classes or measure.interval_method != "inversion":
+        return None
+    rule: Rule = rows.fixed if statistic.binning == "fixed" else rows.quantile
+    if measure.equal_mass:
+        rule = equal_mass_rule(rule)
+    if rule.drops_one:
+        return None
+    key = (measure.statistic, str(rule))
+    if statistic.problem == "full":
+        made = rows.made.full(rule)
+        if made is None:
+            return None
+        assert measure.of_vectors is not None
+        bins, k = made
+        return ClassErrors(key, bins, k, 1, vector_errors(measure.of_vectors, k))
+    made = rows.made.classes(rule, above=measure.statistic == "above")
+    if made is None:
+        return None
+    assert measure.table_formula is not None
+    bins, k = made
+    return ClassErrors(key, bins, k, k, table_errors(measure.table_formula, k))
 
 
 def table_errors(formula: Callable[[BinTable], Array], k: int) -> Errors:
     """A mean over classes of a formula of bin tables, for residuals (draws, k m)."""
-    # All members of a family have the same weights: their tables are filled once.
+    # All points of a path have the same weights: their tables are filled once.
     kept: dict[str, Any] = {}
 
     def errors(residual: Array, weight: Array) -> Array:

@@ -10,16 +10,15 @@ from numpy.typing import NDArray
 from calibrant._engines.arrays.draws import Outcomes, fit_isotonic
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.cells import Cells, Drawn, Problem
-from calibrant._inference.family import Limits, Member, invert
+from calibrant._inference.inversion import Path
 from calibrant._inference.means import influences, mean_limits
 from calibrant._inference.null import outcome_noise
-from calibrant._inference.tails import Law
 from calibrant._measures.of_cells import isotonic_parts
 
 Array = NDArray[np.float64]
 
-# Multiples of the discrimination seen, the most first.
-_FACTORS = (2.0, 1.6, 1.4, 1.25, 1.15, 1.05, 1.0, 0.95, 0.9, 0.8, 0.65, 0.45, 0.2, 0.0)
+# Multiples of the discrimination seen.
+_FACTORS = (0.0, 0.2, 0.45, 0.65, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15, 1.25, 1.4, 1.6, 2.0)
 
 
 def uncertainty_limits(
@@ -54,9 +53,9 @@ def uncertainty_limits(
 
 def discrimination_limits(
     problem: Problem, cells: Cells, blocks: Blocks, n_draws: int, level: float, seed: int
-) -> Limits:
-    """Test inversion over populations whose rates are the isotonic fit, drawn together about their
-    mean or apart: an isotonic fit to a sample finds more than there is.
+) -> tuple[float, float, float]:
+    """Limits and an estimate, by test inversion over populations whose rates are the isotonic fit,
+    drawn together about their mean or apart: an isotonic fit to a sample finds more than there is.
     """
     fit = fit_isotonic(cells.w[None], cells.wz[None])[0]
     base = float(cells.wz.sum() / cells.w.sum())
@@ -80,8 +79,8 @@ def discrimination_limits(
     def parts(w: Array, wz: Array) -> Array:
         return isotonic_parts(Drawn(cells, w, w * cells.u, wz, wz))[1]
 
-    def member(_shape: str, t: float) -> Member:
-        rates = np.clip(base - t * (fit - base), 0.0, 1.0)
+    def at(t: float) -> tuple[float, Array]:
+        rates = np.clip(base + t * (fit - base), 0.0, 1.0)
         if plain:
             drawn = outcomes.draw(rates)
         elif noise is None:
@@ -89,8 +88,9 @@ def discrimination_limits(
             drawn = weight * rates + outcome_noise(problem, cells, rates, n_draws, again)
         else:
             drawn = weight * rates + noise
-        law = Law(parts(weight, drawn))
-        return Member(lambda: float(parts(cells.w[None], (cells.w * rates)[None])[0]), law)
+        return float(parts(cells.w[None], (cells.w * rates)[None])[0]), parts(weight, drawn)
 
     value = float(parts(cells.w[None], cells.wz[None])[0])
-    return invert(value, member, {"spread": [-factor for factor in _FACTORS]}, level)
+    path, tail = Path(_FACTORS, at), (1.0 - level) / 2.0
+    low, estimate, high = (path.crossing(q, value) for q in (1.0 - tail, 0.5, tail))
+    return low, high, min(max(estimate, low), high)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._inference.gap_pairs import FineSlots, GapPair, Reading
+from calibrant._inference.gap_pairs import GapPair, Reading
 from calibrant._inference.paired import difference_limits, independent_limits
 from calibrant._inference.readings import SlotReading, slot_reading
 from calibrant._inference.second_moments import SecondMoments, Slots, apart, second_moments
+from calibrant._inference.slot_noise import FineSlots, SlotNoise
 from calibrant._inference.squares import Square, less, limits_of_difference
 from calibrant._inference.tails import upper_tail
 from calibrant._inference.uncertainty import Uncertainty
@@ -89,9 +90,10 @@ class Differences:
         key = ("pair", readings[0].key, readings[1].key)
         if key not in self._made:
             moments = self._moments(*readings)
-            self._made[key] = GapPair(
+            noise = SlotNoise(
                 moments, self.first.many_draws, self.first.seed, self._fine(*readings)
             )
+            self._made[key] = GapPair(noise)
         pair: GapPair = self._made[key]
         both = zip((self.first, self.second), readings, values, strict=True)
         return pair.limits(

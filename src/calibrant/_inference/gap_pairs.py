@@ -23,8 +23,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._inference.blocks import Blocks
-from calibrant._inference.second_moments import SecondMoments, Slots, block_noise
+from calibrant._inference.second_moments import SecondMoments
+from calibrant._inference.slot_noise import SlotNoise
 from calibrant._inference.tails import quantiles
 
 Array = NDArray[np.float64]
@@ -51,62 +51,14 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class FineSlots:
-    """Slots within slots, of each predictor: where a measure is not of bins, gaps are found in
-    wider slots than its value is read from. `parents` are the wider slot of each.
-    """
-
-    slots: tuple[Slots, ...]
-    parents: tuple[NDArray[np.intp], ...]
-    blocks: tuple[Blocks, ...]
-
-
-@dataclass(frozen=True, eq=False)
 class GapPair:
-    """Two predictors' gaps, and draws of their noise that all measures of the same slots share."""
+    """Two predictors' gaps, with what all measures of the same slots share."""
 
-    moments: SecondMoments
-    n_draws: int
-    seed: int
-    fine: FineSlots | None = None
+    noise: SlotNoise
 
-    # --- noise -----------------------------------------------------------------------------------
-
-    @cached_property
-    def _noise(self) -> tuple[list[Array], list[Array]]:
-        """Noise of gaps, and drawn weights, of each predictor: (draws, slots)."""
-        factor, p = self.moments.noise_factor, self.moments.size
-        drawn = self._normal(len(factor), 8) @ factor
-        share = self.moments.stacked("weight") / self.moments.totals
-        shares = np.maximum(share + drawn[:, p:], 0.0)
-        ratio = np.divide(shares, share, out=np.ones_like(shares), where=share > 0)
-        weights = self.moments.parts(shares * self.moments.totals)
-        if self.fine is not None:
-            return self._fine_noise(self.fine, self.moments.parts(ratio))
-        # A residual is that of the weight drawn, and noise of the weight that there is.
-        noise = np.divide(drawn[:, :p], ratio, out=np.zeros_like(ratio), where=ratio > 0)
-        return self.moments.parts(noise), weights
-
-    def _fine_noise(
-        self, fine: FineSlots, ratios: Sequence[Array]
-    ) -> tuple[list[Array], list[Array]]:
-        noise, weights = [], []
-        for j, (slots, parent, blocks) in enumerate(
-            zip(fine.slots, fine.parents, fine.blocks, strict=True)
-        ):
-            gap = self.moments.slots[j].gap[parent]
-            sums = block_noise(slots, blocks, gap) * self.moments.widening
-            # Predictors on the same rows share their noise.
-            normal = self._normal(len(sums), 10 if self.moments.paired else 10 + j)
-            drawn = np.maximum(ratios[j], 0.1)[:, parent] * slots.weight
-            noise.append(normal @ sums / drawn)
-            weights.append(drawn)
-        return noise, weights
-
-    def _normal(self, size: int, stream: int) -> Array:
-        rng = np.random.default_rng((self.seed, stream))
-        drawn: Array = rng.standard_normal((self.n_draws, size))
-        return drawn
+    @property
+    def moments(self) -> SecondMoments:
+        return self.noise.moments
 
     # --- the posterior of true gaps --------------------------------------------------------------
 
@@ -215,7 +167,7 @@ class GapPair:
         """
         smooth_parts, own_parts = self._components(live)
         if not smooth_parts:
-            return [np.zeros((self.n_draws, self.moments.size))]
+            return [np.zeros((self.noise.n_draws, self.moments.size))]
         components, gap, noise = [*smooth_parts, *own_parts], self._gap(), self._covariances
         sizes = self._variances(components, gap)
         smooth = _covariance(sizes[: len(smooth_parts)], smooth_parts)
@@ -235,9 +187,9 @@ class GapPair:
         left = prior - shrink @ prior
         values, vectors = np.linalg.eigh((left + left.transpose(0, 2, 1)) / 2.0)
         root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
-        normal = self._normal(gap.size, 9).reshape(self.n_draws, *gap.shape)
+        normal = self.noise.normal(gap.size, 9).reshape(self.noise.n_draws, *gap.shape)
         drawn = np.einsum("rij,rj->ri", shrink, gap) + np.einsum("drj,rij->dri", normal, root)
-        out = np.zeros((self.n_draws, self.moments.size))
+        out = np.zeros((self.noise.n_draws, self.moments.size))
         out[:, index[there]] = drawn[:, there]
         return out
 
@@ -270,11 +222,12 @@ class GapPair:
 
     def _values(self, reading: Reading, true: Array, j: int) -> tuple[Array, Array]:
         """One predictor's true value, and that of a sample, in every draw."""
-        slots, noise, drawn = self.moments.slots[j], self._noise[0][j], self._noise[1][j]
-        if self.fine is not None:
-            slots, true = self.fine.slots[j], true[:, self.fine.parents[j]]
+        slots = self.moments.slots[j]
+        noise, drawn = (part[j] for part in self.noise.drawn)
+        if self.noise.fine is not None:
+            slots, true = self.noise.fine.slots[j], true[:, self.noise.fine.parents[j]]
         seen = true + noise
-        if self.fine is None:
+        if self.noise.fine is None:
             seen = np.clip(seen, -slots.mean_u, 1.0 - slots.mean_u)
         weight = np.broadcast_to(slots.weight, true.shape)
         return reading.of_population(true, weight), reading.of_sample(seen, drawn)

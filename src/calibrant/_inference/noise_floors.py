@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._inference.cells import Cells, Drawn, Problem, as_seen
-from calibrant._inference.families import Families
+from calibrant._inference.class_bins import ClassBins
+from calibrant._inference.class_errors import errors_over_classes
 from calibrant._inference.means import null_losses
 from calibrant._inference.null import drawn_samples, null_drawn, null_mean, null_of_rare_events
+from calibrant._inference.null_classes import ClassNull, LabelDraws, can_draw_labels
+from calibrant._inference.resampling import Resampler
 from calibrant._inference.tails import (
     SMALLEST,
     chance_as_far,
@@ -66,7 +69,7 @@ def widest(several: Sequence[Array]) -> Array:
 
 
 @dataclass
-class NoiseFloors(Families):
+class NoiseFloors(Resampler):
     """Noise floors of one set of samples; draws are shared between measures."""
 
     _null: dict[Any, Any] = field(default_factory=dict)
@@ -165,19 +168,24 @@ class NoiseFloors(Families):
                 many = self.many_draws
                 self._null[key_] = widest([of_cells(each.first(many)) for each in drawn])
             return self._null[key_], method
-        classes = self.class_family(measure)
+        classes = errors_over_classes(measure, self)
         if classes is not None:
-            family, errors = classes
-            key_ = ("null", id(family))
+            key_ = ("null", classes.key)
             if key_ not in self._null:
-                self._null[key_] = family.nulls(self.many_draws)
-            weight = family.bins.weight
+                self._null[key_] = self._class_null(classes.bins).residuals()
+            weight, errors = classes.bins.weight, classes.errors
             residuals = self._null[key_]
             return widest([errors(r, np.broadcast_to(weight, r.shape)) for r in residuals]), method
         # Of votes the hypothesis is about every row; outcomes of a cluster may vary together.
         if scatter and self.votes is None:
             return None
         return self._null_rows(measure)
+
+    def _class_null(self, bins: ClassBins) -> ClassNull:
+        drawn = None
+        if can_draw_labels(bins, self.samples.n_classes, self.many_draws):
+            drawn = self.once("labels", lambda: LabelDraws(bins.u, self.many_draws, self.seed))
+        return ClassNull(bins, self.blocks, self.many_draws, self.seed, drawn)
 
     def calibrated_draws(self, problem: Problem) -> list[Drawn]:
         """Samples of a scalar problem whose predictions are right, drawn in one way or in two."""

@@ -20,7 +20,7 @@ from calibrant._engines.arrays.draws import Outcomes
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import DRAWN_NUMBERS, SINGLE_ROWS
 from calibrant._inference.cells import Cells, Drawn, Problem
-from calibrant._inference.rare_events import FEW_EVENTS, rare_events, share_root
+from calibrant._inference.rare_events import FEW_EVENTS, rare_events
 from calibrant._inference.scatter import ScatterModel
 from calibrant._measures.catalogue import Measure
 
@@ -79,11 +79,10 @@ def null_of_rare_events(
 
 
 def with_rare_events(
-    noise: Array, problem: Problem, cells: Cells, blocks: Blocks, rng: np.random.Generator,
-    w: Array | None = None,
-) -> Array | None:  # fmt: skip
+    noise: Array, problem: Problem, cells: Cells, blocks: Blocks, rng: np.random.Generator
+) -> Array | None:
     """Residuals, (draws, cells), with outcomes drawn from the predictions in their place, in bins
-    whose events are rare; None if no bin's are. `w` are weights of cells in resamples of the rows.
+    whose events are rare; None if no bin's are.
     """
     n_draws, weight = noise.shape[0], cells.by_bin(cells.w)
     mean = np.divide(
@@ -111,8 +110,6 @@ def with_rare_events(
         share = cells.w[own] / weight[cells.bins[own]]
         sums = cells.by_bin(noise)[:, rare.bins]
         out[:, own] += (rare.noise(mean, n_draws, rng) - sums)[:, place] * share
-    if w is not None:  # a resample with fewer of the rows scatters less
-        out[:, own] *= share_root(w[:, own], cells.w[own])
     return out
 
 
@@ -156,14 +153,10 @@ def _noise_of_rows(
 
 
 def outcome_noise(
-    problem: Problem, cells: Cells, rates: Array, n_draws: int, rng: np.random.Generator,
-    single_rows: int = SINGLE_ROWS, numbers: NDArray[np.float32] | None = None,
-) -> Array:  # fmt: skip
-    """How weighted outcomes scatter about the rates of their cells: (draws, cells).
-
-    `numbers` are those that `rng` would draw for the rows, (draws, n), where they are kept.
-    """
-    if problem.n * n_draws > single_rows:
+    problem: Problem, cells: Cells, rates: Array, n_draws: int, rng: np.random.Generator
+) -> Array:
+    """How weighted outcomes scatter about the rates of their cells: (draws, cells)."""
+    if problem.n * n_draws > SINGLE_ROWS:
         # A cell's outcomes as so many equal ones as its weights are worth.
         trials = np.divide(cells.w**2, cells.w2, out=np.zeros(cells.size), where=cells.w2 > 0)
         whole = np.maximum(1, np.rint(trials)).astype(np.int64)
@@ -176,11 +169,11 @@ def outcome_noise(
     # What is below a rate is below the next single number above it: no number need be widened.
     bound = of_row.astype(np.float32)
     bound = np.where(bound < of_row, np.nextafter(bound, np.float32(2.0)), bound)
-    step = max(1, DRAWN_NUMBERS // problem.n) if numbers is None else n_draws
+    step = max(1, DRAWN_NUMBERS // problem.n)
     parts = []
     for start in range(0, n_draws, step):
         shape = (min(step, n_draws - start), problem.n)
-        own = rng.random(shape, dtype=np.float32) if numbers is None else numbers
+        own = rng.random(shape, dtype=np.float32)
         parts.append(np.add.reduceat(np.where(own < bound, hit, miss), firsts, axis=1))
     return np.concatenate(parts)
 

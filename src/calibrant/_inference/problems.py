@@ -14,8 +14,7 @@ from calibrant._core.binning import Rule
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.cells import Problem, Whole, problem_by_class, problem_of
-from calibrant._inference.class_bins import class_bins, full_bins
-from calibrant._inference.classes import ClassBins
+from calibrant._inference.class_bins import ClassBins, class_bins, full_bins
 from calibrant._inference.means import row_values
 
 Array = NDArray[np.float64]

@@ -68,16 +68,3 @@ def dispersion(squares: float, inside: float) -> float:
 def design_effect(squares: float, of_blocks: float) -> float:
     """How many rows go together, from the sums of squared residuals of rows and of clusters."""
     return max(1.0, of_blocks / max(squares, 1e-300))
-
-
-def scatter_ratio(rates: Array, others: Array) -> Array:
-    """How much more outcomes scatter about other rates than about these."""
-    variance, other = (np.clip(r, 0.0, 1.0) * np.clip(1.0 - r, 0.0, 1.0) for r in (rates, others))
-    out: Array = np.sqrt(np.divide(other, variance, out=np.ones(variance.size), where=variance > 0))
-    return out
-
-
-def share_root(weights: Array, weight: Array) -> Array:
-    """The root of the share of a weight that is in each resample; 1 of no weight."""
-    out: Array = np.sqrt(np.divide(weights, weight, out=np.ones_like(weights), where=weight > 0))
-    return out

@@ -9,17 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
-from calibrant._core.binning import Rule, equal_mass_rule
 from calibrant._inference.cells import Cells, Drawn, Problem, drawn_tables, full_cells
-from calibrant._inference.class_errors import table_errors, vector_errors
-from calibrant._inference.classes import Errors
-from calibrant._inference.families import Families
+from calibrant._inference.class_errors import errors_over_classes
 from calibrant._inference.gap_pairs import Formula
+from calibrant._inference.resampling import Resampler
 from calibrant._inference.second_moments import Slots
 from calibrant._inference.squares import Form, matrix_form, scaled_identity
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.of_cells import CellSums
-from calibrant._measures.statistics import STATISTICS
 
 Array = NDArray[np.float64]
 
@@ -27,6 +24,8 @@ Array = NDArray[np.float64]
 # which outcomes vary alike everywhere: 0.008 wide in the middle, 0.0001 at the ends. Their gaps are
 # found in wider cells of equal weight.
 FINE_CELLS, WIDE_CELLS = 192, 32
+# Rows, or clusters, that a wider cell has at least: of fewer it is not known how they vary.
+ROWS_OF_WIDE = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +44,14 @@ class SlotReading:
     of_population: Formula
     form: Form | None
 
+    @property
+    def seen(self) -> float:
+        """The value as the slots have it: of a measure that is not of bins it is another."""
+        slots = self.slots if self.fine is None else self.fine
+        return float(self.of_sample(slots.gap[None], slots.weight[None])[0])
 
-def slot_reading(measure: Measure, rows: Families) -> SlotReading | None:
+
+def slot_reading(measure: Measure, rows: Resampler) -> SlotReading | None:
     """The slots that a measure's residuals fall into; None for a measure that is not of such."""
     if measure.interval_method != "inversion":
         return None
@@ -55,13 +60,14 @@ def slot_reading(measure: Measure, rows: Families) -> SlotReading | None:
         return found
     votes = rows.voted.rows
     one = found.slots.k == 1
-    noise = votes.scalar_scatter.residual[:, None] if one else votes.scatter.residual
+    noise = votes.scalar_residuals if one else votes.residuals
     if noise.shape != found.slots.u.shape:  # a class that no prediction is about
         return None
-    return replace(found, slots=replace(found.slots, noise=noise))
+    fine = None if found.fine is None else replace(found.fine, noise=noise)
+    return replace(found, slots=replace(found.slots, noise=noise), fine=fine)
 
 
-def _reading(measure: Measure, rows: Families) -> SlotReading | None:
+def _reading(measure: Measure, rows: Resampler) -> SlotReading | None:
     binned = rows.binned(measure)
     if binned is not None and measure.table_formula is not None:
         key, problem = binned
@@ -102,10 +108,10 @@ def _within(slots: Slots) -> Array:
 
 
 def _cell_reading(
-    measure: Measure, formula: Callable[[CellSums], Array], rows: Families
+    measure: Measure, formula: Callable[[CellSums], Array], rows: Resampler
 ) -> SlotReading:
     fine: Problem = rows.once("fine angles", lambda: _angle_problem(rows.plain_problem))
-    parents, wide = rows.once("wide angles", lambda: _wider(fine))
+    parents, wide = rows.once("wide angles", lambda: _wider(fine, rows.groups))
     slots: Slots = rows.once(("slots", "wide"), lambda: Slots.of_problem(wide))
     inner: Slots = rows.once(("slots", "fine"), lambda: Slots.of_problem(fine))
     cells: Cells = rows.once("cells of angles", lambda: full_cells(fine))
@@ -131,44 +137,26 @@ def _angle_problem(problem: Problem) -> Problem:
     return replace(problem, bins=bins.reshape(-1), m=int(used.size), classes=None)
 
 
-def _wider(fine: Problem) -> tuple[NDArray[np.intp], Problem]:
+def _wider(fine: Problem, groups: NDArray[np.intp] | None) -> tuple[NDArray[np.intp], Problem]:
     """The wider cell of each cell, of about equal weights, and the problem in these."""
     weight = fine.by_bin()
-    through = np.floor((np.cumsum(weight) - weight / 2.0) / weight.sum() * WIDE_CELLS)
+    each = fine.weights if groups is None else np.bincount(groups, fine.weights)
+    units = float(each.sum()) ** 2 / float((each**2).sum())
+    cells = min(WIDE_CELLS, max(units // ROWS_OF_WIDE, 1.0))
+    through = np.floor((np.cumsum(weight) - weight / 2.0) / weight.sum() * cells)
     used, parents = np.unique(through, return_inverse=True)
     parents = parents.reshape(-1).astype(np.intp)
     return parents, replace(fine, bins=parents[fine.bins], m=int(used.size))
 
 
-def _class_reading(measure: Measure, rows: Families) -> SlotReading | None:
-    statistic = STATISTICS[measure.statistic]
-    if not statistic.over_classes:
+def _class_reading(measure: Measure, rows: Resampler) -> SlotReading | None:
+    found = errors_over_classes(measure, rows)
+    if found is None:
         return None
-    rule: Rule = rows.fixed if statistic.binning == "fixed" else rows.quantile
-    if measure.equal_mass:
-        rule = equal_mass_rule(rule)
-    if rule.drops_one:
-        return None
-    full = statistic.problem == "full"
-    above = measure.statistic == "above"
-    made = rows.made.full(rule) if full else rows.made.classes(rule, above=above)
-    if made is None:
-        return None
-    bins, k = made
-    key = (measure.statistic, str(rule))
-    slots = rows.once(("slots", key), lambda: Slots.of_classes(bins, k))
-    if full:
-        assert measure.of_vectors is not None
-        errors = vector_errors(measure.of_vectors, k)
-    else:
-        assert measure.table_formula is not None
-        errors = table_errors(measure.table_formula, k)
-    form = None
-    if measure.form:
-        form = scaled_identity(1.0 if full else 1.0 / k)
-    read = _of_errors(errors)
-    return SlotReading(key, slots, None, None, read, read, form)
+    slots = rows.once(("slots", found.key), lambda: Slots.of_classes(found.bins, found.k))
+    form = scaled_identity(1.0 / found.counted_as) if measure.form else None
 
+    def read(gap: Array, weight: Array) -> Array:
+        return found.errors(weight * gap, weight)
 
-def _of_errors(errors: Errors) -> Formula:
-    return lambda gap, weight: errors(weight * gap, weight)
+    return SlotReading(found.key, slots, None, None, read, read, form)

@@ -16,8 +16,11 @@ from calibrant._data.counts import check_same_votes, votes_per_row
 from calibrant._data.missing import own_rows
 from calibrant._data.samples import Samples
 from calibrant._inference.blocks import Blocks, blocks_of
+from calibrant._inference.budget import few_draws, many_draws
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.problems import Problems
+from calibrant._inference.vote_limits import VoteLimits
+from calibrant._inference.voted_rows import ONE_VOTE, VotedRows
 from calibrant._measures.catalogue import THRESHOLD, Measure
 from calibrant._measures.measure import only_distance
 from calibrant._measures.statistics import STATISTICS
@@ -138,6 +141,49 @@ class Resampler:
             key = ("scalar", key[1])
         problem = self.problem(key)
         return None if problem is None else (key, problem)
+
+    # --- what is drawn anew ----------------------------------------------------------------------
+
+    @cached_property
+    def vote_rows(self) -> VotedRows | None:
+        """The votes behind soft labels; None where they are not known."""
+        if self.votes is None or not self.soft:
+            return None
+        return VotedRows(self.samples, self.votes, self.seed, self.groups)
+
+    @cached_property
+    def resampling(self) -> str:
+        """What is drawn anew: "rows", "votes" or "both"."""
+        rows = self.vote_rows
+        single = self.votes is not None and not np.any(np.asarray(self.votes) > 1)
+        why_not = ONE_VOTE if single else "" if rows is None else rows.why_not
+        if why_not and self.resample in ("votes", "both"):
+            raise InputError(
+                f"resample={self.resample!r} needs to know how votes scatter, but {why_not}: "
+                "resample='rows' is about the labels given"
+            )
+        return "rows" if rows is None or why_not else self.resample or "both"
+
+    @cached_property
+    def voted(self) -> VoteLimits:
+        """The noise of votes, where it is taken out."""
+        assert self.vote_rows is not None
+        return VoteLimits(
+            self.vote_rows, self.groups, self.level, self.many_draws, self.few_draws,
+            lambda measure, samples: measure.compute(self.summary(samples, measure)),
+        )  # fmt: skip
+
+    @property
+    def many_draws(self) -> int:
+        """Draws of what costs little."""
+        return many_draws(self.n_resamples)
+
+    @property
+    def few_draws(self) -> int:
+        """Draws of what costs much."""
+        return few_draws(self.n_resamples)
+
+    # --- rows and their problems ---------------------------------------------------------------
 
     @property
     def _above(self) -> Samples:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from calibrant._inference.blocks import Blocks, summed
 from calibrant._inference.cells import Problem
-from calibrant._inference.classes import ClassBins
+from calibrant._inference.class_bins import ClassBins
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -105,16 +105,30 @@ class Slots:
         return self.mean(self.z - self.u)
 
     @cached_property
-    def outcome_variance(self) -> Array:
-        """The variance of a slot's gap if labels are outcomes, from what was seen and predicted."""
-        squares = self.sums(self.w * self.w)
-        out = np.ones(self.size)
-        rows = np.divide(self.weight**2, squares, out=out, where=squares > 0)
-        q = (rows * self.mean_z + PRIOR_ROWS * self.mean_u) / (rows + PRIOR_ROWS)
-        # Certain predictions that were right so far may be wrong: half an outcome is added.
-        half = 0.5 / (rows + 1.0)
-        alike = (self.mean_z <= 0.0) | (self.mean_z >= 1.0)
-        return np.maximum(q * (1.0 - q), np.where(alike, half * (1.0 - half), 0.0)) / rows
+    def rows(self) -> Array:
+        """How many equal rows each slot's weights are worth."""
+        squares, out = self.sums(self.w * self.w), np.ones(self.size)
+        return np.divide(self.weight**2, squares, out=out, where=squares > 0)
+
+    def outcome_variance(self, units: Array) -> Array:
+        """The variance of a slot's outcomes, from what was seen of so many units and predicted.
+
+        Certain predictions that were right so far may be wrong: half an outcome is added.
+        """
+        q = (units * self.mean_z + PRIOR_ROWS * self.mean_u) / (units + PRIOR_ROWS)
+        half = np.where(self._alike, 0.5 / (units + 1.0), 0.0)
+        return np.maximum(q * (1.0 - q), half * (1.0 - half))
+
+    @cached_property
+    def _alike(self) -> NDArray[np.bool_]:
+        """Which slots have outcomes of one kind alone."""
+        return (self.mean_z <= 0.0) | (self.mean_z >= 1.0)
+
+    def gap_variance(self, units: Array) -> Array:
+        """The variance of a slot's gap if labels are outcomes. Rows of a unit that are all alike do
+        not tell whether they would be so again: they count as one.
+        """
+        return self.outcome_variance(units) / np.where(self._alike, units, self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,15 +250,26 @@ class SecondMoments:
         return more[more.any(axis=1)]
 
     @cached_property
+    def units(self) -> Array:
+        """How many equal rows, or clusters, each slot's weights are worth."""
+        weight = self.stacked("weight")
+        squares = (self.factor[:, self.size :] ** 2).sum(axis=0)
+        there = (weight > 0) & (squares > 0)
+        out: Array = np.divide(weight**2, squares, out=np.ones_like(weight), where=there)
+        return out
+
+    @cached_property
     def _spread(self) -> tuple[float, Array, Array]:
         """The common factor of variances, and the variances of gaps as seen and as expected."""
         weight = self.stacked("weight")
-        safe = np.where(weight > 0, weight, 1.0)
-        unit = (self.factor[:, self.size :] ** 2).sum(axis=0) / safe**2
         seen = (self._gap_factor**2).sum(axis=0)
-        expected = seen / np.maximum(1.0 - unit, 0.5)
+        expected = seen / np.maximum(1.0 - 1.0 / self.units, 0.5)
         if all(each.hard for each in self.slots):
-            expected = np.maximum(expected, self.stacked("outcome_variance") * (weight > 0))
+            of_outcomes = [
+                each.gap_variance(own)
+                for each, own in zip(self.slots, self.parts(self.units), strict=True)
+            ]
+            expected = np.maximum(expected, np.concatenate(of_outcomes) * (weight > 0))
         share = (weight / self.totals) ** 2
         common = float((share * expected).sum()) / max(float((share * seen).sum()), 1e-300)
         return min(common, MOST_WIDENED) if seen.any() else 1.0, seen, expected

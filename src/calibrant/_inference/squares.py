@@ -47,6 +47,11 @@ def matrix_form(matrix: Array) -> Form:
     return Form(lambda columns: columns @ matrix)
 
 
+def diagonal_form(diagonal: Array) -> Form:
+    """The form of a weighted sum of squares."""
+    return Form(lambda columns: columns * diagonal)
+
+
 def less(first: Form, second: Form, size: int) -> Form:
     """The form of a difference; the first predictor has `size` slots."""
 

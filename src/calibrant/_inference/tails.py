@@ -63,20 +63,6 @@ class Law:
         return np.sort(self.drawn)
 
 
-@dataclass(frozen=True, eq=False)
-class Laws:
-    """Several laws, of which nobody knows the right one: the widest of them counts."""
-
-    laws: list[Law]
-
-    def quantile(self, q: float) -> float:
-        """The outermost of the laws' q-quantiles."""
-        if q == 0.5 or len(self.laws) == 1:
-            return self.laws[0].quantile(q)
-        widest = max if q > 0.5 else min
-        return widest(law.quantile(q) for law in self.laws)
-
-
 def _weibull(ordered: Array, q: float) -> float:
     """``np.quantile(ordered, q, method="weibull")`` to the last bit, at a tenth of its overhead."""
     if not ordered.size or math.isnan(ordered[-1]):  # which a sort leaves at the end

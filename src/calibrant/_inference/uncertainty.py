@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._inference.bootstrap import basic_limits
-from calibrant._inference.cells import Problem, table_of
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
-from calibrant._inference.families import limits_of_classes, limits_of_family
 from calibrant._inference.few_events import (
     FEW_EVENTS,
     Losses,
@@ -22,14 +20,16 @@ from calibrant._inference.few_events import (
     unseen_share,
     unseen_targets,
 )
+from calibrant._inference.gap_paths import GapPaths
 from calibrant._inference.means import Influences, influences, mean_limits, moment_limits
 from calibrant._inference.noise_floors import NoiseFloors
 from calibrant._inference.paired import Scatter
-from calibrant._inference.readings import slot_reading
+from calibrant._inference.readings import SlotReading, slot_reading
 from calibrant._inference.resamples import draw_blocks, replicates
 from calibrant._inference.second_moments import second_moments
-from calibrant._inference.squares import Square, limits_of_square
-from calibrant._inference.tails import upper_tail
+from calibrant._inference.slot_noise import FineSlots, SlotNoise
+from calibrant._inference.squares import Square, diagonal_form, limits_of_square
+from calibrant._inference.tails import SMALLEST, upper_tail
 from calibrant._inference.vote_limits import note_on_votes
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
@@ -240,15 +240,19 @@ class Uncertainty(NoiseFloors):
             low, high = uncertainty_limits(self.plain_problem, self.groups, self.level)
             return low, high, "limits of the rate", None, value
         if way == "discrimination":
-            limits = discrimination_limits(
+            low, high, estimate = discrimination_limits(
                 self.plain_problem, self.plain_problem.fine_cells, self.blocks,
                 self.few_draws, self.level, self.seed,
             )  # fmt: skip
-            return limits.low, limits.high, INVERTED, None, limits.estimate
+            return low, high, INVERTED, None, estimate
         if way == "inversion" and measure.form and self.resampling != "votes":
             squared = self._squared(measure, value)
             if squared is not None:
                 return squared
+        if measure.gaps == "root" and self.resampling != "votes":
+            rooted = self._rooted(measure)
+            if rooted is not None:
+                return rooted
         inverted = self._inverted(measure, value) if way == "inversion" else None
         if inverted is not None:
             return inverted
@@ -273,6 +277,24 @@ class Uncertainty(NoiseFloors):
         shown = value if measure.of_population is None else square.value
         low, high, estimate = limits_of_square(square, shown, self.level)
         return low, high, SQUARED, square.standard_error, estimate
+
+    def _rooted(
+        self, measure: Measure
+    ) -> tuple[float, float, str, float | None, float | None] | None:
+        """Limits of the root of a mean of squared gaps: roots of those of the mean."""
+        reading = slot_reading(measure, self)
+        if reading is None:
+            return None
+        slots = reading.slots
+        each = np.divide(
+            slots.total, slots.weight, out=np.zeros(slots.size), where=slots.weight > 0
+        )
+        square = Square(second_moments((slots,), self.blocks), diagonal_form(each))
+        low, high, estimate = (
+            math.sqrt(end) for end in limits_of_square(square, square.value, self.level)
+        )
+        error = square.standard_error / (2.0 * max(estimate, math.sqrt(square.bias), SMALLEST))
+        return low, high, f"roots of limits: {SQUARED}", error, estimate
 
     def _influenced(
         self, measure: Measure, value: float
@@ -309,76 +331,34 @@ class Uncertainty(NoiseFloors):
     def _inverted(
         self, measure: Measure, value: float
     ) -> tuple[float, float, str, float | None, float | None] | None:
-        """Limits by test inversion; None where a measure has no family."""
-        limits, error, correction = None, None, 0.0
-        binned = self.binned(measure)
-        formula, of_cells = measure.table_formula, measure.cell_formula
-        if binned is not None:
-            key, problem = binned
-            assert formula is not None
-            population = measure.of_population or formula
-            correction = self._correction(measure, problem)
-            family = self.family(key, problem, problem.coarse_cells, self.many_draws)
-            limits = limits_of_family(
-                family, lambda drawn: formula(drawn.tables()), value, self.level,
-                lambda drawn: population(drawn.tables()),
-            )  # fmt: skip
-            if measure.gaps == "largest":
-                high = max(limits.high, self._largest_gap(measure))
-                limits = replace(limits, high=high)
-            # How much the value itself varies from sample to sample.
-            error = float(formula(family.member("threshold", 0.0)[1].tables()).std(ddof=1))
-        elif of_cells is not None:
-            cells = self.plain_problem.fine_cells
-            family = self.family("cells", self.plain_problem, cells, self.few_draws)
-            seen = self.seen_in_cells(measure, of_cells)
-            limits = limits_of_family(
-                family, of_cells, seen, self.level, shapes=("threshold", "smooth")
-            )
-        else:
-            classes = self.class_family(measure)
-            if classes is not None:
-                limits = limits_of_classes(*classes, value, self.level)
-        if limits is None:
+        """Limits by test inversion; None where a measure is not of slots."""
+        reading = slot_reading(measure, self)
+        if reading is None:
             return None
-        low, estimate = limits.low, limits.estimate
+        paths = self.once(("paths", reading.key), lambda: self._paths(reading))
+        largest = measure.gaps == "largest" and reading.fine is None
+        found = paths.limits_of_largest if largest else paths.limits
+        limits = found(reading.of_sample, reading.of_population, reading.seen, self.level)
+        low, high, estimate = limits.low, limits.high, limits.estimate
         if self.resampling == "votes":
             if measure.vote_excess is not None:
                 estimate = max(value - self.voted.rows.excess(measure), measure.low)
-            return low, limits.high + correction, INVERTED_VOTES, error, estimate
+            return low, high, INVERTED_VOTES, limits.error, estimate
         # Whether the data differ from calibrated ones is what the noise floor tests.
         floor = self.null_values(measure) if low > 0.0 else None
         if floor is not None:
             p = upper_tail(floor[0], self.on_null_scale(measure, value))
             low = 0.0 if p > (1.0 - self.level) / 2.0 else low
-        return low, limits.high + correction, INVERTED, error, limits.estimate
+        return low, high, INVERTED, limits.error, estimate
 
-    def _largest_gap(self, measure: Measure) -> float:
-        """The upper limit of a largest gap: it is that of one bin, and the others may have none.
-
-        So it is the largest upper limit of any bin's own gap.
-        """
-        from scipy.special import ndtri
-
-        reading = slot_reading(measure, self)
-        assert reading is not None
-        slots = reading.slots
-        factor = second_moments((slots,), self.blocks).noise_factor[:, : slots.size]
-        error = np.sqrt((factor**2).sum(axis=0))
-        far = np.abs(slots.gap) + float(ndtri((1.0 + self.level) / 2.0)) * error
-        most = np.maximum(slots.mean_u, 1.0 - slots.mean_u)
-        return float(np.minimum(far, most)[slots.weight > 0].max())
-
-    @staticmethod
-    def _correction(measure: Measure, problem: Problem) -> float:
-        """What a truthful error adds to its squared gaps because rows are few: the interval is to
-        hold the value with it and without.
-        """
-        if measure.notion != "confidence" or measure.of_population is None:
-            return 0.0
-        table, formula = table_of(problem), measure.table_formula
-        assert formula is not None
-        return max(0.0, float(formula(table)[0] - measure.of_population(table)[0]))
+    def _paths(self, reading: SlotReading) -> GapPaths:
+        fine = None
+        if reading.fine is not None:
+            assert reading.parents is not None
+            fine = FineSlots((reading.fine,), (reading.parents,), (self.blocks,))
+        n_draws = self.many_draws if fine is None else self.few_draws
+        moments = second_moments((reading.slots,), self.blocks)
+        return GapPaths(SlotNoise(moments, n_draws, self.seed, fine))
 
     def _influences(self, measure: Measure) -> Influences:
         """What rows or clusters move a mean by."""

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._data.samples import Samples
-from calibrant._inference.family import VoteScatter
 from calibrant._inference.means import distribution_rows, row_functions
 from calibrant._inference.vote_bounds import Bounds, fold_of
 from calibrant._inference.vote_distances import VotedDistances
@@ -205,21 +204,12 @@ class VotedRows:
         """A vector for each row whose square has the mean of the votes' covariance: (n, k)."""
         return vote_residuals(self.z, self.m, np.random.default_rng((self.seed, 23)))
 
-    @cached_property
-    def scatter(self) -> VoteScatter:
-        """How the shares of all classes scatter."""
-        return VoteScatter(self.residuals, self.variances)
-
-    @cached_property
-    def scalar_scatter(self) -> VoteScatter:
-        """The same of the scalar problem: of P(y = 1), or of the top label."""
+    @property
+    def scalar_residuals(self) -> Array:
+        """The same of the scalar problem, P(y = 1) or that of the top label: (n, 1)."""
         if not self.samples.multiclass:
-            return VoteScatter(self.residuals[:, 1], self.variances[:, 1])
-        top = self.p.argmax(axis=1)[:, None]
-        residual, variance = (
-            np.take_along_axis(each, top, axis=1)[:, 0] for each in (self.residuals, self.variances)
-        )
-        return VoteScatter(residual, variance)
+            return self.residuals[:, 1:]
+        return np.take_along_axis(self.residuals, self.p.argmax(axis=1)[:, None], axis=1)
 
     def errors(self, measure: Measure, n_draws: int, computed: Callable[[Samples], float]) -> Array:
         """How a value scatters with the votes of these rows."""
