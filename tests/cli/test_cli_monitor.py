@@ -79,7 +79,7 @@ class TestUpdates:
         assert (found["start"], found["n"]) == (expected["start"], expected["n"])
         assert found["ece"] == pytest.approx(expected["ece"])
         # What a state was begun with holds for all of it.
-        assert run("monitor", path, "--update", log, *asked).returncode == 0
+        assert run("monitor", path, "--update", log, *asked, "--again").returncode == 0
         assert cal.Monitor.load(path).n_missing == 6
         whole = csv(tmp_path / "whole.csv", {**rows, "at": at, "p": p})
         begun = tmp_path / "whole.state"
@@ -111,7 +111,7 @@ class TestUpdates:
             (("--every", "1h"), "was begun with '1d'"),
             (("--bins", "7"), "--bins: "),
             (("--update", "CALM"), "--time COLUMN"),
-            (("--update", "CALM", "--time", "att"), "--time names the column 'att'"),
+            (("--update", "CALM", "--time", "att", "--again"), "--time names the column 'att'"),
             (("-o", "page.pdf"), "name that ends in .html"),
             (("--start", "2027-01-01"), "no window with rows"),
         ],

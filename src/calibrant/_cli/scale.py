@@ -10,6 +10,7 @@ from calibrant._cli import inputs
 from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
 from calibrant._cli.parsing import add_json, names, shares
 from calibrant._cli.words import in_options
+from calibrant._core.atomic_files import version_of
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
 
@@ -72,6 +73,7 @@ def run(options: argparse.Namespace) -> None:
     written_map = None if options.fit is None else map_file
     _check_nothing_lost(options, written_map)
     if options.fit is not None:
+        before = None if written_map is None else version_of(written_map)
         _check_kept(options)
         own = argparse.Namespace(**{**vars(options), "keep": None})  # of the applied rows alone
         request = inputs.request_of(own, options.fit)
@@ -81,7 +83,7 @@ def run(options: argparse.Namespace) -> None:
             priors=(options.prior, options.source_prior),
         )  # fmt: skip
         if written_map is not None:
-            with atomic_write(written_map) as temp:
+            with atomic_write(written_map, since=before) as temp:
                 temp.write_text(fit_result.to_json() + "\n", encoding="utf-8")
     else:
         fit_result = loaded(options.scaler)

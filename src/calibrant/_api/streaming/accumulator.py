@@ -41,6 +41,7 @@ from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation
 
 if TYPE_CHECKING:
+    from calibrant._core.atomic_files import Version
     from calibrant._core.state_file import Saved
 
 # A logit of 1 as a probability.
@@ -130,6 +131,8 @@ class Accumulator:
         self._n_classes = 0  # 0: nothing seen; 1: (n,) predictions
         # Locked while sums replace others, never while rows are summed.
         self._lock = threading.Lock()
+        # The file that it was loaded from or saved to, as it was then.
+        self._version: Version | None = None
 
     @public
     def update(
@@ -345,10 +348,11 @@ class Accumulator:
     def __getstate__(self) -> dict[str, Any]:
         """What is copied and pickled: all of one moment, without the lock."""
         with self._lock:
-            return {name: value for name, value in vars(self).items() if name != "_lock"}
+            own = ("_lock", "_version")
+            return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.Lock())
+        vars(self).update(state, _lock=threading.Lock(), _version=None)
 
     @property
     def columns(self) -> int:
@@ -372,11 +376,18 @@ class Accumulator:
         ----------
         path : str or path-like
             File to write; it is replaced only once the new state is complete.
+
+        Raises
+        ------
+        StateError
+            If the accumulator was loaded from this file or saved to it, and another process has
+            written it since: its rows would be lost.
         """
         # Late, as in load(): most users never touch a state file, and it takes time to import.
         from calibrant._core.state_file import State, write
 
-        write(path, State("accumulator", self.recipe(), self.copy().packed()))
+        state = State("accumulator", self.recipe(), self.copy().packed())
+        self._version = write(path, state, self._version)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Accumulator:
@@ -418,7 +429,9 @@ class Accumulator:
             The accumulator, ready for more samples.
         """
         blank = cls.unpacked(saved.recipe, {"counts": np.zeros(7)})
-        return cls.unpacked(saved.recipe, saved.arrays(blank.shapes))
+        out = cls.unpacked(saved.recipe, saved.arrays(blank.shapes))
+        out._version = saved.version
+        return out
 
     def shapes(self, columns: int) -> dict[str, tuple[int, ...]]:
         """Names and shapes of the arrays that hold the sums.
