@@ -46,17 +46,19 @@ class TestAtOnce:
         assert sorted(path.name for path in tmp_path.iterdir() if path.name[0] == ".") == []
 
     def test_no_merge_is_lost(self, tmp_path):
-        for seed in range(4):
+        """The total grows while a merge into it waits."""
+        for seed in range(2):
             file = rows(tmp_path / f"{seed}.csv", seed)
             run("monitor", tmp_path / f"{seed}.state", "--update", file, "--time", "at")
         total = tmp_path / "0.state"
-        running = [
-            started("merge", total, tmp_path / f"{seed}.state", "-o", total) for seed in (1, 2, 3)
-        ]
-        for each in running:
-            _, err = each.communicate(timeout=120)
-            assert each.returncode == 0, err
-        assert cal.Monitor.load(total).n_rows == 2000
+        with locked(total):
+            waiting = started("merge", total, tmp_path / "1.state", "-o", total)
+            assert waiting.stderr.readline() == f"{total}: waiting for another process\n"
+            monitor = cal.Monitor.load(total)
+            monitor.update([0, 1], [0.2, 0.9], time="2026-01-05").save(total)
+        _, err = waiting.communicate(timeout=120)
+        assert waiting.returncode == 0, err
+        assert cal.Monitor.load(total).n_rows == 1002
 
     def test_who_waits_says_so(self, tmp_path):
         state, file = tmp_path / "days.state", rows(tmp_path / "a.csv", 1)
