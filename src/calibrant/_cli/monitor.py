@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
@@ -222,14 +223,25 @@ def _add(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: str) -
 
 
 def _as_times(values: Any) -> Any:
-    """Times as they were written: ISO texts, or seconds since 1970; None where there is none."""
+    """Times as they were written: ISO texts, also 20240131, or seconds since 1970; None where there
+    is none.
+    """
     import numpy as np
 
-    texts = [None if value is None or value != value else str(value) for value in values.tolist()]
+    if values.dtype.kind in "iuf":
+        return values
+    given = [None if value is None or value != value else value for value in values.tolist()]
+    texts = [None if value is None else str(value) for value in given]
+    if any(isinstance(value, str) and _DAY.fullmatch(value) for value in given):
+        return texts
     try:
         return np.array([np.nan if text is None else float(text) for text in texts])
     except ValueError:
         return texts
+
+
+# A day as ISO 8601 has it too. As text it is a date, for nobody writes seconds of 1970.
+_DAY = re.compile(r"\s*(?:19|20)\d\d[01]\d[0-3]\d\s*")
 
 
 def _show(windows: Windows, monitor: Monitor, options: argparse.Namespace) -> int:
