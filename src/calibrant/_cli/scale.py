@@ -153,7 +153,7 @@ def _check_kept(options: argparse.Namespace) -> None:
 def _apply(fit_result: Fitted, options: argparse.Namespace) -> dict[str, Any]:
     """Write the recalibrated rows; what became better or worse, if there are labels."""
     from calibrant._cli.recalibration import before_and_after, mapped, rows_to_map
-    from calibrant._cli.written_rows import write_rows
+    from calibrant._cli.written_rows import renamed_labels, write_rows
 
     own = argparse.Namespace(**{**vars(options), "groups": None})  # clusters are of the fit
     request = inputs.request_of(own, options.apply)
@@ -161,12 +161,13 @@ def _apply(fit_result: Fitted, options: argparse.Namespace) -> dict[str, Any]:
     after, share = mapped(rows, fit_result)
     with atomic_write(options.out) as temp:
         write_rows(temp, rows, after, labelled=labelled)
+    renamed = renamed_labels(options.out, rows) if labelled else None
     return {
         "file": options.apply,
         "out": options.out,
         "n": rows.n,
         "n_missing": rows.n_missing,
-        "inferred": list(rows.messages),
+        "inferred": [*rows.messages, *([] if renamed is None else [renamed])],
         "share_fitted": share,
         "measures": before_and_after(rows, after, fit_result, options.bins) if labelled else None,
     }
