@@ -175,7 +175,7 @@ def _window(
     if not stream.weight > 0:
         values = {measure.name: math.nan for measure in chosen}
         return Window(start, stream.n_rows, stream.n_missing, math.nan, math.nan, values)
-    evaluation = stream.evaluate(measures=[m.name for m in chosen])
+    evaluation = stream.copy()._evaluate([m.name for m in chosen], None)
     table = evaluation.reliability.table
     weight = float(table.sum_w.sum())
     value = math.nan if headline is None else evaluation[headline.name]
