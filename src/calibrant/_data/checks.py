@@ -184,4 +184,13 @@ def inferred_from(
         inferred.append(labels)
     elif predictions.ndim == 2:
         inferred.append("targets are class indices")
+    if predictions.ndim == 2 and predictions.shape[1] == 2:
+        inferred.append(TWO_COLUMNS)
     return tuple(inferred)
+
+
+# Two columns may be meant as a binary problem, whose errors are others.
+TWO_COLUMNS = (
+    "of two columns, errors are those of the top label, whichever class it is; for those of "
+    "P(y = 1) give the second column alone"
+)
