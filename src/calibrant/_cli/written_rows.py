@@ -117,7 +117,8 @@ def _count_from(first: int, names: tuple[str, ...]) -> bool:
 def _labels(named: tuple[str, ...], y_true: NDArray[Any]) -> NDArray[Any]:
     """Labels as they were read: 1 as a number, 01 as text."""
     plain = all(name.isdigit() and str(int(name)) == name for name in named)
-    return np.array([int(name) for name in named] if plain else named)[y_true]
+    labels = np.array([int(name) for name in named] if plain else named)
+    return np.take(labels, y_true)
 
 
 def renamed_labels(path: str | Path, rows: Rows) -> str | None:

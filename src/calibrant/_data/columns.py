@@ -8,6 +8,7 @@ from itertools import permutations
 from typing import Any
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._data.elsewhere import bring_here, full_name, is_elsewhere
 
 
 def is_lazy(data: Any) -> bool:
@@ -80,6 +81,8 @@ def check_paired(
 def check_frames_paired(y_true: Any, y_proba: Any) -> None:
     """The same of two frames, whose rows are taken as they are."""
     if hasattr(y_true, "columns") and hasattr(y_proba, "columns"):
+        if is_elsewhere(y_true) or is_elsewhere(y_proba):
+            return  # a column of Spark has whatever it is asked for
         first, second = ([str(name) for name in column_names(each)] for each in (y_true, y_proba))
         check_paired(first, second)
 
@@ -212,9 +215,10 @@ def pick(data: Any, names: Any, argument: str) -> Any:
     except nw.exceptions.DuplicateError as error:
         raise InputError("data has two columns of one name: give each its own") from error
     except TypeError as error:
+        if is_lazy(data):
+            raise InputError(f"data is a {bring_here(data)}") from error
         raise InputError(
-            f"data must be a pandas, polars or pyarrow frame; got {type(data).__name__}"
-            + (": collect it first, for this needs the rows in memory" if is_lazy(data) else "")
+            f"data must be a pandas, polars or pyarrow frame; got {full_name(data)}"
         ) from error
     wanted = [names] if isinstance(names, str) else names
     if not isinstance(wanted, list | tuple) or not all(isinstance(name, str) for name in wanted):
