@@ -79,7 +79,7 @@ class TestUpdates:
         assert (found["start"], found["n"]) == (expected["start"], expected["n"])
         assert found["ece"] == pytest.approx(expected["ece"])
         # What a state was begun with holds for all of it.
-        assert run("monitor", path, "--update", log, *asked).returncode == 0
+        assert run("monitor", path, "--update", log, *asked, "--again").returncode == 0
         assert cal.Monitor.load(path).n_missing == 6
         whole = csv(tmp_path / "whole.csv", {**rows, "at": at, "p": p})
         begun = tmp_path / "whole.state"
@@ -111,7 +111,7 @@ class TestUpdates:
             (("--every", "1h"), "was begun with '1d'"),
             (("--bins", "7"), "--bins: "),
             (("--update", "CALM"), "--time COLUMN"),
-            (("--update", "CALM", "--time", "att"), "--time names the column 'att'"),
+            (("--update", "CALM", "--time", "att", "--again"), "--time names the column 'att'"),
             (("-o", "page.pdf"), "name that ends in .html"),
             (("--start", "2027-01-01"), "no window with rows"),
         ],
@@ -177,3 +177,27 @@ def test_the_page_has_every_window_and_both_charts(state, tmp_path):
 def test_paths_of_stores_say_how(tmp_path):
     done = run("report", "s3://bucket/day.parquet")
     assert done.returncode == 3 and "polars.scan_parquet('s3://bucket/day.parquet')" in done.stderr
+
+
+DAYS = [20240101, 20240102, 20240131] * 20
+
+
+@pytest.mark.parametrize("written", ["csv", "jsonl", "numbers"])
+def test_days_without_dashes(tmp_path, written):
+    """In text they are dates; as numbers they would be seconds of 1970, which nobody means."""
+    rng = np.random.default_rng(0)
+    p = np.round(rng.random(60), 4)
+    y = (rng.random(60) < p).astype(int)
+    if written == "csv":
+        file = csv(tmp_path / "days.csv", {"at": DAYS, "label": y, "p": p})
+    else:
+        file = tmp_path / "days.jsonl"
+        days = DAYS if written == "numbers" else [str(day) for day in DAYS]
+        rows = zip(days, y.tolist(), p.tolist(), strict=True)
+        file.write_text("\n".join(json.dumps({"at": a, "label": b, "p": c}) for a, b, c in rows))
+    done = run("monitor", tmp_path / "s.state", "--update", file, "--time", "at", "--json")
+    if written == "numbers":
+        assert done.returncode == 3 and "20240101, which reads as a date" in done.stderr
+        return
+    starts = [start[:10] for start in json.loads(done.stdout)["windows"]["start"]]
+    assert starts == ["2024-01-01", "2024-01-02", "2024-01-31"]

@@ -404,3 +404,62 @@ def test_where_no_map_helps_the_file_changes_nothing(tmp_path, capsys):
 def test_clusters_are_for_the_choice_of_a_map(halves, capsys, arguments):
     assert main(["scale", "--fit", str(halves / "fit.csv"), "--groups", "site", *arguments]) == 3
     assert "it needs --fit and --map auto" in capsys.readouterr().err
+
+
+class TestLabelsAsTheyWere:
+    """Labels 1 to 3 are not written as 0 to 2, or the command says so."""
+
+    Y = np.random.default_rng(2).integers(0, 3, 200)
+    P = np.random.default_rng(3).dirichlet([1, 1, 1], 200)
+
+    def written(self, tmp_path, labels, ends, out="out.csv", *options):
+        file = csv(
+            tmp_path / "rows.csv",
+            {"label": labels, **{f"p_{end}": self.P[:, j] for j, end in enumerate(ends)}},
+        )
+        to = tmp_path / out
+        scaled = ("scale", "--fit", file, "--apply", file, "--method", "temperature", "-o", to)
+        done = run(*scaled, *options, "--json")
+        assert done.returncode == 0, done.stderr
+        return to, json.loads(done.stdout)["apply"]["inferred"]
+
+    @pytest.mark.parametrize("out", ["out.csv", "out.jsonl", "out.parquet"])
+    def test_counted_from_1(self, tmp_path, out):
+        to, inferred = self.written(tmp_path, self.Y + 1, (1, 2, 3), out)
+        assert not any("labels are written" in line for line in inferred)
+        rows = cal.read_file(to, columns=["y_true", "y_proba_1"])
+        assert rows.columns["y_true"].astype(int).tolist() == (self.Y + 1).tolist()
+        assert rows.y_true.tolist() == self.Y.tolist()  # found by itself, as before
+        assert rows.y_proba[:, 0].tolist() == rows.columns["y_proba_1"].astype(float).tolist()
+
+    def test_in_another_order(self, tmp_path):
+        names = ["--proba", "p_3,p_1,p_2", "--classes", "3,1,2"]
+        to, _ = self.written(tmp_path, self.Y + 1, (1, 2, 3), "out.csv", *names)
+        rows = cal.read_file(to)
+        assert rows.y_true.tolist() == self.Y.tolist()
+        straight, _ = self.written(tmp_path, self.Y + 1, (1, 2, 3), "other.csv")
+        np.testing.assert_allclose(rows.y_proba, cal.read_file(straight).y_proba, rtol=1e-9)
+
+    def test_counted_from_0_stays(self, tmp_path):
+        to, inferred = self.written(tmp_path, self.Y, (0, 1, 2))
+        assert to.read_text().startswith("y_true,y_proba_0,y_proba_1,y_proba_2\n")
+        assert not any("labels are written" in line for line in inferred)
+
+    def test_soft_labels_counted_from_1(self, tmp_path):
+        soft = np.random.default_rng(4).dirichlet([1, 1, 1], 200)
+        columns = {f"y_{j + 1}": soft[:, j] for j in range(3)}
+        columns |= {f"p_{j + 1}": self.P[:, j] for j in range(3)}
+        file, to = csv(tmp_path / "rows.csv", columns), tmp_path / "out.csv"
+        named = ["--label", "y_1,y_2,y_3", "--proba", "p_1,p_2,p_3", "--classes", "1,2,3"]
+        scaled = ("scale", "--fit", file, "--apply", file, "--method", "temperature", "-o", to)
+        assert run(*scaled, *named).returncode == 0
+        np.testing.assert_allclose(cal.read_file(to).y_true, soft)
+
+    def test_other_labels_are_told(self, tmp_path):
+        to, inferred = self.written(tmp_path, self.Y + 1, (1, 2, 3), "out.npz")
+        assert "labels are written by their numbers: '1' as 0, '2' as 1, '3' as 2" in inferred
+        assert np.load(to)["y_true"].tolist() == self.Y.tolist()
+        names = ["--proba", "p_10", "--classes", "no,yes"]
+        labels = np.where(self.Y == 0, "yes", "no")
+        _, inferred = self.written(tmp_path, labels, (10, 20, 30), "out.csv", *names)
+        assert "labels are written by their numbers: 'no' as 0, 'yes' as 1" in inferred

@@ -209,3 +209,27 @@ def test_decision_curves_of_one_model_s_own_column_are_refused(tmp_path, capsys)
             cal.decision_curve("correct_gpt", {"a": "conf_gpt", "b": "conf_qwen"}, data=data)
     with pytest.raises(InputError, match="one outcome for all"):
         cal.decision_curve(CORRECT, CONFIDENCE)
+
+
+@pytest.mark.parametrize("votes", [False, True])
+def test_weights_follow_the_ids_as_votes_do(votes):
+    """They are given once, in the order of the first model's rows."""
+    rng = np.random.default_rng(5)
+    n = 300
+    p, q, w = rng.random(n), rng.random(n), rng.random(n) + 0.5
+    y, z = ((rng.random(n) < each).astype(int) for each in (p, q))
+    ids, order = np.arange(n), rng.permutation(n)
+    many = rng.integers(3, 9, n)
+    given = {"votes": many} if votes else {}
+    if votes:
+        y, z = (rng.binomial(many, each) for each in (p, q))
+    options = {"sample_weight": w, "measures": ["brier", "ece"], "n_resamples": 50, **given}
+    straight = cal.compare(
+        {"a": y, "b": z}, {"a": p, "b": q}, ids={"a": ids, "b": ids}, **options
+    )  # fmt: skip
+    shuffled = cal.compare(
+        {"a": y, "b": z[order]}, {"a": p, "b": q[order]}, ids={"a": ids, "b": ids[order]}, **options
+    )
+    for model in "ab":
+        for measure in ("brier", "ece"):
+            assert shuffled.value(model, measure) == straight.value(model, measure)

@@ -157,3 +157,32 @@ def test_quantiles_and_a_closer_look(data):
     found = cal.confidence_ce("label", REPORTS, data=data)
     expected = cal.confidence_ce(COLUMNS["label"], ROWS)
     assert found == pytest.approx(expected, rel=1e-12)
+
+
+class TestWhereItIsNotTaken:
+    """The message names the library and the way: many have a DataFrame."""
+
+    WAY = r"pyspark\.sql.*DataFrame, whose rows are in another engine.*\.toPandas\(\)"
+
+    @pytest.mark.parametrize(
+        "function",
+        [
+            lambda data: cal.interval("y", "p", data=data),
+            lambda data: cal.compare("y", {"a": "p", "b": "label"}, data=data),
+            lambda data: cal.decision_curve("y", "p", data=data),
+            lambda data: cal.TemperatureScaling().fit("y", "p", data=data),
+            lambda data: cal.multilabel(["y"], ["p"], data=data),
+            lambda data: cal.interval(Y, P, groups=data),
+        ],
+    )
+    def test_as_data(self, function):
+        with pytest.raises(InputError, match=self.WAY):
+            function(frame("spark", {"y": Y, "p": P, "label": P}))
+
+    def test_as_arrays(self):
+        data = frame("spark", {"y": Y, "p": P})
+        for y, p in ((data["y"], data["p"]), (data, data), (Y, data["p"])):
+            with pytest.raises(
+                InputError, match=r"pyspark\.sql.*name columns and give their frame"
+            ):
+                cal.ece(y, p)

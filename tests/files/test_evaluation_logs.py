@@ -316,3 +316,129 @@ def test_inspect_errors(tmp_path: Path) -> None:
     (tmp_path / "head.json").write_text(json.dumps(header, indent=1))
     with pytest.raises(cal.InputError, match="Inspect log without samples"):
         cal.read_file(tmp_path / "head.json")
+
+
+@pytest.mark.parametrize("mass", [0.4137, 0.5, 1.2, float("nan")])
+def test_a_probability_is_no_correctness(tmp_path: Path, mass: float) -> None:
+    """In truthfulqa_mc2 several choices are right, and acc is the probability of all of them."""
+    file = tmp_path / NAME.format("truthfulqa_mc2")
+    rows = [document(i, 4, 0, [-1.0, -2.0, -3.0, -4.0], acc=1.0) for i in range(3)]
+    rows.append(document(3, 4, 0, [-1.0, -2.0, -3.0, -4.0], acc=mass))
+    file.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    with pytest.raises(cal.InputError, match=r"line 4: acc is .*truthfulqa_mc2"):
+        cal.read_file(file)
+    done = run("report", file)
+    assert done.returncode == 3 and "no correctness in this log" in done.stderr
+
+
+def test_scores_that_are_shares_are_told(tmp_path: Path) -> None:
+    rows = [sample(i, value=value, confidence=0.6) for i, value in enumerate([1, 0, 0.37, 1])]
+    found = cal.read_file(plain_eval(tmp_path / "log.eval", rows)).inferred
+    assert any("judge has scores between 0 and 1, such as 0.37" in line for line in found)
+    rows = [sample(i, value=value, confidence=0.6) for i, value in enumerate("CIPC")]
+    found = cal.read_file(plain_eval(tmp_path / "log.eval", rows)).inferred
+    assert not any("between 0 and 1" in line for line in found)
+
+
+HUGE = 10**400
+
+
+def read_or_refused(file: Path, **options: Any) -> str:
+    """How many rows were read, or what the error says; any other error is one of ours."""
+    try:
+        return f"{cal.evaluate_file(file, **options).recipe['n']} rows"
+    except cal.InputError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"arguments": 5}, {"arguments": "text"}, {"arguments": None}, {"arguments": [5]},
+     {"arguments": {"gen_args_0": 5}}, {"acc": HUGE}, {"acc": -HUGE}, {"metrics": 5},
+     {"metrics": [5, None, {}]}, {"doc_id": {"a": 1}}, {"doc_id": HUGE}, {"target": HUGE},
+     {"target": [1]}, {"target": {"a": 1}}, {"filter": 5}, {"filter": ["a"]},
+     {"filtered_resps": [[HUGE, ""], [-1, ""]]}, {"filtered_resps": [[-HUGE, ""], [-1, ""]]},
+     {"filtered_resps": [["1" * 400, ""], ["-1", ""]]}, {"filtered_resps": [[None], [True]]},
+     {"filtered_resps": {"a": 1}}, {"filtered_resps": 5}],
+    ids=lambda odd: json.dumps(odd)[:40],
+)  # fmt: skip
+@pytest.mark.parametrize("more", [{}, {"by": "task"}])
+def test_odd_documents_are_rows_or_errors(
+    tmp_path: Path, odd: dict[str, Any], more: dict[str, Any]
+) -> None:
+    file = tmp_path / NAME.format("odd")
+    rows = [document(i, 2, i % 2, [-1.0, -2.0]) for i in range(4)]
+    rows[2] |= odd
+    file.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    said = read_or_refused(file, **more)
+    assert said == "4 rows" or "line 3" in said or "filter" in said
+    assert len(said) < 1000
+
+
+@pytest.mark.parametrize("name", ["id", "sample", "epoch", "task", "model", "metadata"])
+def test_scorers_with_names_of_our_columns(tmp_path: Path, name: str) -> None:
+    samples = [sample(i, value="CI"[i % 2], confidence=0.6) for i in range(4)]
+    for each in samples:
+        each["scores"] = {name: each["scores"]["judge"]}
+    file = plain_eval(tmp_path / "log.eval", samples)
+    rows = cal.read_file(file, columns=["id", "task", "model"])
+    assert rows.y_true.tolist() == [1, 0, 1, 0] and rows.y_proba.tolist() == [0.6] * 4
+    assert rows.columns["id"].tolist() == [f"t/{i}/1" for i in range(4)]
+    assert any(f"y_true is '{name}_scorer.correct'" in line for line in rows.inferred)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"id": HUGE}, {"id": [1]}, {"id": {"a": 1}}, {"id": None}, {"epoch": HUGE}, {"epoch": [1]},
+     {"epoch": {"a": 1}}, {"epoch": "2"}, {"metadata": 5}, {"metadata": {"confidence": HUGE}},
+     {"scores": 5}, {"scores": {"judge": 5}}, {"scores": {"judge": {"value": HUGE}}},
+     {"scores": {"judge": {"value": int("1" * 700), "metadata": {"confidence": 0.5}}}},
+     {"scores": {"judge": {"value": "C", "metadata": {"confidence": HUGE}}}},
+     {"scores": {"judge": {"value": {"score": [1]}, "metadata": {"confidence": {"a": 1}}}}},
+     {"scores": {"judge": {"value": "C", "metadata": 5}}}],
+    ids=lambda odd: str(odd)[:40],
+)  # fmt: skip
+@pytest.mark.parametrize("model", ["m", ["m"], {"name": "m"}, 5])
+def test_odd_samples_are_rows_or_errors(tmp_path: Path, odd: Any, model: Any) -> None:
+    samples = [sample(i, value="CI"[i % 2], confidence=0.6) for i in range(4)]
+    samples[2] |= odd
+    file = tmp_path / "log.eval"
+    with zipfile.ZipFile(file, "w") as log:
+        for i, each in enumerate(samples):
+            log.writestr(f"samples/{i}_epoch_1.json", json.dumps(each))
+        log.writestr("header.json", json.dumps({"eval": {"task": "t", "model": model}}))
+    said = read_or_refused(file, missing="drop")
+    assert said in ("3 rows", "4 rows") or "sample" in said
+    assert len(said) < 1500
+
+
+def test_transcripts_are_read_one_at_a_time(tmp_path: Path) -> None:
+    """All together would be some 50 MB in memory, from a file of 200 kB."""
+    import tracemalloc
+
+    file = tmp_path / "log.eval"
+    words = ["word"] * 30_000
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as log:
+        for i in range(12):
+            each = sample(i, value="CI"[i % 2], confidence=0.6, words=words)
+            each |= {"messages": words, "metadata": {"transcript": "x" * 300_000}}
+            each["scores"]["judge"]["answer"] = "y" * 300_000
+            log.writestr(f"samples/{i}_epoch_1.json", json.dumps(each))
+        log.writestr("header.json", json.dumps({"eval": {"task": "t", "model": "m"}}))
+    assert file.stat().st_size < 200_000
+    tracemalloc.start()
+    rows = cal.read_file(file, columns=["judge.answer"])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(rows.y_true) == 12 and peak < 20e6
+    assert rows.columns["judge.answer"][0].startswith("yyyy")
+    assert len(rows.columns["judge.answer"][0]) < 300
+
+
+def test_a_sample_without_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from calibrant._data.readers import inspect_log
+
+    monkeypatch.setattr(inspect_log, "LARGEST", 1 << 20)
+    file = plain_eval(tmp_path / "log.eval", [sample(1, confidence=0.5, text="x" * (3 << 20))])
+    with pytest.raises(cal.InputError, match=r"samples/1_epoch_1\.json has 3 MiB unpacked"):
+        cal.read_file(file)

@@ -313,3 +313,23 @@ def test_a_factor_of_numbers(tmp_path) -> None:
     path = tmp_path / "f.rds"
     need("pyreadr").write_rds(str(path), table)
     assert cal.read_file(path).y_true.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "csv"])
+@pytest.mark.parametrize("rows", [12, 5000])
+def test_a_row_of_totals_is_the_one_that_is_named(tmp_path, kind, rows) -> None:
+    """One text makes text of a whole column: its row is wrong, and not the first one."""
+    if kind == "xlsx":
+        need("openpyxl")
+    rng = np.random.default_rng(0)
+    p = rng.random(rows).round(3)
+    label = [*(rng.random(rows) < p).astype(int).tolist(), "Total"]
+    frame = need("pandas").DataFrame({"label": label, "p": [*p.tolist(), 0.5]})
+    file = tmp_path / f"rows.{kind}"
+    frame.to_excel(file, index=False) if kind == "xlsx" else frame.to_csv(file, index=False)
+    place = rf"{'row' if kind == 'xlsx' else 'line'} {rows + 2}"
+    said = rf"{place}: y_true is 'Total', a name, where [\d,]+ labels .* such as a total"
+    with pytest.raises(cal.InputError, match=said):
+        cal.evaluate_file(file)
+    with pytest.raises(cal.InputError, match=place):
+        cal.read_file(file, missing="drop")

@@ -103,6 +103,26 @@ def test_names_that_would_be_code_are_text(look, nasty):
     }
 
 
+FORMULAS = ("=1+1", "+cmd|' /C calc'!A0", "-a", "@SUM(A1)", "＝1")
+
+
+def test_names_that_would_be_formulas_are_text(look, fashion, tmp_path):
+    y, p = fashion.y[:400], fashion.p[:400]
+    right = (p.argmax(axis=1) == y).astype(int)
+    models = {name: p.max(axis=1) ** (1 + i) for i, name in enumerate(FORMULAS)}
+    found = cal.compare(right, models, measures=["brier"], n_resamples=50)
+    page = look(found.save(tmp_path / "formulas.html")).page
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+    _, content = saved_by(page, button(page, "#ranks", "CSV"))
+    rows = rows_of(content)
+    assert {row["predictor"] for row in rows} == {f"'{name}" for name in FORMULAS}
+    _, content = saved_by(page, button(page, "#differences", "CSV"))
+    cells = [cell for row in rows_of(content) for cell in row.values()]
+    numbers = [cell for cell in cells if cell.startswith("-")]
+    assert numbers and all(float(cell) < 0 for cell in numbers)  # these stay numbers
+    assert not any(cell.startswith(("=", "+", "@")) for cell in cells)
+
+
 def test_a_drawing_of_curves_names_them(look, compared):
     page = look(compared.path).page
     _, content = saved_by(page, button(page, "#curves", "SVG"))

@@ -59,6 +59,15 @@ class TestLatex:
         )
         assert latex_text("two\nlines") == "two lines"
 
+    def test_rows_do_not_begin_with_options_of_the_line_before(self):
+        """`\\\\[..]`, `\\midrule[..]` and `\\\\*` take what follows for their own."""
+        models = {"[2pt] a": MODELS["close"], "*b": MODELS["far"], "c [x]*": MODELS[ODD]}
+        latex = cal.compare(Y, models, measures=["brier"], n_resamples=50).to_latex()
+        names = [row[0].strip() for row in rows_of(latex)]
+        assert names[:3] == ["{}[2pt] a", "{}*b", "c [x]*"]
+        for before in (r"\\\\", r"\\midrule", r"\\toprule"):
+            assert not re.search(before + r"\s*[\[*]", latex)
+
     def test_best_and_ties(self, found):
         for j, measure in enumerate(found.measures):
             best = found.order(measure)[0]

@@ -103,3 +103,48 @@ def test_classes_at_transform_are_checked_after_loading():
     again = scaling.from_json(changed())
     with pytest.raises(InputError, match=r"\(n, 4\), as in fit"):
         again.transform([[0.1, 0.2]])
+
+
+@pytest.mark.parametrize("kind", ["IsotonicCalibration", "CentredIsotonic"])
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", ["thresholds_", "values_"])
+@pytest.mark.parametrize("place", [0, -1])
+def test_isotonic_maps_beyond_probabilities_are_refused(kind, shape, name, place):
+    """A forged map gave -3 and 8."""
+    made = SHAPES[shape]
+    scaler = SCALERS[kind]()
+    scaler.fit(made.soft, made.predictions(scaler.from_logits))
+    content = json.loads(scaler.to_json())
+    each = content["learned"][name]["each"]
+    each[-1][place] = -3.0 if place == 0 else 8.0
+    with pytest.raises(StateError, match=r"damaged.*no probabilities"):
+        scaling.from_json(json.dumps(content))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_damage_gives_numbers_beyond_probabilities(kind, shape):
+    """Whatever single number of a map is changed, it is refused or gives probabilities."""
+    made = SHAPES[shape]
+    scaler = SCALERS[kind]()
+    scaler.fit(made.soft, made.predictions(scaler.from_logits))
+    content = json.loads(scaler.to_json())
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        forged = json.loads(json.dumps(content))
+        at = forged["learned"]
+        key = rng.choice(list(at))
+        while isinstance(at[key], dict | list) and len(at[key]):
+            at = at[key]
+            key = rng.choice(list(at)) if isinstance(at, dict) else int(rng.choice([0, -1]))
+        if not isinstance(at[key], float | int):
+            continue
+        at[key] = float(rng.choice([-3.0, 8.0, -1e3, 1e3]))
+        try:
+            again = scaling.from_json(json.dumps(forged))
+        except StateError:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            out = again.transform(made.predictions(scaler.from_logits))
+        assert out.min() >= -1e-9 and out.max() <= 1 + 1e-9, (key, at[key])

@@ -164,3 +164,29 @@ def test_numbers_that_count_rows_are_warned_of():
     with warnings.catch_warnings():
         warnings.simplefilter("error", cal.CalibrantWarning)
         cal.Monitor(every="1d").update(p.round(), p, time=1.7e9 + np.arange(50))
+
+
+NUMBERS_THAT_ARE_DATES = {
+    "date": 20240101, "month": 202401, "time": 202401011230, "time to the second": 20240101123059,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", NUMBERS_THAT_ARE_DATES)
+@pytest.mark.parametrize("kind", [np.int64, np.float64, list, "pandas", "polars", "one", object])
+def test_whole_numbers_that_read_as_dates_are_asked_about(what, kind):
+    """As seconds since 1970 all of them would lie in one window of 1970."""
+    numbers = NUMBERS_THAT_ARE_DATES[what] + np.arange(3)
+    given = {
+        list: numbers.tolist, "pandas": lambda: need("pandas").Series(numbers),
+        "polars": lambda: need("polars").Series(numbers), "one": lambda: int(numbers[0]),
+    }  # fmt: skip
+    time = given.get(kind, lambda: numbers.astype(kind))()
+    monitor = cal.Monitor()
+    with pytest.raises(cal.InputError, match=f"reads as a {what}, while numbers are seconds"):
+        monitor.update([0, 1, 1], [0.2, 0.7, 0.9], time=time)
+    assert monitor.n_rows == 0
+
+
+@pytest.mark.parametrize("time", [[20240101, 1704067200], [20240101.5, 20240102.5], [1.7e9, 1.8e9]])
+def test_other_numbers_are_seconds(time):
+    assert cal.Monitor().update([0, 1], [0.2, 0.7], time=time).n_rows == 2

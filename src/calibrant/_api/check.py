@@ -18,6 +18,7 @@ from calibrant._api.limits import Limited, limits_of
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import check_level, check_resamples, public
+from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.logprobs import given_as
 from calibrant._inference.coefficients import Coefficient, FittedCoefficient, fit_coefficient
 from calibrant._inference.differences import Differences
@@ -198,8 +199,9 @@ def check(
     for name in names:
         own = None if pair is None else _slice_of_pair(pair, name)
         results += _checked(_slice_of(new, name), own, str(name), checks)
-    notes = () if pair is None else pair.notes
     samples = new.samples
+    notes = () if pair is None else pair.notes
+    notes += (TWO_COLUMNS,) if samples.multiclass and samples.n_classes == 2 else ()
     return Check(tuple(results), samples.n, samples.n_missing, level, bool(point), notes)
 
 

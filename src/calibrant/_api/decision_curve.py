@@ -289,7 +289,9 @@ def _samples(
         if each.multiclass:
             raise InputError(
                 f"{name}: a decision curve is of one outcome, with predictions of the shape (n,); "
-                f"they are (n, {each.n_classes}). Give one class's column, and (y_true == class)"
+                f"they are (n, {each.n_classes}). If these are {each.n_classes} models, give them "
+                "by name, y_proba={'a': p_a, 'b': p_b}; if they are classes, give the column of "
+                "one, and (y_true == class)"
             )
         out[str(name)] = each
     return out

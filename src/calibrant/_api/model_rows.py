@@ -135,16 +135,27 @@ def _matched(rows: dict[str, ModelRows], ids: Any, data: Any) -> dict[str, Model
 
 
 def _in_own_orders(rows: dict[str, ModelRows]) -> dict[str, ModelRows]:
-    """Votes, which are given once, in the order of the first model's rows, as each has its rows."""
-    out = {}
-    for name, each in rows.items():
-        votes = each.votes
-        if votes is not None and not isinstance(votes, str) and np.ndim(votes):
-            given = to_array(votes, "votes")
-            if each.order is not None and given.shape == each.order.shape:
-                votes = np.empty_like(given)
-                votes[each.order] = given
-        out[name] = replace(each, votes=votes)
+    """Weights and votes, which are given once, in the order of the first model's rows, as each has
+    its rows.
+    """
+    return {
+        name: replace(
+            each,
+            sample_weight=_in_own_order(each.sample_weight, each.order, "sample_weight"),
+            votes=_in_own_order(each.votes, each.order, "votes"),
+        )
+        for name, each in rows.items()
+    }
+
+
+def _in_own_order(values: Any, order: NDArray[np.intp] | None, argument: str) -> Any:
+    if values is None or isinstance(values, str) or not np.ndim(values) or order is None:
+        return values
+    given = to_array(values, argument)
+    if given.shape != order.shape:
+        return values
+    out = np.empty_like(given)
+    out[order] = given
     return out
 
 

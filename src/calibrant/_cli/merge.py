@@ -26,21 +26,39 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "-o", "--out", metavar="STATE", help="file for the merged state; an old one is replaced"
     )
+    parser.add_argument(
+        "--again", action="store_true", help="merge even if one file was added to two states"
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     check_writable(options.out)
-    merged = _merged(options.states)
-    if options.out is not None:
-        _save(merged, options.out)
+    merged = _merged(options.states, options.again) if options.out is None else _written(options)
     summary = f"{len(options.states)} state{'s' if len(options.states) > 1 else ''} merged"
     tell(f"{summary}{f' into {options.out}' if options.out else ''}")
     _show(merged, as_json=options.json)
 
 
-def _merged(paths: list[str]) -> Accumulator | Monitor:
+def _written(options: argparse.Namespace) -> Accumulator | Monitor:
+    """Merge into a file, which may be one of the states, while nobody else does."""
+    from calibrant._core.atomic_files import version_of
+    from calibrant._core.file_locks import locked
+
+    with locked(options.out, lambda: tell(f"{options.out}: waiting for another process")):
+        version = version_of(options.out)
+        merged = _merged(options.states, options.again)
+        if version_of(options.out) != version:
+            raise StateError(
+                f"{options.out} was written by another process in the meantime: nothing was "
+                "written. Merge once more"
+            )
+        _save(merged, options.out)
+    return merged
+
+
+def _merged(paths: list[str], again: bool) -> Accumulator | Monitor:
     _check_unique(paths)
     total: Any = load_state(paths[0])
     for path in paths[1:]:
@@ -51,7 +69,10 @@ def _merged(paths: list[str]) -> Accumulator | Monitor:
                 "states of one kind can be merged"
             )
         try:
-            total.merge(state)
+            if type(state).__name__ == "Monitor":
+                total.merge(state, again=again)
+            else:
+                total.merge(state)
         except CalibrantError as error:
             raise StateError(f"{path} does not fit {paths[0]}: {error}") from error
     merged: Accumulator | Monitor = total

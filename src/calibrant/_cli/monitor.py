@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
@@ -27,11 +28,15 @@ def add(commands: Any) -> None:
         description="Add files to the state of a Monitor, and show its windows: errors, what "
         "chance alone would show, and evidence against calibration that may be looked at as often "
         "as one likes. A state that is not there yet is begun; rows are summed and forgotten, so "
-        "add each file once. " + inputs.DESCRIPTION,
+        "add each file once: a file whose content was added before is an error. "
+        + inputs.DESCRIPTION,
     )
     parser.add_argument("state", metavar="STATE", help="file of the state")
     parser.add_argument(
         "--update", nargs="+", metavar="FILE", help="files, folders or patterns to add"
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="add files even if they were added before"
     )
     parser.add_argument("--time", metavar="COLUMN", help="column of times, for --update")
     parser.add_argument(
@@ -73,21 +78,31 @@ def run(options: argparse.Namespace) -> int:
     check_page_possible(options.out)
     if options.title is not None and options.out is None:
         raise InputError("--title is of the page: say where to write it with -o PAGE")
+    if options.again and options.update is None:
+        raise InputError("--again is for files that are added: say which with --update FILE")
     check_writable(options.out, [options.state, *(options.update or ())], options.format)
-    monitor = _state(options)
-    if options.update is not None:
-        check_writable(options.state, options.update, options.format)
-        before = (0, 0) if monitor is None else (monitor.n_rows, _dropped(monitor))
-        monitor = _updated(monitor, options)
-        monitor.save(options.state)
-        dropped = _dropped(monitor) - before[1]
-        less = f", {dropped:,} dropped: something is missing in them" if dropped else ""
-        tell(f"written: {options.state}, {counted(monitor.n_rows - before[0], 'row')} added{less}")
-    assert monitor is not None
+    monitor = _loaded(options) if options.update is None else _grown(options)
     if not monitor.n_rows:
         raise InputError(f"{options.state} holds no rows yet: add some with --update FILE")
     windows = monitor.evaluate(start=options.start, stop=options.stop, baseline=options.baseline)
     return _show(windows, monitor, options)
+
+
+def _grown(options: argparse.Namespace) -> Monitor:
+    """Add files to the state, while nobody else does."""
+    from calibrant._core.file_locks import locked
+
+    check_writable(options.state, options.update, options.format)
+    with locked(options.state, lambda: tell(f"{options.state}: waiting for another process")):
+        begun = os.path.exists(options.state)
+        monitor = _loaded(options) if begun else None
+        before = (0, 0) if monitor is None else (monitor.n_rows, _dropped(monitor))
+        monitor = _updated(monitor, options)
+        monitor.save(options.state)
+    dropped = _dropped(monitor) - before[1]
+    less = f", {dropped:,} dropped: something is missing in them" if dropped else ""
+    tell(f"written: {options.state}, {counted(monitor.n_rows - before[0], 'row')} added{less}")
+    return monitor
 
 
 def _dropped(monitor: Monitor) -> int:
@@ -104,18 +119,15 @@ def _recipe(options: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _state(options: argparse.Namespace) -> Monitor | None:
-    """The monitor of the file; None where one is to be begun."""
+def _loaded(options: argparse.Namespace) -> Monitor:
+    """The monitor of the file, if the options are those that it was begun with."""
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._core.errors import StateError
 
     if not os.path.exists(options.state):
-        if options.update is None:
-            raise InputError(
-                f"there is no state {options.state!r} yet: begin it with --update FILE --time "
-                "COLUMN"
-            )
-        return None
+        raise InputError(
+            f"there is no state {options.state!r} yet: begin it with --update FILE --time COLUMN"
+        )
     try:
         found = Monitor.load(options.state)
     except OSError as error:
@@ -146,6 +158,7 @@ def _state(options: argparse.Namespace) -> Monitor | None:
 
 def _updated(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
     """Add the rows of each file; one file at a time is in memory."""
+    from calibrant._api.streaming.added_files import AddedFiles
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._cli.terminal import working
     from calibrant._data.readers.read_rows import read_rows
@@ -166,6 +179,8 @@ def _updated(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
         if monitor is not None and own.classes is None:
             own.classes = monitor.recipe()["classes"]
         with working(str(file.path)):
+            seen = AddedFiles() if monitor is None or options.again else monitor.added
+            added = seen.check_new(file.path)
             rows = read_rows(inputs.request_of(own, str(file.path)))
             if monitor is None:
                 # The first file's order of classes is that of all.
@@ -173,6 +188,7 @@ def _updated(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
                 named = None if classes is None else [str(name) for name in classes]
                 monitor = Monitor(classes=named, missing=options.missing, **_recipe(options))
             _add(monitor, rows, options, str(file.path))
+            monitor.added.add([added])
     assert monitor is not None
     return monitor
 
@@ -207,14 +223,25 @@ def _add(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: str) -
 
 
 def _as_times(values: Any) -> Any:
-    """Times as they were written: ISO texts, or seconds since 1970; None where there is none."""
+    """Times as they were written: ISO texts, also 20240131, or seconds since 1970; None where there
+    is none.
+    """
     import numpy as np
 
-    texts = [None if value is None or value != value else str(value) for value in values.tolist()]
+    if values.dtype.kind in "iuf":
+        return values
+    given = [None if value is None or value != value else value for value in values.tolist()]
+    texts = [None if value is None else str(value) for value in given]
+    if any(isinstance(value, str) and _DAY.fullmatch(value) for value in given):
+        return texts
     try:
         return np.array([np.nan if text is None else float(text) for text in texts])
     except ValueError:
         return texts
+
+
+# A day as ISO 8601 has it too. As text it is a date, for nobody writes seconds of 1970.
+_DAY = re.compile(r"\s*(?:19|20)\d\d[01]\d[0-3]\d\s*")
 
 
 def _show(windows: Windows, monitor: Monitor, options: argparse.Namespace) -> int:

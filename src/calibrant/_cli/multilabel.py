@@ -26,7 +26,7 @@ _WITHOUT = {
 
 def run(options: argparse.Namespace) -> None:
     """Every label of the files, their mean and the worst."""
-    from calibrant._data.columns import check_apart
+    from calibrant._data.columns import check_apart, check_paired
 
     for name, option in _WITHOUT.items():
         if getattr(options, name, None):
@@ -41,6 +41,8 @@ def run(options: argparse.Namespace) -> None:
             f"same order: --label A,B --proba P_A,P_B; got {len(labels)} and {len(predictions)}"
         )
     check_apart(labels, predictions)
+    if options.classes is not None:
+        check_paired(options.classes, labels, ("--classes", "--label"))
     result = _evaluated(options, labels, predictions)
     if options.json:
         print_json(result.to_dict())

@@ -8,10 +8,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from calibrant._core import atomic_files as whole_files
 from calibrant._core.errors import InputError
+
+if TYPE_CHECKING:
+    from calibrant._core.atomic_files import Version
 
 PAGE_ENDINGS = (".html", ".htm")
 
@@ -77,11 +80,15 @@ def check_folder(path: str | None) -> None:
 
 
 @contextmanager
-def atomic_write(path: str) -> Iterator[Path]:
-    """A neighbour to write to, which takes the file's name once it is whole, and only then."""
+def atomic_write(path: str, *, since: Version | None = None) -> Iterator[Path]:
+    """A neighbour to write to, which takes the file's name once it is whole, and only then.
+    `since` is the file as it was; if another process has written it by then, that is an error.
+    """
     try:
-        with whole_files.atomic_write(path) as temp:
+        with whole_files.atomic_write(path, since=since) as temp:
             yield temp
+    except whole_files.FileChanged as error:
+        raise InputError(f"{error}. Give the output another name, or run it once more") from None
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
 

@@ -13,6 +13,26 @@ from calibrant._core.errors import InputError, nearest
 # Not argparse's 2, which is a check's "undecided".
 
 
+# What options are called in Python, and in other programs.
+_CALLED = {
+    "--y-true": "--label", "--labels": "--label", "--target": "--label", "--truth": "--label",
+    "--y-proba": "--proba", "--y-prob": "--proba", "--y-pred": "--proba",
+    "--sample-weight": "--weight", "--weights": "--weight", "--output": "-o", "--at-most": "--max",
+    "--at-least": "--min", "--ids": "--id", "--measure": "--measures", "--metrics": "--measures",
+    "--n-bins": "--bins",
+}  # fmt: skip
+
+
+def _nearest_option(given: str, known: list[str]) -> str:
+    option = given.partition("=")[0].replace("_", "-")
+    meant = _CALLED.get(option)
+    if meant is None and option in known:  # written with an underscore
+        meant = option
+    if meant in known:
+        return f"did you mean {meant!r}?"
+    return nearest(option, known, cutoff=0.6)
+
+
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, name the nearest choice and end with 3."""
 
@@ -25,7 +45,7 @@ class Parser(argparse.ArgumentParser):
         if rest:
             verb = next((each for name, each in self.verbs() if name == parsed.command), self)
             known = [text for action in verb._actions for text in action.option_strings]
-            hint = f": {nearest(rest[0], known)}" if rest[0].startswith("-") else ""
+            hint = f": {_nearest_option(rest[0], known)}" if rest[0].startswith("-") else ""
             verb.error(f"{rest[0]!r} is not understood{hint}")
         return parsed
 

@@ -10,6 +10,7 @@ from calibrant._cli import inputs
 from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
 from calibrant._cli.parsing import add_json, names, shares
 from calibrant._cli.words import in_options
+from calibrant._core.atomic_files import version_of
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
 
@@ -72,6 +73,7 @@ def run(options: argparse.Namespace) -> None:
     written_map = None if options.fit is None else map_file
     _check_nothing_lost(options, written_map)
     if options.fit is not None:
+        before = None if written_map is None else version_of(written_map)
         _check_kept(options)
         own = argparse.Namespace(**{**vars(options), "keep": None})  # of the applied rows alone
         request = inputs.request_of(own, options.fit)
@@ -81,7 +83,7 @@ def run(options: argparse.Namespace) -> None:
             priors=(options.prior, options.source_prior),
         )  # fmt: skip
         if written_map is not None:
-            with atomic_write(written_map) as temp:
+            with atomic_write(written_map, since=before) as temp:
                 temp.write_text(fit_result.to_json() + "\n", encoding="utf-8")
     else:
         fit_result = loaded(options.scaler)
@@ -151,7 +153,7 @@ def _check_kept(options: argparse.Namespace) -> None:
 def _apply(fit_result: Fitted, options: argparse.Namespace) -> dict[str, Any]:
     """Write the recalibrated rows; what became better or worse, if there are labels."""
     from calibrant._cli.recalibration import before_and_after, mapped, rows_to_map
-    from calibrant._cli.written_rows import write_rows
+    from calibrant._cli.written_rows import renamed_labels, write_rows
 
     own = argparse.Namespace(**{**vars(options), "groups": None})  # clusters are of the fit
     request = inputs.request_of(own, options.apply)
@@ -159,12 +161,13 @@ def _apply(fit_result: Fitted, options: argparse.Namespace) -> dict[str, Any]:
     after, share = mapped(rows, fit_result)
     with atomic_write(options.out) as temp:
         write_rows(temp, rows, after, labelled=labelled)
+    renamed = renamed_labels(options.out, rows) if labelled else None
     return {
         "file": options.apply,
         "out": options.out,
         "n": rows.n,
         "n_missing": rows.n_missing,
-        "inferred": list(rows.messages),
+        "inferred": [*rows.messages, *([] if renamed is None else [renamed])],
         "share_fitted": share,
         "measures": before_and_after(rows, after, fit_result, options.bins) if labelled else None,
     }

@@ -18,6 +18,8 @@ from calibrant._data.readers.find import SUFFIXES
 from calibrant._data.readers.read_rows import Rows
 
 _WRITTEN = ("parquet", "csv", "jsonl", "arrow", "npz")
+# Classes that a message names.
+SHOWN = 5
 FORMATS = {suffix: format for format in _WRITTEN for suffix in SUFFIXES[format]}
 
 
@@ -63,9 +65,10 @@ def _columns(rows: Rows, mapped: NDArray[Any], labelled: bool, *, whole: bool) -
     out: dict[str, Any] = {}
     if labelled:
         if rows.y_true.ndim == 2:
-            out |= _split("y_true", rows.y_true, None, whole)
+            counted = named if named and _count_from(1, named) else None
+            out |= _split("y_true", rows.y_true, counted, whole)
         elif named and not whole:
-            out["y_true"] = np.array(named)[rows.y_true]
+            out["y_true"] = _labels(named, rows.y_true)
         else:
             out["y_true"] = rows.y_true
     if rows.multiclass:
@@ -94,11 +97,44 @@ def _in_order_of_numbers(rows: Rows, mapped: NDArray[Any]) -> tuple[Rows, NDArra
 
 
 def _class_names(rows: Rows) -> tuple[str, ...] | None:
-    """Names for the columns, unless they could be taken for numbers of columns."""
+    """Names for the columns and labels. Numbers are names only if they count from 1: those from 0
+    are the numbers of columns, and others would be taken for these.
+    """
     classes = rows.chosen.classes if rows.multiclass else None
-    if classes is None or any(str(name).isdigit() for name in classes):
+    if classes is None:
         return None
-    return tuple(map(str, classes))
+    named = tuple(map(str, classes))
+    if any(name.isdigit() for name in named) and not _count_from(1, named):
+        return None
+    return named
+
+
+def _count_from(first: int, names: tuple[str, ...]) -> bool:
+    numbers = sorted(int(name) if name.isdigit() else -1 for name in names)
+    return numbers == list(range(first, first + len(names)))
+
+
+def _labels(named: tuple[str, ...], y_true: NDArray[Any]) -> NDArray[Any]:
+    """Labels as they were read: 1 as a number, 01 as text."""
+    plain = all(name.isdigit() and str(int(name)) == name for name in named)
+    labels = np.array([int(name) for name in named] if plain else named)
+    return np.take(labels, y_true)
+
+
+def renamed_labels(path: str | Path, rows: Rows) -> str | None:
+    """Which labels are written as other ones: files of one matrix, and predictions of one class,
+    have numbers.
+    """
+    classes = rows.chosen.classes
+    if classes is None or rows.y_true.ndim == 2:
+        return None
+    names = tuple(map(str, classes))
+    as_read = rows.multiclass and _class_names(rows) is not None and format_of(path) != "npz"
+    if as_read or _count_from(0, names):
+        return None
+    pairs = ", ".join(f"{name!r} as {number}" for number, name in enumerate(names[:SHOWN]))
+    more = ", ..." if len(names) > SHOWN else ""
+    return f"labels are written by their numbers: {pairs}{more}"
 
 
 def _split(

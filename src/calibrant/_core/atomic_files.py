@@ -2,24 +2,70 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+
+from calibrant._core.file_locks import locked
+
+# Bytes at the end of a file that tell it from others of its size; states end with a checksum.
+TAIL = 1 << 16
+
+
+class FileChanged(Exception):
+    """Another process has written the file in the meantime."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A file as it was at some moment."""
+
+    path: str
+    # Its size and the hash of its end; None if there was no file. (Times and numbers of files may
+    # change on a network's disk although nobody wrote.)
+    content: tuple[int, bytes] | None
+
+
+def version_of(path: str | os.PathLike[str]) -> Version:
+    """The file as it is now."""
+    real = os.path.realpath(path)
+    try:
+        with open(real, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - TAIL))
+            content = (size, hashlib.sha256(file.read()).digest())
+    except FileNotFoundError:
+        return Version(real, None)
+    return Version(real, content)
 
 
 @contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file to write to, which replaces the file once it is complete on disk."""
+def atomic_write(path: str | os.PathLike[str], *, since: Version | None = None) -> Iterator[Path]:
+    """A temporary file to write to, which replaces the file once it is complete on disk.
+
+    `since` is what the file was when it was read: if it is another one by then, `FileChanged` is
+    raised and the file stays.
+    """
     target = Path(path)
     temp = temp_path(target)
     try:
         yield temp
         with open(temp, "rb+") as file:
             os.fsync(file.fileno())
-        os.replace(temp, target)
+        if since is None or since.path != os.path.realpath(target):
+            os.replace(temp, target)
+            return
+        with locked(target):
+            if version_of(target) != since:
+                raise FileChanged(
+                    f"{path} was written by another process in the meantime: nothing was written"
+                )
+            os.replace(temp, target)
     finally:
         temp.unlink(missing_ok=True)
 

@@ -207,10 +207,10 @@ def counted(n: float, what: str, how: str = ",") -> str:
     return f"{n:{how}} {what}{'' if n == 1 else 's'}"
 
 
-def nearest(name: object, known: Iterable[object]) -> str:
+def nearest(name: object, known: Iterable[object], *, cutoff: float = 0.5) -> str:
     """A hint that ends an error message: the known name nearest to the one that came."""
     choices = {str(choice): choice for choice in known}  # columns may be called 0, 1, ...
-    close = difflib.get_close_matches(str(name), choices, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(str(name), choices, n=1, cutoff=cutoff)
     if close:
         return f"did you mean {choices[close[0]]!r}?"
     return "use one of " + ", ".join(repr(choice) for choice in choices.values())

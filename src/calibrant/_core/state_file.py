@@ -19,14 +19,14 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.atomic_files import atomic_write
+from calibrant._core.atomic_files import FileChanged, Version, atomic_write, version_of
 from calibrant._core.errors import StateError
 
 MAGIC = b"calibrant-state "
@@ -60,6 +60,8 @@ class Saved:
     index: Mapping[str, Any]
     shapes: tuple[tuple[str, Shape], ...]
     packed: bytes
+    # The file that it was read from, as it was then.
+    version: Version | None = None
 
     def arrays(
         self, needed: Callable[[int], Mapping[str, Shape]], n_windows: int | None = None
@@ -132,8 +134,12 @@ def shortened(value: object, most: int = 200) -> str:
     return text if len(text) <= most else text[:most] + "..."
 
 
-def write(path: str | os.PathLike[str], state: State) -> None:
-    """Save atomically: the old file stays whole until the new one is complete on disk."""
+def write(path: str | os.PathLike[str], state: State, since: Version | None = None) -> Version:
+    """Save atomically: the old file stays whole until the new one is complete on disk.
+
+    `since` is the file that the state was read from or last saved to. If it is the one to be
+    replaced, and another process has written it by then, a StateError is raised.
+    """
     header = {
         "kind": state.kind,
         "recipe": state.recipe,
@@ -148,20 +154,29 @@ def write(path: str | os.PathLike[str], state: State) -> None:
         ) from None
     body = b"".join(np.ascontiguousarray(a, dtype="<f8").tobytes() for a in state.arrays.values())
     content = MAGIC + str(VERSION).encode() + b"\n" + text + b"\n" + zlib.compress(body)
-    with atomic_write(path) as beside:
-        beside.write_bytes(content + hashlib.sha256(content).digest())
+    try:
+        with atomic_write(path, since=since) as beside:
+            beside.write_bytes(content + hashlib.sha256(content).digest())
+            written = version_of(beside)
+    except FileChanged as error:
+        raise StateError(
+            f"{error}, as the rows that it has now would be lost. Load it again and add to that, "
+            "or save under another name and merge the two"
+        ) from None
+    return Version(os.path.realpath(path), written.content)
 
 
 def read(path: str | os.PathLike[str], kind: str | None = None) -> Saved:
     """A saved state; a StateError if it is not whole, or not of the kind that is wanted."""
+    version = version_of(path)
     content = Path(path).read_bytes()
     if not content.startswith(MAGIC):
         raise StateError(f"{path} is not a Calibrant state file")
     first, _, rest = content.partition(b"\n")
-    version = first[len(MAGIC) :].decode("ascii", "replace")
-    if version != str(VERSION):
+    format_version = first[len(MAGIC) :].decode("ascii", "replace")
+    if format_version != str(VERSION):
         raise StateError(
-            f"{path} has the format version {version[:20]}; this Calibrant reads version "
+            f"{path} has the format version {format_version[:20]}; this Calibrant reads version "
             f"{VERSION}: upgrade the older side"
         )
     whole = len(content) >= _CHECKSUM
@@ -174,7 +189,7 @@ def read(path: str | os.PathLike[str], kind: str | None = None) -> Saved:
             f"{path} holds the state of another kind of stream ({state.kind}): read it with "
             f"{READERS[state.kind]}"
         )
-    return state
+    return replace(state, version=version)
 
 
 @contextmanager

@@ -174,5 +174,6 @@ def _indexed(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             named_values["ids['y_true']"] = by_ids["y_true"]
         for name, each in named_values.items():
             index = getattr(each, "index", None)
-            if index is not None and not callable(index) and hasattr(index, "equals"):
+            # A column of Spark has whatever it is asked for, and no length.
+            if hasattr(type(index), "equals") and hasattr(type(index), "__len__"):
                 yield name, index

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.engine_choice import asked_for
 from calibrant._core.errors import InputError
+from calibrant._data.elsewhere import full_name, is_elsewhere
 
 # What pandas, polars and pyarrow call it.
 _HALF = ("float16", "halffloat")
@@ -35,6 +36,11 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
         return _from_frame_library(value, argument)
     if library == "torch":
         return _from_torch(value, argument)
+    if is_elsewhere(value):
+        raise InputError(
+            f"{argument} is a {full_name(value)}, whose rows are in another engine: name columns "
+            "and give their frame, as in evaluate('label', 'p', data=frame)"
+        )
     try:
         if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
             return np.from_dlpack(value)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import precision_name, to_array
+from calibrant._data.columns import check_frames_paired
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 from calibrant._data.logits import LOG_PROBABILITIES, tell_kind_of_logits
 
@@ -43,13 +44,16 @@ def sum_tolerance(rows: Any) -> float:
 
 
 def check_names(y_true: Any, y_proba: Any) -> None:
-    """An error for nothing at all, or for a column's name without a frame."""
+    """An error for nothing at all, for a column's name without a frame, or for frames whose columns
+    are paired otherwise than their names say.
+    """
     for argument, value in (("y_true", y_true), ("y_proba", y_proba)):
         if value is None or isinstance(value, str):
             raise InputError(
                 f"{argument} must be numbers; it is {value!r}: give an array, or name a "
                 "column of data=frame"
             )
+    check_frames_paired(y_true, y_proba)
 
 
 def check_bool(from_logits: Any) -> bool:
@@ -180,4 +184,13 @@ def inferred_from(
         inferred.append(labels)
     elif predictions.ndim == 2:
         inferred.append("targets are class indices")
+    if predictions.ndim == 2 and predictions.shape[1] == 2:
+        inferred.append(TWO_COLUMNS)
     return tuple(inferred)
+
+
+# Two columns may be meant as a binary problem, whose errors are others.
+TWO_COLUMNS = (
+    "of two columns, errors are those of the top label, whichever class it is; for those of "
+    "P(y = 1) give the second column alone"
+)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._data.elsewhere import bring_here, full_name, is_elsewhere
 
 
 def is_lazy(data: Any) -> bool:
@@ -32,7 +33,9 @@ def column_names(data: Any) -> list[str]:
 
 
 def check_apart(y_true: Any, y_proba: Any) -> None:
-    """An error if one column is named as labels and as predictions."""
+    """An error if one column is named as labels and as predictions, or if columns of labels are
+    paired with predictions of other ones, as their names say.
+    """
     labels, predictions = (
         {names} if isinstance(names, str) else set(names) if _are_names(names) else set()
         for names in (y_true, y_proba)
@@ -43,6 +46,61 @@ def check_apart(y_true: Any, y_proba: Any) -> None:
             f"y_true and y_proba both name the column {both[0]!r}: predictions that are held "
             "against themselves are never wrong. Name the column of labels, and that of predictions"
         )
+    if _are_names(y_true) and _are_names(y_proba):
+        check_paired(y_true, y_proba)
+
+
+def check_paired(
+    first: Sequence[str], second: Sequence[str], arguments: tuple[str, str] = ("y_true", "y_proba")
+) -> None:
+    """An error if columns that are paired by their order have names that pair them otherwise:
+    y_cat and y_dog with p_dog and p_cat.
+    """
+    if len(first) != len(second) or len(first) < 2:
+        return
+    for split in (_words, list):
+        mine, others = _endings(first, split), _endings(second, split)
+        same = (set(mine) & set(others)) - {""}
+        if len(set(mine)) < len(mine) or len(set(others)) < len(others):
+            continue  # one column twice is another error
+        # Numbers may be counted from 0 in one and from 1 in the other; a letter says little.
+        weak = split is list or all(each.isdigit() for each in same)
+        if weak and set(mine) != set(others):
+            continue
+        for at, (a, b) in enumerate(zip(mine, others, strict=True)):
+            if a != b and (a in same or b in same):
+                ending, own = (a, first[at]) if a in same else (b, second[at])
+                other = second[others.index(a)] if a in same else first[mine.index(b)]
+                raise InputError(
+                    f"{arguments[0]} and {arguments[1]} pair {first[at]!r} with {second[at]!r}, "
+                    f"while {own!r} and {other!r} both end in {ending!r}: give the columns in the "
+                    "same order"
+                )
+
+
+def check_frames_paired(y_true: Any, y_proba: Any) -> None:
+    """The same of two frames, whose rows are taken as they are."""
+    if hasattr(y_true, "columns") and hasattr(y_proba, "columns"):
+        if is_elsewhere(y_true) or is_elsewhere(y_proba):
+            return  # a column of Spark has whatever it is asked for
+        first, second = ([str(name) for name in column_names(each)] for each in (y_true, y_proba))
+        check_paired(first, second)
+
+
+def _endings(names: Sequence[str], split: Callable[[str], list[str]]) -> list[str]:
+    """What names differ in: their parts without those that all begin or all end with."""
+    parts = [split(name.lower()) for name in names]
+    fewest = min(map(len, parts))
+    start, end = 0, 0
+    while start < fewest and len({each[start] for each in parts}) == 1:
+        start += 1
+    while end < fewest - start and len({each[-1 - end] for each in parts}) == 1:
+        end += 1
+    return ["".join(each[start : len(each) - end]) for each in parts]
+
+
+def _words(name: str) -> list[str]:
+    return re.split(_BETWEEN, name)
 
 
 def _are_names(names: Any) -> bool:
@@ -157,9 +215,10 @@ def pick(data: Any, names: Any, argument: str) -> Any:
     except nw.exceptions.DuplicateError as error:
         raise InputError("data has two columns of one name: give each its own") from error
     except TypeError as error:
+        if is_lazy(data):
+            raise InputError(f"data is a {bring_here(data)}") from error
         raise InputError(
-            f"data must be a pandas, polars or pyarrow frame; got {type(data).__name__}"
-            + (": collect it first, for this needs the rows in memory" if is_lazy(data) else "")
+            f"data must be a pandas, polars or pyarrow frame; got {full_name(data)}"
         ) from error
     wanted = [names] if isinstance(names, str) else names
     if not isinstance(wanted, list | tuple) or not all(isinstance(name, str) for name in wanted):

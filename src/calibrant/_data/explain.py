@@ -44,11 +44,14 @@ def check_not_swapped(samples: Source) -> None:
     fractions. Votes are no predictions, and what is sure of itself may be held against them.
     """
     if not samples.voted and samples.every_prediction_is_zero_or_one():
-        raise InputError(
-            "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be "
-            "swapped. The order is (y_true, y_proba). If y_true holds shares of votes, say with "
-            "votes= of how many, or give their counts"
-        )
+        raise InputError(SWAPPED)
+
+
+SWAPPED = (
+    "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be swapped. The "
+    "order is (y_true, y_proba). If y_true holds shares of votes, say with votes= of how many, or "
+    "give their counts"
+)
 
 
 def first_bad_row(samples: Samples, known: int) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import narwhals as nw
 
 from calibrant._core.errors import InputError, MissingExtra, nearest
+from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.columns import check_apart, check_column_order
 from calibrant._data.frame_counts import Counted, check_votes_name, counted
 from calibrant._data.frame_samples import FrameSamples, Labels, column_of
@@ -106,6 +107,7 @@ def frame_to_samples(
             schema = frame.collect_schema()
     kind = "log-probabilities" if logprobs else "logits" if logits else "probabilities"
     kind_note = f"multiclass {kind}, {len(predictions)} classes" if multiclass else f"binary {kind}"
+    two_note = [TWO_COLUMNS] if len(predictions) == 2 else []
     if soft_rows:
         label_note = "targets are rows of class probabilities"
     label_note = counts.note or label_note
@@ -118,7 +120,12 @@ def frame_to_samples(
         from_logits=logits,
         labels=labels,
         class_names=names,
-        inferred=(kind_note, *([label_note] if label_note else []), f"summed in {_engine(frame)}"),
+        inferred=(
+            kind_note,
+            *([label_note] if label_note else []),
+            *two_note,
+            f"summed in {_engine(frame)}",
+        ),
         rounded_to=_rounded_to([schema[name] for name in predictions]),
         hard=not soft_rows
         and not counts.votes

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import to_array
 from calibrant._data.checks import checked_weights
-from calibrant._data.columns import is_lazy, pick
+from calibrant._data.columns import (
+    check_apart,
+    check_frames_paired,
+    check_paired,
+    is_lazy,
+    pick,
+)
 from calibrant._data.links import OVERSHOOT
 from calibrant._data.logprobs import Given, read_given
 from calibrant._data.missing import with_gaps_by_entry
@@ -66,7 +72,9 @@ def label_columns(
     """What the user gave as columns of labels, or a clear error. Null and NaN targets are not
     annotated; predictions count where they are.
     """
+    titles = None if labels is None else tuple(str(label) for label in labels)
     if data is not None:
+        check_apart(y_true, y_proba)
         y_true, y_proba, sample_weight = (
             pick(data, value, argument) if value is not None else None
             for value, argument in (
@@ -86,11 +94,11 @@ def label_columns(
     predictions, absent = with_gaps_by_entry(y_proba, "y_proba")
     _check_shapes(targets, predictions)
     n_labels = targets.shape[1]
-    if labels is not None:
-        names = tuple(str(label) for label in labels)
-        if len(names) != n_labels:
-            raise InputError(f"labels must name {n_labels} columns; it names {len(names)}")
-    own = names or tuple(str(j) for j in range(n_labels))
+    if titles is not None and len(titles) != n_labels:
+        raise InputError(f"labels must name {n_labels} columns; it names {len(titles)}")
+    if titles is not None and names is not None:
+        check_paired(titles, names, ("labels", "the columns"))
+    own = titles or names or tuple(str(j) for j in range(n_labels))
     if len(set(own)) < len(own):
         twice = next(name for name in own if own.count(name) > 1)
         raise InputError(f"two labels are called {twice!r}: give each its own name, labels=[...]")
@@ -114,6 +122,7 @@ def _names(y_true: Any, y_proba: Any) -> tuple[str, ...] | None:
             f"the columns of y_true are {', '.join(true[:4])}..., those of y_proba "
             f"{', '.join(proba[:4])}...: give the same labels in the same order"
         )
+    check_frames_paired(y_true, y_proba)
     return true or proba
 
 

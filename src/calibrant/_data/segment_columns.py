@@ -7,6 +7,7 @@ how often each occurs, or the ends and quantiles of a number, make a rule (`rule
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -61,6 +62,16 @@ class SegmentRule:
     ranges: bool = False
     n_others: int = 0
 
+    def code(self, value: Any) -> int:
+        """The number of a value."""
+        if _is_missing(value):
+            assert self.missing is not None
+            return self.missing
+        if self.cuts is not None:
+            return int(np.searchsorted(self.cuts, float(value), side="right"))
+        others = -1 if self.others is None else self.others
+        return self.codes.get(value, others)
+
     def column(self, codes: NDArray[np.intp]) -> SegmentColumn:
         """The column, from numbers that an engine found by this rule."""
         return SegmentColumn(self.name, codes, self.labels, self.ranges, self.n_others)
@@ -75,18 +86,21 @@ def rule_of_counts(
     numbers = _numbers_of([value for value, _ in known])
     if numbers is None:
         return _rule_of_texts(name, values, counts)
-    distinct, at = np.unique(np.array(numbers), return_inverse=True)
-    rows = np.bincount(at, np.array([n for _, n in known], np.float64), distinct.size)
-    if distinct.size <= FEW_VALUES:
-        labels = [f"{value:g}" for value in distinct]
-        codes = {value: int(i) for (value, _), i in zip(known, at, strict=True)}
-        missing = len(labels) if some_missing else None
-        labels += [MISSING] if some_missing else []
-        return SegmentRule(name, tuple(labels), codes, missing=missing)
-    # The value of a rank, as `np.quantile(..., method="lower")` has it.
-    ranks = np.floor((rows.sum() - 1) * (np.arange(1, parts) / parts))
-    cuts = distinct[np.searchsorted(np.cumsum(rows), ranks, side="right")]
-    return rule_of_cuts(name, float(distinct[0]), cuts, float(distinct[-1]), some_missing)
+    labels = [name_of(value) for value, _ in known]
+    if len(set(labels)) > FEW_VALUES:
+        distinct, at = np.unique(np.array(numbers), return_inverse=True)
+        rows = np.bincount(at, np.array([n for _, n in known], np.float64), distinct.size)
+        # The value of a rank, as `np.quantile(..., method="lower")` has it.
+        ranks = np.floor((rows.sum() - 1) * (np.arange(1, parts) / parts))
+        cuts = distinct[np.searchsorted(np.cumsum(rows), ranks, side="right")]
+        return rule_of_cuts(name, float(distinct[0]), cuts, float(distinct[-1]), some_missing)
+    # Names in the order of their numbers: 01 and 1 are one number, and two names.
+    pairs = sorted(zip(numbers, labels, strict=True))
+    order = list(dict.fromkeys(label for _, label in pairs))
+    codes = {value: order.index(label) for (value, _), label in zip(known, labels, strict=True)}
+    missing = len(order) if some_missing else None
+    order += [MISSING] if some_missing else []
+    return SegmentRule(name, tuple(order), codes, missing=missing)
 
 
 def rule_of_cuts(
@@ -100,18 +114,38 @@ def rule_of_cuts(
     return SegmentRule(name, tuple(labels), {}, inner, missing, ranges=True)
 
 
+def name_of(value: Any) -> str:
+    """A value as text: a number so that no other has the same, 3.0 as 3."""
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    number = float(value)
+    short = f"{number + 0.0:g}"  # -0.0 is 0
+    if float(short) == number:
+        return short
+    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
+
+
+# A number as programs write it. 01 and 1E2 are more often names: of a street, of an article.
+_WRITTEN = re.compile(r"\s*[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]\d+)?\s*")
+
+
 def _numbers_of(values: Sequence[Any]) -> list[float] | None:
-    """The values as numbers, also where they are text; None if some are none."""
-    if any(isinstance(value, bool) for value in values):
+    """The values as numbers, also where they are text, as in files; None if some are none."""
+    if any(isinstance(value, bool | np.bool_) for value in values):
+        return None
+    if any(isinstance(value, str) and not _WRITTEN.fullmatch(value) for value in values):
         return None
     try:
         return [float(value) for value in values]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
-def _rule_of_texts(name: str, values: Sequence[Hashable], counts: Sequence[int]) -> SegmentRule:
-    texts = [MISSING if _is_missing(value) else str(value) for value in values]
+def _rule_of_texts(
+    name: str, values: Sequence[Hashable], counts: Sequence[int], parts: int = 0
+) -> SegmentRule:
+    """The rule of names, whatever `parts` numbers would be cut into."""
+    texts = [MISSING if _is_missing(value) else name_of(value) for value in values]
     labels, at = np.unique(np.array(texts), return_inverse=True)
     rows = np.bincount(at, np.array(counts, np.float64), labels.size)
     place, kept = _most_frequent(rows)
@@ -128,39 +162,19 @@ def segment_column(name: str, values: NDArray[Any], parts: int) -> SegmentColumn
     """The column of these values; many numbers are cut at quantiles into `parts` ranges."""
     if values.ndim != 1:
         raise InputError(f"segments[{name!r}] must have one value a row; got {values.shape}")
-    numbers = _as_numbers(values)
-    if numbers is not None:
-        return _of_numbers(name, numbers, parts)
-    texts = np.array([MISSING if _is_missing(v) else str(v) for v in values.tolist()])
-    return _of_texts(name, texts)
-
-
-def _as_numbers(values: NDArray[Any]) -> NDArray[np.float64] | None:
-    """The values as numbers, also where they are text, as in files; None if some are none."""
     if values.dtype.kind in "fiu":
-        return values.astype(np.float64)
-    if values.dtype.kind not in "OUST":
-        return None
-    given = values.tolist()
-    if any(isinstance(value, bool) for value in given):
-        return None
-    try:
-        return np.array([np.nan if _is_missing(v) else float(v) for v in given], np.float64)
-    except (TypeError, ValueError):
-        return None
+        return _of_numbers(name, values, parts)
+    texts = np.array([MISSING if _is_missing(v) else name_of(v) for v in values.tolist()])
+    labels, at, counts = np.unique(texts, return_inverse=True, return_counts=True)
+    distinct = [None if label == MISSING else str(label) for label in labels]
+    # Of other kinds, such as times, every value is a name.
+    made = rule_of_counts if values.dtype.kind in "OUST" else _rule_of_texts
+    rule = made(name, distinct, counts.tolist(), parts)
+    return rule.column(np.array([rule.code(value) for value in distinct], dtype=np.intp)[at])
 
 
 def _is_missing(value: Any) -> bool:
     return value is None or value != value or value == ""
-
-
-def _of_texts(name: str, texts: NDArray[Any]) -> SegmentColumn:
-    labels, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
-    if labels.size <= MOST_VALUES:
-        return SegmentColumn(name, codes, tuple(map(str, labels)))
-    place, kept = _most_frequent(counts)
-    n_others = int(labels.size - kept.size)
-    return SegmentColumn(name, place[codes], (*map(str, labels[kept]), OTHER), n_others=n_others)
 
 
 def _most_frequent(counts: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -175,13 +189,13 @@ def _most_frequent(counts: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.i
     return place, kept
 
 
-def _of_numbers(name: str, numbers: NDArray[np.float64], parts: int) -> SegmentColumn:
-    known = ~np.isnan(numbers)
-    values = np.unique(numbers[known])
-    if values.size <= FEW_VALUES:
-        codes = np.searchsorted(values, numbers)
-        labels = [f"{value:g}" for value in values]
-        return _with_missing(name, codes, labels, known)
+def _of_numbers(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
+    known = ~np.isnan(given)
+    values = np.unique(given[known])
+    if values.size <= FEW_VALUES:  # as they are: doubles do not hold every whole number
+        codes = np.searchsorted(values, given)
+        return _with_missing(name, codes, [name_of(value) for value in values.tolist()], known)
+    numbers, values = given.astype(np.float64), values.astype(np.float64)
     quantiles = np.quantile(numbers[known], np.arange(1, parts) / parts, method="lower")
     cuts = _inner_cuts(quantiles, values[0])
     codes = np.searchsorted(cuts, numbers, side="right")

@@ -76,6 +76,7 @@ def _of_array(array: NDArray[Any], argument: str, masked: NDArray[np.bool_] | No
         return np.where(missing, 0, array.astype("datetime64[us]").astype(np.int64)), missing
     if kind in "iuf":
         missing = gone | np.isnan(array)
+        _check_no_dates(array, missing, argument)
         _check_near(~((array >= _FIRST) & (array <= _LAST)), missing, array, argument)
         filled = np.where(missing, np.zeros((), array.dtype), array)
         _warn_of_ids(array[~missing], argument)
@@ -88,6 +89,28 @@ def _of_array(array: NDArray[Any], argument: str, masked: NDArray[np.bool_] | No
         )
         return times.reshape(array.shape), missing.reshape(array.shape)
     raise InputError(f"{argument} holds {array.dtype}: {_KINDS}")
+
+
+# Years that dates in whole numbers are of, and what follows the year: months, days, hours and
+# minutes, seconds. As seconds since 1970 these would be a few days of that year, or far off.
+_YEARS = (1900, 2100)
+_DATES = {"month": 2, "date": 4, "time": 8, "time to the second": 10}
+
+
+def _check_no_dates(array: NDArray[Any], missing: NDArray[np.bool_], argument: str) -> None:
+    """An error where all numbers read as dates, such as 20240131: nobody has meant seconds."""
+    known = array[~missing]
+    if not known.size or not np.all(known == np.floor(known)):
+        return
+    for what, digits in _DATES.items():
+        low, high = _YEARS[0] * 10**digits + 10 ** (digits - 2), (_YEARS[1] + 1) * 10**digits
+        if known.min() >= low and known.max() < high:
+            row = int(np.argmin(missing))
+            where = f"{argument}[{row}]" if array.ndim else argument
+            raise InputError(
+                f"{where} is {int(known.flat[0])}, which reads as a {what}, while numbers are "
+                "seconds since 1970: give dates as text, such as '2024-01-31', or as datetimes"
+            )
 
 
 def _warn_of_ids(numbers: NDArray[Any], argument: str) -> None:

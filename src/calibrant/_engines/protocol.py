@@ -114,6 +114,8 @@ class Findings:
     n_rows_off_simplex: int = 0
     n_log_clipped: int = 0
     soft: bool = False
+    # Whether some soft labels are votes, which may be held against predictions of 0 and 1.
+    voted: bool = False
 
     @staticmethod
     def from_status(status: NDArray[np.int64]) -> Findings:
@@ -130,6 +132,7 @@ class Findings:
             self.n_rows_off_simplex + other.n_rows_off_simplex,
             self.n_log_clipped + other.n_log_clipped,
             self.soft or other.soft,
+            self.voted or other.voted,
         )
 
 

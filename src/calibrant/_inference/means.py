@@ -265,6 +265,7 @@ def null_losses(samples: Samples) -> dict[str, tuple[float, float, float]]:
     out = {}
     for name, (mean, variance, third) in sums.items():
         spread = math.sqrt(max(float(variance), 0.0))
-        skew = float(third) / spread**3 if spread > 0 else 0.0
+        cube = spread**3  # 0 already where predictions are of 1e-300
+        skew = float(third) / cube if cube > 0 else 0.0
         out[name] = (float(mean) / total, spread / total, skew)
     return out

@@ -130,7 +130,8 @@ def limits_of_square(square: Square, value: float, level: float) -> tuple[float,
     scale = squares / trace
     df = trace / scale
     # Along the seen residuals the noise may be larger than on average over all directions.
-    stretch = math.sqrt(max(square.slope / (scale * square.value), 1.0)) if square.value else 1.0
+    noise = scale * square.value
+    stretch = math.sqrt(max(square.slope / noise, 1.0)) if noise > 0 else 1.0
     x, tail = value / scale, (1.0 - level) / 2.0
     middle = max(value - trace, 0.0)
 

@@ -501,6 +501,13 @@ def equal_mass_names() -> tuple[str, ...]:
 
 
 # Names of other people's measures, which are about the order of predictions.
+# What is asked for by another name that is no alias, for its numbers are others.
+_ELSEWHERE = {
+    "accuracy": "'classification_error' is 1 - accuracy",
+    "acc": "'classification_error' is 1 - accuracy",
+    "error_rate": "did you mean 'classification_error'?",
+    "f1": "calibration has no use for it; 'classification_error' is the rate of errors",
+}
 _RANKING = ("auprc", "average_precision", "gini", "pr_auc")
 
 
@@ -567,10 +574,13 @@ def nearest_measure(name: object, names: Iterable[str]) -> str:
     """A hint that ends an error message: which measure may have been meant."""
     if isinstance(name, str) and _plain(name) in _RANKING:
         return "it measures ranking, not calibration, and is not offered; 'auroc' and 'aurc' are"
+    elsewhere = _ELSEWHERE.get(_plain(name)) if isinstance(name, str) else None
+    if elsewhere is not None:
+        return elsewhere
     meant = _named(name, _plain) if isinstance(name, str) else []
     if len(meant) > 1:
         return f"it may be {' or '.join(f'{m!r} ({_written(name, m)})' for m in meant)}"
-    return nearest(name, names)
+    return nearest(name, names, cutoff=0.6)
 
 
 def _written(name: object, own: str) -> str:

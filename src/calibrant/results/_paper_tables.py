@@ -145,7 +145,7 @@ def latex_table(
     for i, name in enumerate((*comparison.names, *people)):
         cells = _row(columns, i, partial(_latex_cell, intervals=intervals))
         lines += [r"\midrule"] if people and i == len(comparison.names) else []
-        lines.append(" & ".join([latex_text(name), *cells]) + r" \\")
+        lines.append(" & ".join([_first_cell(name), *cells]) + r" \\")
     lines.append(r"\bottomrule")
     for note in _table_notes(comparison, columns):
         text = latex_text(note).replace("†", r"$^\dagger$")
@@ -157,6 +157,14 @@ def latex_table(
     head += [rf"\caption{{{latex_text(caption)}}}"] if caption is not None else []
     head += [rf"\label{{{_latex_label(label)}}}"] if label is not None else []
     return "\n".join([*head, *lines, r"\end{table}"]) + "\n"
+
+
+def _first_cell(name: str) -> str:
+    """A name at the beginning of a row, where a bracket or a star would be an option of the line
+    before it.
+    """
+    text = latex_text(name)
+    return f"{{}}{text}" if text.startswith(("[", "*")) else text
 
 
 def _row(columns: Sequence[MeasureColumn], i: int, written: Callable[[Cell], str]) -> list[str]:

@@ -145,12 +145,17 @@ def markdown_text(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
+# Exponents below which a power of ten has no reciprocal.
+SMALLEST = -300
+
+
 def scale_of(values: Sequence[float], below: float = 1e-3) -> int:
     """The power of ten that makes numbers readable that are all `below` something: -6 for numbers
     of some 1e-6 to 1e-4; 0 for larger ones.
     """
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-    return 3 * math.floor(math.log10(largest) / 3) if 0 < largest < below else 0
+    exponent = 3 * math.floor(math.log10(largest) / 3) if 0 < largest < below else 0
+    return max(exponent, SMALLEST)  # its power is a number too
 
 
 def scaled_columns(columns: Columns) -> dict[str, list[Any]]:

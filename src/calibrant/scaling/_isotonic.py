@@ -12,6 +12,9 @@ from calibrant._engines.arrays.draws import fit_isotonic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
 
+# A mean of ones may be a little more than 1.
+ROUNDING = 1e-9
+
 
 class IsotonicCalibration(OneVsRest):
     r"""Isotonic calibration: the increasing map of the predictions that fits the targets best.
@@ -77,6 +80,9 @@ class IsotonicCalibration(OneVsRest):
                 raise ValueError("there is not a value for each threshold")
             if not (np.diff(thresholds) > 0).all() or not (np.diff(values) >= 0).all():
                 raise ValueError("its thresholds or values do not increase")
+            ends = np.array([thresholds[0], thresholds[-1], values[0], values[-1]])
+            if not ((ends >= -ROUNDING) & (ends <= 1 + ROUNDING)).all():
+                raise ValueError("its thresholds or values are no probabilities")
 
     def _read(self, predictions: Predictions) -> FloatArray:
         return predictions.probabilities()

@@ -14,7 +14,7 @@ from calibrant.scaling._beta import BetaCalibration
 from calibrant.scaling._centred_isotonic import CentredIsotonic
 from calibrant.scaling._dirichlet import DirichletCalibration
 from calibrant.scaling._histogram import HistogramBinning
-from calibrant.scaling._isotonic import IsotonicCalibration
+from calibrant.scaling._isotonic import ROUNDING, IsotonicCalibration
 from calibrant.scaling._label_smoothing import LabelSmoothingTemperature
 from calibrant.scaling._matrix import MatrixScaling
 from calibrant.scaling._platt import PlattScaling
@@ -181,12 +181,12 @@ def _restored(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
 
 
 def _check_map(scaler: Scaler) -> None:
-    """A ValueError unless a few rows go through the map: undecided, sure of the first, of the last
-    class.
+    """A ValueError unless a few rows go through the map and become probabilities: undecided, sure
+    of the first, of the last class.
     """
     columns = scaler._columns
     if columns is None:
-        rows = np.array([0.5, 0.0, 1.0])
+        rows = np.linspace(0.0, 1.0, 101)
     else:
         rows = np.full((3, columns), 1 / columns)
         rows[1:] = 0.0
@@ -195,3 +195,7 @@ def _check_map(scaler: Scaler) -> None:
         out = scaler._apply(Predictions(rows, scaler._given is True, np.dtype(float)))
     if out.shape != rows.shape or not np.isfinite(out).all():
         raise ValueError("its numbers do not make a map")
+    if out.min() < -ROUNDING or out.max() > 1 + ROUNDING:
+        raise ValueError(
+            f"it maps to {out.min():.6g} to {out.max():.6g}, and probabilities lie in [0, 1]"
+        )

@@ -53,6 +53,17 @@ def _arguments(kind: type[Scaler]) -> Mapping[str, inspect.Parameter]:
     return inspect.signature(kind.__init__).parameters
 
 
+# What those who know other libraries look for, and where it is.
+_TRANSFORM = "transform(y_proba) gives the recalibrated probabilities"
+_HINTS = {
+    "predict": _TRANSFORM,
+    "predict_proba": _TRANSFORM,
+    "calibrate": _TRANSFORM,
+    "score": "evaluate(y_true, scaler.transform(y_proba)) measures them",
+    "load": "calibrant.scaling.load(path) reads a map",
+}
+
+
 class Scaler(ABC):
     """A map from predictions to recalibrated probabilities, fitted to held-out rows.
 
@@ -111,6 +122,12 @@ class Scaler(ABC):
     # How the rows of the fit are recognised: a digest of all in order, and a hash of each.
     _fitted_on: str | None = None
     _fitted_rows: FittedRows | None = None
+
+    if not TYPE_CHECKING:  # a checker would take every name for one that is there
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f": {_HINTS[name]}" if name in _HINTS else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     @abstractmethod
     def _solve(self, problem: Problem) -> Solution:

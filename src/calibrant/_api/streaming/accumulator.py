@@ -7,6 +7,7 @@ import math
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.streaming.recipe import check_recipe, check_same_recipe, described, rule_of
 from calibrant._api.streaming.summed_stream import SummedStream
+from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Bins, EqualWidth, FixedRule, as_rule, both_rules
 from calibrant._core.errors import InputError, StateError, check_weight_total
 from calibrant._core.validation import public
-from calibrant._data.explain import explained
+from calibrant._data.explain import SWAPPED, explained
 from calibrant._data.logits import (
     LOG_PROBABILITIES,
     PROBABILITIES,
@@ -41,10 +43,15 @@ from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation
 
 if TYPE_CHECKING:
+    from calibrant._core.atomic_files import Version
     from calibrant._core.state_file import Saved
 
 # A logit of 1 as a probability.
 SIGMOID_OF_1 = 1.0 / (1.0 + math.exp(-1.0))
+# By how much two sums of the same numbers may differ, if an engine adds them in other orders.
+ROUNDING = 1e-12
+# The count of soft labels in a state: 1, or this where some of them are votes.
+VOTED = 2
 
 
 class Accumulator:
@@ -130,6 +137,8 @@ class Accumulator:
         self._n_classes = 0  # 0: nothing seen; 1: (n,) predictions
         # Locked while sums replace others, never while rows are summed.
         self._lock = threading.Lock()
+        # The file that it was loaded from or saved to, as it was then.
+        self._version: Version | None = None
 
     @public
     def update(
@@ -192,7 +201,8 @@ class Accumulator:
             The sums, ready for `add`.
         """
         holds = holdings(self.measures, samples.multiclass)
-        return engine_of(samples).stream_sums(samples, self._cells, holds)
+        sums = engine_of(samples).stream_sums(samples, self._cells, holds)
+        return replace(sums, findings=replace(sums.findings, voted=samples.voted))
 
     def add(self, sums: StreamSums, columns: int) -> Accumulator:
         """Add sums that an engine has made.
@@ -300,10 +310,22 @@ class Accumulator:
         Raises
         ------
         InputError
-            If nothing was added yet, or a measure asked for by name cannot be had from sums.
+            If nothing was added yet, if labels are fractions while every prediction is 0 or 1, or
+            if a measure asked for by name cannot be had from sums.
         """
         # Of one moment, whatever other threads add meanwhile.
-        return self.copy()._evaluate(measures, approximate)
+        now = self.copy()
+        now._check_not_swapped()
+        return now._evaluate(measures, approximate)
+
+    def _check_not_swapped(self) -> None:
+        """The rule of `evaluate`: u - u^2 is 0 only where u is 0 or 1."""
+        if not self._findings.soft or self._findings.voted or self.given is True:
+            return
+        cells = self._state["cells"]
+        of_u, of_squares = cells[:, FIELDS.index("sum_wu")], cells[:, FIELDS.index("sum_wu2")]
+        if not np.abs(of_u - of_squares).sum() > ROUNDING * np.abs(of_u).sum():
+            raise InputError(SWAPPED)
 
     def _evaluate(self, measures: Iterable[str] | None, approximate: bool | None) -> Evaluation:
         if not self._n_classes:
@@ -345,10 +367,11 @@ class Accumulator:
     def __getstate__(self) -> dict[str, Any]:
         """What is copied and pickled: all of one moment, without the lock."""
         with self._lock:
-            return {name: value for name, value in vars(self).items() if name != "_lock"}
+            own = ("_lock", "_version")
+            return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.Lock())
+        vars(self).update(state, _lock=threading.Lock(), _version=None)
 
     @property
     def columns(self) -> int:
@@ -372,11 +395,18 @@ class Accumulator:
         ----------
         path : str or path-like
             File to write; it is replaced only once the new state is complete.
+
+        Raises
+        ------
+        StateError
+            If the accumulator was loaded from this file or saved to it, and another process has
+            written it since: its rows would be lost.
         """
         # Late, as in load(): most users never touch a state file, and it takes time to import.
         from calibrant._core.state_file import State, write
 
-        write(path, State("accumulator", self.recipe(), self.copy().packed()))
+        state = State("accumulator", self.recipe(), self.copy().packed())
+        self._version = write(path, state, self._version)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Accumulator:
@@ -418,7 +448,9 @@ class Accumulator:
             The accumulator, ready for more samples.
         """
         blank = cls.unpacked(saved.recipe, {"counts": np.zeros(7)})
-        return cls.unpacked(saved.recipe, saved.arrays(blank.shapes))
+        out = cls.unpacked(saved.recipe, saved.arrays(blank.shapes))
+        out._version = saved.version
+        return out
 
     def shapes(self, columns: int) -> dict[str, tuple[int, ...]]:
         """Names and shapes of the arrays that hold the sums.
@@ -469,7 +501,7 @@ class Accumulator:
             findings.n_predictions_clipped,
             findings.n_rows_off_simplex,
             findings.n_log_clipped,
-            findings.soft,
+            findings.soft + (findings.soft and findings.voted),
             self.n_missing,
         ], dtype=np.float64)  # fmt: skip
         return {"counts": counts, **self._state}
@@ -519,7 +551,7 @@ class Accumulator:
             raise StateError("its counts are not numbers of rows")
         rows, columns, clipped, off_simplex, log_clipped, soft, missing = map(int, arrays["counts"])
         out.n_rows, out._n_classes, out.n_missing = rows, columns, missing
-        out._findings = Findings(clipped, off_simplex, log_clipped, bool(soft))
+        out._findings = Findings(clipped, off_simplex, log_clipped, bool(soft), soft == VOTED)
         out._state = {name: array for name, array in arrays.items() if name != "counts"}
         return out
 

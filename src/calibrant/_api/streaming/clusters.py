@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from calibrant._api.streaming.spans import WindowWidth
 from calibrant._core.errors import InputError
 from calibrant._data.columns import is_lazy, pick
+from calibrant._data.elsewhere import bring_here
 from calibrant._data.missing import with_gaps
 from calibrant._data.times import moment
 
@@ -70,7 +71,7 @@ def _column(groups: Any, data: Any) -> Any:
             )
         return pick(data, groups, "groups")
     if is_lazy(groups):
-        raise InputError("groups must be in memory, a name for each row: collect() it first")
+        raise InputError(f"groups is a {bring_here(groups)}")
     return groups
 
 

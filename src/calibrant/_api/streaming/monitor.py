@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_samples import choose
 from calibrant._api.streaming.accumulator import Accumulator
+from calibrant._api.streaming.added_files import AddedFiles, unpacked_files
 from calibrant._api.streaming.batches import batch_of
 from calibrant._api.streaming.clusters import check_grouped
 from calibrant._api.streaming.recipe import check_same_recipe
@@ -29,6 +30,7 @@ from calibrant._summaries.requirements import in_stream
 from calibrant.results._windows import Windows
 
 if TYPE_CHECKING:
+    from calibrant._core.atomic_files import Version
     from calibrant._core.state_file import Saved
 
 
@@ -74,6 +76,8 @@ class Monitor:
     ----------
     n_without_time : int
         Number of rows without a time dropped by ``missing="drop"``.
+    added : AddedFiles
+        The last 1,000 files that ``calibrant monitor --update`` has added.
 
     Examples
     --------
@@ -123,8 +127,12 @@ class Monitor:
         )
         # Rows without a time, dropped as the caller asked.
         self.n_without_time = 0
+        # Files that were added, where the rows came from files.
+        self.added = AddedFiles()
         # Locked while windows replace others, never while rows are summed.
         self._lock = threading.Lock()
+        # The file that it was loaded from or saved to, as it was then.
+        self._version: Version | None = None
 
     @public
     def update(
@@ -199,13 +207,16 @@ class Monitor:
         for measure in choose(self.measures, "multiclass" if columns > 1 else "binary"):
             _check_summable((measure,), self._sums.blank)
 
-    def merge(self, other: Monitor) -> Monitor:
+    def merge(self, other: Monitor, *, again: bool = False) -> Monitor:
         """Add another writer's windows to this one's.
 
         Parameters
         ----------
         other : Monitor
             Monitor with the same recipe; it is not changed.
+        again : bool, default False
+            Whether to merge even if `calibrant monitor --update` has added one file to both, whose
+            rows then count twice.
 
         Returns
         -------
@@ -215,19 +226,26 @@ class Monitor:
         Raises
         ------
         StateError
-            If recipes or numbers of classes differ.
+            If recipes or numbers of classes differ, or if one file was added to both.
         """
         if not isinstance(other, Monitor):
             raise StateError(f"a Monitor merges with Monitors only; got {type(other).__name__}")
         check_same_recipe(self.recipe(), other.recipe())
         # What the other has, first: two locks at a time could wait for each other for ever.
         more, n_without_time = other._now()
+        twice = None if again else self.added.common(other.added)
+        if twice is not None:
+            raise StateError(
+                f"both states have the rows of {twice.name}, which would count twice: merge the "
+                "states of other files, or pass again=True"
+            )
         with self._lock:
             mine, theirs = self._sums.columns, more.columns
             if 0 not in (mine, theirs) and mine != theirs:
                 raise StateError(f"states of {mine} and {theirs} columns cannot be merged")
             self._sums.merge(more)
             self.n_without_time += n_without_time
+            self.added.add(other.added.files)
         return self
 
     def _now(self) -> tuple[WindowedSums, int]:
@@ -238,10 +256,11 @@ class Monitor:
     def __getstate__(self) -> dict[str, Any]:
         """What is copied and pickled: all of one moment, without the lock."""
         sums, n_without_time = self._now()
-        return {"_sums": sums, "n_without_time": n_without_time}
+        added = AddedFiles(list(self.added.files))
+        return {"_sums": sums, "n_without_time": n_without_time, "added": added}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _lock=threading.Lock())
+        vars(self).update(state, _lock=threading.Lock(), _version=None)
 
     def windows(self) -> dict[datetime, Accumulator]:
         """The sums of each window, the oldest first.
@@ -351,13 +370,21 @@ class Monitor:
         ----------
         path : str or path-like
             File to write; it is replaced only once the new state is complete.
+
+        Raises
+        ------
+        StateError
+            If the monitor was loaded from this file or saved to it, and another process has written
+            it since: its rows would be lost.
         """
         from calibrant._core.state_file import State, write
 
         sums, n_without_time = self._now()
         arrays, index = sums.packed()
         index["n_without_time"] = n_without_time
-        write(path, State("monitor", self.recipe(), arrays, index))
+        if self.added.files:
+            index["added"] = self.added.packed()
+        self._version = write(path, State("monitor", self.recipe(), arrays, index), self._version)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Monitor:
@@ -407,6 +434,8 @@ class Monitor:
         n_windows = len(index["windows"]) + (index["earlier"] is not None)
         out._sums.unpack(recipe, saved.arrays(out._sums.blank.shapes, n_windows), index)
         out.n_without_time = whole_number(index["n_without_time"], "n_without_time")
+        out.added = unpacked_files(index.get("added", []))
+        out._version = saved.version
         return out
 
     def recipe(self) -> dict[str, Any]:

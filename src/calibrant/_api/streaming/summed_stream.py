@@ -11,6 +11,7 @@ import numpy as np
 from calibrant._api.evaluate_samples import assemble, choose, rule_names
 from calibrant._core.binning import Cuts, FixedRule
 from calibrant._core.errors import InputError
+from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.labels import taken_in_streams
 from calibrant._data.logprobs import LOGPROBS
 from calibrant._measures.catalogue import Measure, Shape, equal_mass_names
@@ -74,6 +75,7 @@ class SummedStream:
                 f"a stream of {kind} {_GIVEN[self.given]}",
                 "labels are soft (probabilities)" if self.soft else "labels are hard",
                 *self._classes_note(),
+                *([TWO_COLUMNS] if self.columns == 2 else []),
             ),
             classes=None,
             recipe={

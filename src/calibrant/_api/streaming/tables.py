@@ -16,6 +16,7 @@ from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.sums import WindowedSums
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError
+from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.times import moment
 from calibrant._inference.streams import (
     counts_once,
@@ -57,7 +58,8 @@ def evaluated(
     streams = [sums.windows[start] for start in starts]
     windows = _corrected(windows, streams, folded, grouped=sums.grouped)
     no_floor = _no_floor_notes(total, grouped=sums.grouped)
-    notes = (*_notes(sums, starts, n_without_time), *whole.notes, *no_floor)
+    two_columns = (TWO_COLUMNS,) if total.columns == 2 else ()
+    notes = (*_notes(sums, starts, n_without_time), *two_columns, *whole.notes, *no_floor)
     out = Windows(
         str(sums.every),
         None if headline is None else headline.name,
@@ -175,7 +177,7 @@ def _window(
     if not stream.weight > 0:
         values = {measure.name: math.nan for measure in chosen}
         return Window(start, stream.n_rows, stream.n_missing, math.nan, math.nan, values)
-    evaluation = stream.evaluate(measures=[m.name for m in chosen])
+    evaluation = stream.copy()._evaluate([m.name for m in chosen], None)
     table = evaluation.reliability.table
     weight = float(table.sum_w.sum())
     value = math.nan if headline is None else evaluation[headline.name]

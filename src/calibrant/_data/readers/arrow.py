@@ -30,6 +30,17 @@ STREAM_AT = 8
 Opened = tuple[Any, Any, Callable[[], None]]
 
 
+class _ListedBatches:
+    """The batches of a file by the list at its end."""
+
+    def __init__(self, opened: Any) -> None:
+        self._opened = opened
+        self.schema = opened.schema
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self._opened.get_batch, range(self._opened.num_record_batches))
+
+
 class ArrowReader(SchemaReader):
     """An Arrow file or stream."""
 
@@ -50,9 +61,20 @@ class ArrowReader(SchemaReader):
             raise InputError(f"{file} cannot be read as Arrow: it was not written to the end")
         # A file is read as the stream that it holds: of that alone parts of a batch can be had.
         self._first = STREAM_AT if start == MAGIC else 0
-        with self._opened() as (batches, _, _):
-            self._schema = batches.schema
+        self._by_footer = False
+        try:
+            self._schema = self._read_schema()
+        except InputError:
+            # Polars writes no stream between the list of batches and the beginning.
+            self._by_footer = start == MAGIC
+            if not self._by_footer:
+                raise
+            self._schema = self._read_schema()
         self.names = names_of(self._schema)
+
+    def _read_schema(self) -> Any:
+        with self._opened() as (batches, _, _):
+            return batches.schema
 
     @contextmanager
     def _opened(self, columns: list[int] | None = None) -> Iterator[Opened]:
@@ -60,6 +82,10 @@ class ArrowReader(SchemaReader):
         ipc = self._pa.ipc
         options = ipc.IpcReadOptions(included_fields=columns, use_threads=False)
         with readable(self.file, "Arrow"), self._source() as (source, done):
+            if self._by_footer:
+                with ipc.open_file(source, options=options) as opened:
+                    yield _ListedBatches(opened), source, done
+                return
             source.seek(self._first)
             with ipc.open_stream(source, options=options) as opened:
                 yield opened, source, done

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from calibrant._core.errors import InputError, nearest
-from calibrant._data.columns import check_column_order
+from calibrant._data.columns import check_column_order, check_paired
 from calibrant._data.labels import Titles, number_of
 from calibrant._data.readers.chunks import Field, Reader, Role, new_class
 
@@ -194,6 +194,8 @@ def choose_columns(
         labels, order = _in_order(labels, order, "y_true")
     elif labels.stacked and order is not None:
         _check_same_order(labels.names, order, "y_true")
+    if labels.stacked and predictions.stacked:
+        check_paired(labels.names, predictions.names)
     # The numbers of columns may be their places, whatever the classes are called.
     if predictions.stacked and order is not None and not all(str(n).isdigit() for n in order):
         _check_same_order(predictions.names, order, "y_proba")

@@ -22,7 +22,8 @@ from calibrant._data.readers.csv_blocks import (
     pieces_of,
     scanned,
 )
-from calibrant._data.readers.csv_errors import GAPS, first_fault, header_of, line_of, open_quote
+from calibrant._data.readers.csv_errors import GAPS, first_fault, header_of, line_of
+from calibrant._data.readers.csv_quotes import Quotes, check_quotes
 from calibrant._data.readers.find import File
 from calibrant._data.readers.scanner import scanner
 
@@ -126,6 +127,7 @@ class CsvReader:
                 yield min(rows, n - start), dict(parts)
             return
         try:
+            Quotes(self._header).add(text, end=True)
             batch = self._batch(text, self._types(fields))
             for start in range(0, batch.num_rows, rows):
                 span = batch.slice(start, rows)
@@ -171,7 +173,7 @@ class CsvReader:
         self, fields: Sequence[Field], rows: int, done: int
     ) -> Generator[Chunk, None, None]:
         """The rows behind some that are done with, by Arrow."""
-        first, at, batch = 0, 0, None
+        first, at = 0, 0
         try:
             types = self._types(fields)
             for batch, now in self._batches(types):
@@ -185,14 +187,13 @@ class CsvReader:
                         yield Chunk(location.first, n - skipped, now - at, parsed, self._line)
                     first, at = first + n, now
         except (InputError, UnicodeDecodeError) as error:
+            # A stray quote is the cause of most other faults.
+            check_quotes(self._header)
             # Arrow does not say where, and a file may be long: look from where it went well.
             float64, truth = self._pa.float64(), self._pa.bool_()
             numbers, truths = self._known(fields, float64), self._known(fields, truth)
             raise first_fault(self._header, numbers, truths, first) or error from None
-        if batch is not None:
-            fault = open_quote(self._header, {name: batch[name][-1].as_py() for name in types})
-            if fault is not None:
-                raise fault
+        check_quotes(self._header)
 
     def _known(self, fields: Sequence[Field], kind: Any) -> list[Field]:
         """The columns that must be of a kind, as far as is known: numbers, or truth values."""

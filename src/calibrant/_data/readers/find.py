@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import glob
 import os
 import re
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from calibrant._core.errors import InputError, nearest, one_of
+from calibrant._core.errors import InputError, one_of
 
 SUFFIXES = {
     "parquet": (".parquet", ".pq"),
@@ -131,9 +132,35 @@ def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
     folder = location.parent
     if not folder.is_dir():
         raise InputError(f"there is no folder {str(folder)!r}, so no file {text!r}")
-    names = [name for name in os.listdir(folder) if not name.startswith(".")]
-    hint = f": {nearest(location.name, sorted(names)[:20])}" if names else ""
-    raise InputError(f"there is no file {text!r}{hint}")
+    raise InputError(f"there is no file {text!r}{_nearest_file(location)}")
+
+
+# Names of files that a message lists.
+LISTED = 10
+
+
+def _nearest_file(location: Path) -> str:
+    """Which file may have been meant, of those that can be read. Endings that are the same make no
+    two names alike.
+    """
+    endings = (*(suffix for each in SUFFIXES.values() for suffix in each), EVAL, *PACKED)
+    names = sorted(
+        name
+        for name in os.listdir(location.parent)
+        if not name.startswith(".") and name.lower().endswith(endings)
+    )
+    stems = {name: name.partition(".")[0].lower() for name in names}
+    close = difflib.get_close_matches(
+        location.name.partition(".")[0].lower(), stems.values(), n=1, cutoff=0.7
+    )
+    if close:
+        meant = [name for name in names if stems[name] == close[0]]
+        alike = difflib.get_close_matches(location.name, meant, n=1, cutoff=0.0)
+        return f": did you mean {alike[0]!r}?"
+    if not names:
+        return ""
+    more = ", ..." if len(names) > LISTED else ""
+    return f". In that folder are {', '.join(map(repr, names[:LISTED]))}{more}"
 
 
 def _inside(folder: Path) -> list[Path]:

@@ -5,6 +5,7 @@ Each scorer's value says whether the answer was right; its metadata may say how 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import struct
@@ -18,7 +19,7 @@ from calibrant._data.readers.arrow_values import arrow
 from calibrant._data.readers.columns import USUAL
 from calibrant._data.readers.find import File, unreadable
 from calibrant._data.readers.json_values import not_json
-from calibrant._data.readers.jsonl import Record
+from calibrant._data.readers.jsonl import Record, whole_number
 from calibrant._data.readers.records import Pair, RecordReader, text_of
 
 KIND = "Inspect AI log"
@@ -29,6 +30,12 @@ _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 CONFIDENCE = (*USUAL["y_proba"], "conf", "p_true", "stated_confidence", "verbalized_confidence")
 CORRECT = ("score", "correct", "is_correct", "correctness", "accuracy")
 _ZSTD = 93
+# Columns of the log itself; a scorer of such a name gets another.
+_OWN = ("id", "sample", "epoch", "task", "model", "metadata")
+# Bytes that a sample may have, unpacked: only one at a time is in memory.
+LARGEST = 1 << 26
+# Characters of a text, or entries of a list, that are kept; and how many of a longer text.
+LONG, SHOWN = 4096, 200
 
 
 class InspectReader(RecordReader):
@@ -39,17 +46,42 @@ class InspectReader(RecordReader):
     slices, ids = "task", "id"
 
     def __init__(self, file: File) -> None:
-        evaluation, samples = _content(file)
-        records = [_columns(evaluation, sample) for sample in samples]
-        super().__init__(file, records, [_place(sample) for sample in samples])
-        epochs = len({sample.get("epoch") for sample in samples})
+        records, places = [], []
+        for record, place in _rows(file):
+            records.append(record)
+            places.append(place)
+        super().__init__(file, records, places)
+        epochs = len({str(record["epoch"]) for record in records})
         self.clusters = "sample" if epochs > 1 else None
         self.pairs = _pairs(records)
         self.messages = (
             f"{KIND}, recognised by its fields",
             "scores C, I, P and N are 1, 0, 0.5 and 0, as Inspect has them",
             *([f"samples were answered in {epochs} epochs"] if epochs > 1 else []),
+            *_shares(records),
         )
+
+
+def _shares(records: list[Record]) -> list[str]:
+    """The scorers whose numbers lie between 0 and 1, which may be no correctness at all."""
+    found: dict[str, float] = {}
+    for record in records:
+        for name, score in _scores(record):
+            value = score["correct"]
+            is_letter = isinstance(score["value"], str)
+            if isinstance(value, float) and 0.0 < value < 1.0 and not is_letter:
+                found.setdefault(name, value)
+    return [
+        f"{name} has scores between 0 and 1, such as {value:.6g}: each is taken for the "
+        "probability that the answer is right"
+        for name, value in found.items()
+    ]
+
+
+def _scores(record: Record) -> Iterator[tuple[str, Record]]:
+    for name, content in record.items():
+        if name not in _OWN and isinstance(content, dict):
+            yield name, content
 
 
 def _place(sample: Record) -> str:
@@ -63,7 +95,7 @@ def _columns(evaluation: Record, sample: Record) -> Record:
         "sample": f"{task}/{number}",
         "epoch": sample.get("epoch"),
         "task": task,
-        "model": evaluation.get("model"),
+        "model": None if evaluation.get("model") is None else str(evaluation["model"]),
     }
     metadata = sample.get("metadata")
     if isinstance(metadata, dict) and metadata:
@@ -71,8 +103,22 @@ def _columns(evaluation: Record, sample: Record) -> Record:
     scores = sample.get("scores")
     for scorer, score in (scores if isinstance(scores, dict) else {}).items():
         if isinstance(score, dict):
-            out[str(scorer)] = _score(score)
-    return out
+            out[f"{scorer}_scorer" if scorer in _OWN else str(scorer)] = _score(score)
+    return {name: _short(value) for name, value in out.items()}
+
+
+def _short(value: Any) -> Any:
+    """What columns need: long texts by their beginning and a hash, and no long lists. Answers and
+    metadata may hold whole transcripts.
+    """
+    if isinstance(value, str) and len(value) > LONG:
+        digest = hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return f"{value[:SHOWN]}... ({len(value):,} characters, {digest})"
+    if isinstance(value, dict):
+        return {key: _short(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return None if len(value) > LONG else [_short(each) for each in value]
+    return value
 
 
 def _score(score: Record) -> Record:
@@ -107,11 +153,10 @@ def _pairs(records: list[Record]) -> tuple[Pair, ...]:
     of_sample: dict[str, None] = {}
     for record in records:
         of_sample |= _confidences(record.get("metadata"), "metadata")
-        for name, content in record.items():
-            if isinstance(content, dict) and "correct" in content:
-                found = scorers.setdefault(name, {})
-                for part in ("metadata", "value"):
-                    found |= _confidences(content.get(part), f"{name}.{part}")
+        for name, score in _scores(record):
+            found = scorers.setdefault(name, {})
+            for part in ("metadata", "value"):
+                found |= _confidences(score.get(part), f"{name}.{part}")
     pairs = [Pair(f"{name}.correct", each) for name, found in scorers.items() for each in found]
     if not pairs:
         pairs = [Pair(f"{name}.correct", each) for name in scorers for each in of_sample]
@@ -124,10 +169,11 @@ def _confidences(content: Any, prefix: str) -> dict[str, None]:
     return {f"{prefix}.{key}": None for key in content if str(key).lower() in CONFIDENCE}
 
 
-def _content(file: File) -> tuple[Record, list[Record]]:
-    """What was evaluated, and its samples."""
+def _rows(file: File) -> list[tuple[Record, str]]:
+    """The columns of every sample, and where it is, in the order of epochs."""
     if not zipfile.is_zipfile(file.path):
-        return _from_json(file)
+        header_of_json, samples = _from_json(file)
+        return [(_columns(header_of_json, sample), _place(sample)) for sample in samples]
     try:
         with zipfile.ZipFile(file.path) as log:
             members = [each for each in log.infolist() if _is_sample(each.filename)]
@@ -136,23 +182,27 @@ def _content(file: File) -> tuple[Record, list[Record]]:
             if header is None:
                 raise _no_log(file)
             evaluation = _member(file, log, log.getinfo(header)).get("eval")
+            evaluation = evaluation if isinstance(evaluation, dict) else {}
             # A sample that was written again counts once, as it was written last.
             last = {each.filename: each for each in members}
-            samples = [_member(file, log, each) for each in last.values()]
+            rows = [_row(file, log, each, evaluation) for each in last.values()]
     except zipfile.BadZipFile as error:
         raise InputError(f"{file} is damaged: {error}") from None
     except OSError as error:
         raise unreadable(file, error) from None
-    return evaluation if isinstance(evaluation, dict) else {}, list(_ordered(samples))
+    return sorted(rows, key=lambda row: _whole(row[0]["epoch"]))
+
+
+def _row(
+    file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo, evaluation: Record
+) -> tuple[Record, str]:
+    """What is needed of one sample; the rest of it is forgotten."""
+    sample = _member(file, log, member)
+    return _columns(evaluation, sample), _place(sample)
 
 
 def _is_sample(name: str) -> bool:
     return name.startswith("samples/") and name.endswith(".json")
-
-
-def _ordered(samples: list[Record]) -> Iterator[Record]:
-    """In the order of epochs, then as they were written."""
-    return iter(sorted(samples, key=lambda sample: _whole(sample.get("epoch"))))
 
 
 def _whole(value: Any) -> int:
@@ -164,9 +214,15 @@ def _no_log(file: File) -> InputError:
 
 
 def _member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> Record:
+    if member.file_size > LARGEST:
+        raise InputError(
+            f"{file}, {member.filename} has {member.file_size >> 20:,} MiB unpacked, and a sample "
+            f"may have {LARGEST >> 20}: write the log without images (inspect eval "
+            "--no-log-images), or give its scores as records (format='jsonl')"
+        )
     try:
         content = _unpacked(file, log, member)
-        record = json.loads(content)
+        record = json.loads(content, parse_int=whole_number)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{file}, {member.filename} is not JSON: {error}") from None
     if not isinstance(record, dict):
@@ -189,7 +245,7 @@ def _unpacked(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> byte
         packed = raw.read(member.compress_size)
     try:
         with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
-            content: bytes = stream.read()
+            content: bytes = stream.read(member.file_size + 1)
     except OSError as error:
         raise zipfile.BadZipFile(f"{member.filename}: {error}") from None
     if zlib.crc32(content) != member.CRC:
@@ -200,7 +256,7 @@ def _unpacked(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> byte
 def _from_json(file: File) -> tuple[Record, list[Record]]:
     text = text_of(file)
     try:
-        log = json.loads(text)
+        log = json.loads(text, parse_int=whole_number)
     except json.JSONDecodeError as error:
         raise InputError(f"{file}, line {error.lineno} {not_json(error)}") from None
     except (ValueError, RecursionError) as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from calibrant._core.errors import InputError, nearest
-from calibrant._data.readers.chunks import plain_number
+from calibrant._data.readers.chunks import plain_number, shortened
 from calibrant._data.readers.find import File
 from calibrant._data.readers.jsonl import Record, block_of, lines_of
 from calibrant._data.readers.records import Pair, RecordReader
@@ -51,6 +51,7 @@ class LmEvalReader(RecordReader):
         ]
         self._filters = tuple(dict.fromkeys(each.filter for each in documents))
         chosen = _chosen(file, documents, self._filters)
+        _check_right_or_wrong(file, chosen)
         task = task_of(file.path)
         reading, golds = _golds(file, chosen)
         records = [_columns(each, gold, task) for each, gold in zip(chosen, golds, strict=True)]
@@ -100,12 +101,26 @@ def _chosen(file: File, documents: list[_Document], filters: tuple[str, ...]) ->
     return [each for each in documents if each.filter == file.filter]
 
 
+def _check_right_or_wrong(file: File, documents: list[_Document]) -> None:
+    """An error where acc is no correctness: of tasks with several right choices (truthfulqa_mc2) it
+    is the probability of all of them.
+    """
+    for each in documents:
+        if each.right not in (None, 0.0, 1.0):
+            raise InputError(
+                f"{file}, line {each.line}: acc is {each.right:.6g}, and an answer is right (1) or "
+                "wrong (0). Where several choices are right, as in truthfulqa_mc2, acc is their "
+                "probability: there is no correctness in this log. Leave the file out (use "
+                "truthfulqa_mc1), or read its records with format='jsonl'"
+            )
+
+
 def _document(file: File, record: Record, line: int) -> _Document:
     location = f"{file}, line {line}"
     logs = [_log(location, pair, i) for i, pair in enumerate(_answers(location, record))]
     metrics = record.get("metrics")
     names = metrics if isinstance(metrics, list) else ["acc", "acc_norm"]
-    own = {str(name): record[name] for name in names if _is_number(record.get(name))}
+    own = {name: record[name] for name in map(str, names) if _is_number(record.get(name))}
     choices = _choices(record)
     if "acc_mutual_info" in own and len(logs) % 2 == 0:
         # The second half are the choices without their question.
@@ -121,12 +136,20 @@ def _document(file: File, record: Record, line: int) -> _Document:
     return _Document(
         line, record.get("doc_id"), str(record.get("filter", "none")), logs,
         choices if len(choices) == len(logs) else [], str(record.get("target", "")).strip(),
-        None if right is None else float(right), own,
+        None if right is None else _as_float(right), own,
     )  # fmt: skip
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float)
+
+
+def _as_float(value: float) -> float:
+    """A number; an infinite one where a whole number is too large."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _answers(location: str, record: Record) -> list[Any]:
@@ -148,17 +171,19 @@ def _answers(location: str, record: Record) -> list[Any]:
 def _log(location: str, answer: list[Any], i: int) -> float:
     """The log-likelihood of a choice, which may be text."""
     value: Any = plain_number(answer[0]) if isinstance(answer[0], str) else answer[0]
-    if not _is_number(value) or math.isnan(value) or value == math.inf:
-        raise InputError(
-            f"{location}: filtered_resps[{i}] is {answer[0]!r}, which is no log-likelihood"
-        )
-    return float(value)
+    number = _as_float(value) if _is_number(value) else math.nan
+    if math.isnan(number) or number == math.inf:
+        shown = shortened(repr(answer[0]))
+        raise InputError(f"{location}: filtered_resps[{i}] is {shown}, which is no log-likelihood")
+    return number
 
 
 def _choices(record: Record) -> list[str]:
     """The choices' texts: what the model was asked to continue with."""
     arguments = record.get("arguments")
-    pairs = list(arguments.values()) if isinstance(arguments, dict) else arguments or []
+    pairs = list(arguments.values()) if isinstance(arguments, dict) else arguments
+    if not isinstance(pairs, list):
+        return []
     texts = []
     for pair in pairs:
         parts = list(pair.values()) if isinstance(pair, dict) else pair

@@ -8,12 +8,14 @@ import numpy as np
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.labels import Lookup, are_indices, named_once, short, taken
-from calibrant._data.readers.chunks import Chunk, Column, Names, location_of
+from calibrant._data.readers.chunks import Chunk, Column, Names, location_of, plain_number
 from calibrant._data.readers.columns import ColumnMapping
 from calibrant._data.readers.csv_errors import EMPTY
 from calibrant._data.readers.find import File
 
 MISSING, UNKNOWN = -1, -2
+# Formats in which people type: what is text may be a number, or empty.
+_TYPED = ("csv", "excel")
 
 
 def numbered(
@@ -23,7 +25,7 @@ def numbered(
     multiclass = predictions.values.ndim == 2
     if chosen.classes is None:
         if isinstance(labels, Names):
-            raise _needs_classes(file, chunk, labels)
+            return _numbers_before_a_name(file, chunk, labels), None
         return labels, None
     n_classes = predictions.values.shape[1] if multiclass else 2
     classes = named_once(chosen.classes, n_classes, multiclass)
@@ -54,8 +56,7 @@ def _index(find: Lookup, name: Any, file: File) -> int:
     if name is None or name != name:
         return MISSING
     index = find.find(name)
-    typed = file.format in ("csv", "excel")
-    if index is None and typed and isinstance(name, str) and name.strip() in EMPTY:
+    if index is None and file.format in _TYPED and isinstance(name, str) and name.strip() in EMPTY:
         return MISSING  # read as text, where it would be a gap among numbers
     return UNKNOWN if index is None else index
 
@@ -77,11 +78,31 @@ def _unknown(file: File, chunk: Chunk, row: int, label: Any, chosen: ColumnMappi
     return InputError(f"{location}: y_true is {short(label)}, which is not in classes: {hint}")
 
 
-def _needs_classes(file: File, chunk: Chunk, labels: Names) -> InputError:
-    named = np.array([isinstance(name, str) for name in labels.known], dtype=np.bool_)
-    row = int(np.argmax(named[labels.codes]))
-    return InputError(
-        f"{location_of(file, chunk.first_row + row, chunk.line)}: y_true is "
-        f"{labels.known[labels.codes[row]]!r}, a name: say which label is which column of y_proba "
-        "with classes=[...]; of a binary problem, classes=[negative, positive]"
+def _numbers_before_a_name(file: File, chunk: Chunk, labels: Names) -> Column:
+    """Labels that are numbers in text, of a file whose later rows have a name; an error for the
+    first name.
+    """
+    numbers = [plain_number(name) if isinstance(name, str) else None for name in labels.known]
+    gone = np.array([_is_empty(name) for name in labels.known], dtype=np.bool_)
+    named = np.array([isinstance(name, str) for name in labels.known], dtype=np.bool_) & ~gone
+    odd = named & np.array([number is None for number in numbers], dtype=np.bool_)
+    if not odd.any() and file.format in _TYPED:
+        values = np.array([0.0 if number is None else number for number in numbers])
+        return Column(values[labels.codes], gone[labels.codes] if gone.any() else None)
+    first = int(np.argmax((odd if odd.any() else named)[labels.codes]))
+    location = location_of(file, chunk.first_row + first, chunk.line)
+    said = f"{location}: y_true is {labels.known[labels.codes[first]]!r}, a name"
+    among = np.count_nonzero((named & ~odd)[labels.codes])
+    if odd.any() and among > np.count_nonzero(odd[labels.codes]):
+        raise InputError(
+            f"{said}, where {among:,} labels read with it are numbers: remove the row if it is no "
+            "row, such as a total, or give all rows numbers, or names and classes=[...]"
+        )
+    raise InputError(
+        f"{said}: say which label is which column of y_proba with classes=[...]; of a binary "
+        "problem, classes=[negative, positive]"
     )
+
+
+def _is_empty(name: Any) -> bool:
+    return name is None or (isinstance(name, str) and name.strip() in EMPTY)

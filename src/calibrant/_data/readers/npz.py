@@ -111,7 +111,22 @@ def members_of(file: File) -> dict[str, Member]:
             start = _start(raw, info) + header if plain else None
             name = info.filename.removesuffix(".npy")
             out[name] = Member(file, info.filename, shape, fortran, dtype, header, start)
+            if not dtype.hasobject:
+                _check_length(out[name], info.file_size - header)
     return out
+
+
+def _check_length(member: Member, n_bytes: int) -> None:
+    """An error unless an array has as many bytes as its shape says. Those behind a short one are
+    another array's.
+    """
+    expected = int(np.prod(member.shape, dtype=np.int64)) * member.dtype.itemsize
+    if n_bytes != expected:
+        raise InputError(
+            f"{member.file}: the array {member.entry!r} has {n_bytes} bytes of numbers, where its "
+            f"shape {member.shape} needs {expected}: it was not written to the end, or is damaged. "
+            "Write it again"
+        )
 
 
 def _header(file: File, entry: str, packed: Any) -> tuple[tuple[int, ...], bool, Any, int]:

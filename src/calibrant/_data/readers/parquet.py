@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from typing import Any
 
 from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import (
@@ -37,6 +38,7 @@ class ParquetReader(SchemaReader):
         with readable(file, "Parquet"), self._parquet.ParquetFile(file.path) as opened:
             self._metadata = opened.metadata
             self._schema = opened.schema_arrow
+        _check_row_groups(file, self._metadata)
         self.names = names_of(self._schema)
         self.n_rows: int | None = self._metadata.num_rows
 
@@ -87,3 +89,25 @@ class ParquetReader(SchemaReader):
                     columns = {field: column_in(span, field, location) for field in fields}
                     yield Chunk(first, span.num_rows, round(per_row * span.num_rows), columns)
                     first += span.num_rows
+
+
+def _check_row_groups(file: File, metadata: Any) -> None:
+    """An error unless the row groups have as many rows as the file says, and as their columns."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    n = sum(int(group.num_rows) for group in groups)
+    if n != metadata.num_rows:
+        raise InputError(
+            f"{file}: its {len(groups)} row groups have {n} rows, where the footer says "
+            f"{metadata.num_rows}: a row group is missing. Write the file again"
+        )
+    # A column without lists has a value, or a gap, in every row.
+    columns = range(metadata.num_columns)
+    flat = [c for c in columns if metadata.schema.column(c).max_repetition_level == 0][:1]
+    for number, group in enumerate(groups):
+        for column in map(group.column, flat):
+            if column.num_values != group.num_rows:
+                raise InputError(
+                    f"{file}: row group {number} has {group.num_rows} rows, and its column "
+                    f"{column.path_in_schema!r} has {column.num_values}: the file is damaged. "
+                    "Write it again"
+                )

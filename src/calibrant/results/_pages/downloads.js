@@ -25,8 +25,12 @@ const downloads = (() => {
   };
 
   // --- CSV ---
+  // Names come from users: a text that a spreadsheet would take for a formula is marked as text.
+  const FORMULA = /^[=+\-@\t\r＝＋－＠]/;
+  const A_NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
+  const asText = (text) => (FORMULA.test(text) && !A_NUMBER.test(text) ? `'${text}` : text);
   const quoted = (cell) => {
-    const text = cell === null || cell === undefined ? "" : String(cell);
+    const text = asText(cell === null || cell === undefined ? "" : String(cell));
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   // A mark at the beginning, without which spreadsheets read other letters.

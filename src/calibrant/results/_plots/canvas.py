@@ -35,6 +35,12 @@ class Drawn:
 
     figure_: Any
 
+    if not TYPE_CHECKING:  # a checker would take every name for one that is there
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f": {_HINTS[name]}" if name in _HINTS else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
+
     def save(self, path: Any, *, dpi: float = 300) -> Path:
         """Write the figure to a file.
 
@@ -65,6 +71,18 @@ class Drawn:
                 bbox_inches=None if figure.get_layout_engine() is not None else "tight",
             )  # fmt: skip
         return where
+
+
+# What those who know Matplotlib look for, and where it is.
+_HINTS = {
+    "savefig": "save(path) writes the figure",
+    "to_file": "save(path) writes the figure",
+    "show": "matplotlib.pyplot.show() shows it, and notebooks do by themselves",
+    "fig": "figure_ is the Matplotlib figure",
+    "figure": "figure_ is the Matplotlib figure",
+    "ax": "ax_ or axes_ is what it is drawn on",
+    "axes": "ax_ or axes_ is what it is drawn on",
+}
 
 
 def _pyplot() -> Any:

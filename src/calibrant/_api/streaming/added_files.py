@@ -1,0 +1,96 @@
+"""Files whose rows a state has: their names, sizes and hashes, so that none is added twice."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from calibrant._core.errors import InputError
+from calibrant._core.state_file import shortened, whole_number
+
+# Files that a state remembers: the last ones, for a retry comes soon. Each takes some 80 bytes.
+MOST = 1000
+BLOCK = 1 << 20
+DIGITS = 32
+
+
+@dataclass(frozen=True)
+class AddedFile:
+    """A file whose rows were added, as it was then."""
+
+    name: str
+    size: int
+    digest: str
+
+
+@dataclass
+class AddedFiles:
+    """The last files whose rows were added, the oldest first."""
+
+    files: list[AddedFile] = field(default_factory=list)
+
+    def add(self, files: Iterable[AddedFile]) -> None:
+        """Remember files; those known already once."""
+        known = dict.fromkeys((*self.files, *files))
+        self.files = list(known)[-MOST:]
+
+    def check_new(self, path: str | os.PathLike[str]) -> AddedFile:
+        """The file, with its hash; an InputError if its rows, or its first ones, were added."""
+        name = os.path.basename(path)
+        grown = {file.size: file for file in self.files if file.name == name}
+        file, starts = fingerprint(path, grown)
+        for known in self.files:
+            if (known.size, known.digest) == (file.size, file.digest):
+                under = "" if known.name == name else f" under the name {known.name}"
+                raise InputError(
+                    f"{path} was added before{under}: its rows would count twice. Leave it out, or "
+                    "add it once more with --again"
+                )
+        for size, digest in starts.items():
+            if grown[size].digest == digest:
+                raise InputError(
+                    f"{path} has grown: its first {size:,} bytes were added before, and their rows "
+                    "would count twice. Add a file of the new rows alone, or all of it once more "
+                    "with --again"
+                )
+        return file
+
+    def common(self, other: AddedFiles) -> AddedFile | None:
+        """A file whose rows both have, if there is one."""
+        known = {(file.size, file.digest) for file in self.files}
+        return next((file for file in other.files if (file.size, file.digest) in known), None)
+
+    def packed(self) -> list[list[Any]]:
+        """As plain data."""
+        return [[file.name, file.size, file.digest] for file in self.files]
+
+
+def unpacked_files(packed: Any) -> AddedFiles:
+    """The files that a state names; a ValueError if it names none."""
+    if not isinstance(packed, list) or len(packed) > MOST:
+        raise ValueError(f"added {shortened(packed)}")
+    files = []
+    for each in packed:
+        name, size, digest = each
+        if not (isinstance(name, str) and isinstance(digest, str) and len(digest) == DIGITS):
+            raise ValueError(f"added {shortened(each)}")
+        files.append(AddedFile(name, whole_number(size, "size"), digest))
+    return AddedFiles(files)
+
+
+def fingerprint(
+    path: str | os.PathLike[str], sizes: Iterable[int] = ()
+) -> tuple[AddedFile, dict[int, str]]:
+    """The file with its hash, and the hashes of its first bytes, as many as `sizes` has."""
+    hashed, done, starts = hashlib.blake2b(digest_size=DIGITS // 2), 0, {}
+    stops = sorted(sizes)
+    with open(path, "rb") as file:
+        while block := file.read(min(BLOCK, stops[0] - done) if stops else BLOCK):
+            hashed.update(block)
+            done += len(block)
+            if stops and done == stops[0]:
+                starts[stops.pop(0)] = hashed.hexdigest()
+    return AddedFile(os.path.basename(path), done, hashed.hexdigest()), starts

@@ -1,0 +1,174 @@
+"""Files in which rows are lost are errors: stray quotes, short arrays, missing row groups."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import struct
+import zipfile
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import calibrant as cal
+from calibrant._core.errors import InputError
+from calibrant._data.readers.csv_errors import Header
+from calibrant._data.readers.csv_quotes import Quotes
+from calibrant._data.readers.find import File
+from needs import need
+
+need("pyarrow")
+
+rng = np.random.default_rng(3)
+P = rng.random(1000).round(3)
+Y = (rng.random(1000) < P).astype(int)
+HEAD = b"label,p,text\n"
+ROWS = [b"%d,%.3f,fine" % row for row in zip(Y, P, strict=True)]
+PACK = {
+    "csv": bytes,
+    "csv.gz": gzip.compress,
+    "csv.bz2": bz2.compress,
+    "csv.zst": lambda text: need("pyarrow").compress(text, codec="zstd", asbytes=True),
+}
+
+
+def written(folder, suffix, rows):
+    file = folder / f"rows.{suffix}"
+    file.write_bytes(PACK[suffix](HEAD + b"\n".join(rows) + b"\n"))
+    return file
+
+
+@pytest.mark.parametrize("by", [None, "text"])
+@pytest.mark.parametrize("suffix", PACK)
+class TestStrayQuotes:
+    def test_one_in_a_row_that_ends_like_the_file(self, tmp_path, suffix, by):
+        rows = [*ROWS[:10], ROWS[-1].replace(b"fine", b'"fine'), *ROWS[11:]]
+        file = written(tmp_path, suffix, rows)
+        with pytest.raises(InputError, match="line 12 opens a quote that is never closed"):
+            cal.evaluate_file(file, by=by)
+
+    @pytest.mark.parametrize("text", [b"two words", b"two, words"])
+    def test_one_that_the_next_text_closes(self, tmp_path, suffix, by, text):
+        rows = [*ROWS[:10], b'1,0.75,"stray', *ROWS[11:500], b'0,0.5,"%b"' % text, *ROWS[501:]]
+        file = written(tmp_path, suffix, rows)
+        with pytest.raises(InputError, match="line 12 opens a quote that line 502 closes within"):
+            cal.evaluate_file(file, by=by)
+
+    def test_one_in_a_file_of_many_blocks(self, tmp_path, suffix, by):
+        rows = [*ROWS * 100, b'1,0.75,"stray', *ROWS]
+        file = written(tmp_path, suffix, rows)
+        with pytest.raises(InputError, match="line 100002 opens a quote that is never closed"):
+            cal.evaluate_file(file, by=by)
+
+    def test_sound_texts_stay(self, tmp_path, suffix, by):
+        texts = [b'"two, words"', b'"a ""b"" c"', b'"two\nlines"', b'5" screen', b'""', b'"a" b']
+        rows = [row.replace(b"fine", texts[i % 6]) for i, row in enumerate(ROWS * 100)]
+        assert cal.evaluate_file(written(tmp_path, suffix, rows), by=by).recipe["n"] == 100_000
+
+
+def lost_lines(text):
+    """Character by character: whether a text of several lines is not closed where a field ends."""
+    at, begins = 0, True
+    while at < len(text):
+        if not (begins and text[at] == '"'):
+            begins = text[at] in ",\n"
+            at += 1
+            continue
+        start, at = at, at + 1
+        while at < len(text) and (text[at] != '"' or text[at : at + 2] == '""'):
+            at += 2 if text[at] == '"' else 1
+        if at >= len(text):
+            return True
+        at, begins = at + 1, False
+        if "\n" in text[start:at] and at < len(text) and text[at] not in ",\n":
+            return True
+    return False
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.text('"",\nab', max_size=40), st.integers(1, 9))
+def test_quotes_are_those_of_every_character(text, size):
+    header = Header(File("rows.csv", "csv"), ("a", "b"))
+    data = text.encode()
+
+    def look():
+        quotes = Quotes(header)
+        for start in range(0, len(data), size):
+            quotes.add(data[start : start + size])
+        quotes.add(b"", end=True)
+
+    if lost_lines(text):
+        with pytest.raises(InputError, match="opens a quote"):
+            look()
+    else:
+        look()
+
+
+def member(array):
+    out = io.BytesIO()
+    np.save(out, array)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("change", [-800, -1, 8])
+@pytest.mark.parametrize("which", ["y_true", "y_proba"])
+def test_arrays_of_another_length_than_their_shape(tmp_path, packing, change, which):
+    """What lies behind a short array in the file is another one, which was read in its place."""
+    file = tmp_path / "rows.npz"
+    arrays = {"y_true": Y.astype(np.int8).repeat(2), "y_proba": P.repeat(2)}
+    with zipfile.ZipFile(file, "w", packing) as archive:
+        for name, array in arrays.items():
+            data = member(array)
+            if name == which:
+                data = data[:change] if change < 0 else data + bytes(change)
+            archive.writestr(f"{name}.npy", data)
+    with pytest.raises(InputError, match=rf"'{which}\.npy' has \d+ bytes .* needs \d+"):
+        cal.evaluate_file(file)
+
+
+def zigzag(number):
+    """A whole number as the footer of Parquet writes it, with its mark: i64."""
+    number, out = number * 2, b"\x16"
+    while number > 127:
+        out, number = out + bytes([number % 128 + 128]), number // 128
+    return out + bytes([number])
+
+
+@pytest.mark.parametrize(
+    ("changes", "fault"),
+    [
+        ([(1000, 1250)], "a row group is missing"),
+        ([(250, 200)], "a row group is missing"),
+        ([(1000, 950), (250, 200)], "row group 3 has 200 rows, and its column 'label' has 250"),
+    ],
+)
+def test_row_groups_and_footer_disagree(tmp_path, changes, fault):
+    parquet, pa = need("pyarrow.parquet"), need("pyarrow")
+    out = io.BytesIO()
+    parquet.write_table(pa.table({"label": Y, "p": P}), out, row_group_size=250)
+    data = out.getvalue()
+    start = len(data) - 8 - struct.unpack("<I", data[-8:-4])[0]
+    footer = data[start:-8]
+    for says, is_now in changes:
+        at = footer.rindex(zigzag(says))
+        footer = footer[:at] + zigzag(is_now) + footer[at + len(zigzag(says)) :]
+    file = tmp_path / "rows.parquet"
+    file.write_bytes(data[:start] + footer + data[-8:])
+    with pytest.raises(InputError, match=fault):
+        cal.evaluate_file(file)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz"])
+def test_records_cut_short(tmp_path, suffix):
+    lines = b"".join(b'{"label": %d, "p": %.3f}\n' % row for row in zip(Y, P, strict=True))
+    file = tmp_path / f"rows.{suffix}"
+    if suffix == "jsonl":
+        file.write_bytes(lines[:-5])
+    else:
+        file.write_bytes(gzip.compress(lines)[:-20])
+    with pytest.raises(InputError, match=r"line 1000 is not JSON|was not packed to the end"):
+        cal.evaluate_file(file)
