@@ -443,6 +443,34 @@ def fits(shrink: int) -> dict[str, float]:
     return took
 
 
+def serving(shrink: int) -> dict[str, float]:
+    """one row through a fitted map, as a service calls it, microseconds."""
+    from calibrant import scaling
+
+    y, p = binary_samples(2000)
+    one, number, hundred = np.array([0.3]), 0.3, p[:100].copy()
+    kinds = (scaling.PlattScaling, scaling.TemperatureScaling, scaling.BetaCalibration)
+    maps = {kind.__name__: kind(from_logits=False).fit(y, p) for kind in kinds}
+    platt = maps["PlattScaling"]
+    served = scaling.from_json(platt.to_json(), serving=True)
+    written: dict[str, Any] = {}
+    exec(platt.to_python(), written)
+    tools: Tools = {f"{name}, one row": lambda m=m: m.transform(one)[0] for name, m in maps.items()}
+    tools["PlattScaling, a number"] = lambda: platt.transform(number)
+    tools["PlattScaling.to_python()"] = lambda: written["recalibrate"](number)
+    tools["PlattScaling, 100 rows of its fit"] = lambda: platt.transform(hundred)[0]
+    tools["the same, serving=True"] = lambda: served.transform(hundred)[0]
+    try:
+        from sklearn.linear_model import LogisticRegression
+
+        peer = LogisticRegression(C=np.inf).fit(np.log(p / (1 - p))[:, None], y)
+        logit = np.log(one / (1 - one))[:, None]
+        tools["scikit-learn LogisticRegression, one row"] = lambda: peer.predict_proba(logit)[0, 1]
+    except ImportError as error:
+        print(f"  scikit-learn: left out ({error})")
+    return compare(tools, 1e6, "us")
+
+
 def imports(shrink: int) -> dict[str, float]:
     """a fresh interpreter imports the package, ms over NumPy alone."""
     seconds: dict[str, list[float]] = {}
@@ -509,6 +537,7 @@ CASES: dict[str, Callable[[int], dict[str, float]]] = {
     "dominance": dominance,
     "bootstrap": bootstrap,
     "fits": fits,
+    "serving": serving,
     "imports": imports,
     "memory": memory,
 }

@@ -404,3 +404,24 @@ def test_where_no_map_helps_the_file_changes_nothing(tmp_path, capsys):
 def test_clusters_are_for_the_choice_of_a_map(halves, capsys, arguments):
     assert main(["scale", "--fit", str(halves / "fit.csv"), "--groups", "site", *arguments]) == 3
     assert "it needs --fit and --map auto" in capsys.readouterr().err
+
+
+def test_a_map_is_written_without_hashes_of_rows(halves, values_alone):
+    for name, options in (("whole", []), ("small", ["--no-fitted-rows"])):
+        done = run(
+            "scale",
+            "--fit",
+            "fit.csv",
+            "--map",
+            "platt",
+            "-o",
+            f"{name}.json",
+            *options,
+            cwd=halves,
+        )
+        assert done.returncode == 0
+    whole, small = (
+        json.loads((halves / f"{name}.json").read_text()) for name in ("whole", "small")
+    )
+    assert whole["fitted_rows"]["hashes"] and small["fitted_rows"] is None
+    assert small["fitted_on"] is None and small["learned"] == whole["learned"]

@@ -38,16 +38,16 @@ class Fitted:
     summary: dict[str, Any] = field(default_factory=dict)
     choice: Recommendation | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads(self.scaler.to_json())
+    def to_dict(self, *, fitted_rows: bool = True) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(self.scaler.to_json(fitted_rows=fitted_rows))
         # Calibrant's own reader passes over what it does not know.
         for name in ("classes", "column_names"):
             if getattr(self, name) is not None:
                 content[name] = list(getattr(self, name))
         return content
 
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), allow_nan=False)
+    def to_json(self, *, fitted_rows: bool = True) -> str:
+        return json.dumps(self.to_dict(fitted_rows=fitted_rows), allow_nan=False)
 
 
 def fitted(

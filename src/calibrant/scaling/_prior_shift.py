@@ -11,6 +11,7 @@ from calibrant._core.errors import InputError, StateError
 from calibrant._core.validation import public
 from calibrant._data.columns import pick
 from calibrant._data.links import LOG_FLOOR, sigmoid, softmax
+from calibrant.scaling._formula import Inputs, Node, softmax_nodes, total
 from calibrant.scaling._predictions import FloatArray, Predictions, to_predictions
 from calibrant.scaling._priors import (
     Prior,
@@ -288,6 +289,19 @@ class PriorShift(Scaler):
             source = np.maximum(labels, LOG_FLOOR)
         learned = {"prior_": labels, "source_prior_": source}
         return Solution(learned, () if fit.reached else (_not_settled(fit.n_iter),), fit.n_iter)
+
+    def _formula(self, inputs: Inputs) -> list[Node]:
+        ratio = np.maximum(self.prior_, LOG_FLOOR) / self.source_prior_
+        if inputs.given is True:
+            moved_by = np.log(ratio)
+            if not inputs.columns:
+                return [(inputs.raw[0] + (moved_by[1] - moved_by[0])).sigmoid()]
+            return softmax_nodes([s + r for s, r in zip(inputs.raw, moved_by, strict=True)])
+        p = inputs.probabilities
+        both = p if inputs.columns else [1.0 - p[0], p[0]]
+        moved = [each * r for each, r in zip(both, ratio, strict=True)]
+        whole = total(moved)
+        return inputs.of_classes([each / whole for each in moved])
 
     def _apply(self, predictions: Predictions) -> FloatArray:
         return _shifted(predictions, self.prior_, self.source_prior_)
