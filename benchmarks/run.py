@@ -443,6 +443,23 @@ def fits(shrink: int) -> dict[str, float]:
     return took
 
 
+def choice(shrink: int) -> dict[str, float]:
+    """the choice of a map, as `calibrant scale --map auto` and the page make it, s."""
+    import calibrant.scaling as scaling
+
+    rng = np.random.default_rng(0)
+    tools: Tools = {}
+    for n, k in ((10_000, 2), (10_000, 10), (10_000, 100)):
+        h = 2 * rng.normal(size=(n // shrink, k))
+        y = (0.6 * h + rng.gumbel(size=h.shape)).argmax(axis=1)
+        one = scaling.TemperatureScaling()
+        tools[f"calibrant.recommend, {n:,} x {k}"] = lambda y=y, h=h: len(
+            cal.recommend(y, h, from_logits=True).rows
+        )
+        tools[f"one temperature, {n:,} x {k}"] = lambda y=y, h=h, m=one: m.fit(y, h).temperature_
+    return compare(tools, 1, "s", repeats=1)
+
+
 def serving(shrink: int) -> dict[str, float]:
     """one row through a fitted map, as a service calls it, microseconds."""
     from calibrant import scaling
@@ -537,6 +554,7 @@ CASES: dict[str, Callable[[int], dict[str, float]]] = {
     "dominance": dominance,
     "bootstrap": bootstrap,
     "fits": fits,
+    "choice": choice,
     "serving": serving,
     "imports": imports,
     "memory": memory,

@@ -1,5 +1,5 @@
 """Recalibration maps side by side: each fitted on one half of the rows and measured on the other,
-with the one that suits the rows best chosen on the first half.
+with the one marked that all rows choose by the rule of `recommend`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.cross_fitting import check_two_classes
 from calibrant._api.curve_of_rows import curve_of_rows
-from calibrant._api.report.map_choice import Trial, left_out, plain, renumbered, tried
+from calibrant._api.report.map_choice import Trial, plain, renumbered, tried
 from calibrant._core.binning import Rule
 from calibrant._core.errors import CalibrantError, CalibrantWarning, InputError
 from calibrant._core.validation import N_RESAMPLES
@@ -83,7 +83,7 @@ def side_by_side(
         check_two_classes(training)
     except InputError as error:
         return SideBySide(absent=f"No map is fitted to one half of the rows: {error}.")
-    trial = tried(training, renumbered(groups, fitted), names)
+    trial = tried(samples, groups, names, seed)
     held_out = _HeldOut(samples.take(rest), rule, quantile, renumbered(groups, rest), level, seed)
     maps, failed = [], []
     for name, scaler in trial.maps.items():
@@ -93,20 +93,19 @@ def side_by_side(
             failed.append(f"{spoken(name)} could not be fitted: {str(error).rstrip('.')}.")
     if not maps:
         return SideBySide(absent="No map could be fitted. " + " ".join(failed))
-    if names is None and (not_tried := left_out(training)) is not None:
-        failed.append(not_tried)
+    failed += [f"{note[0].upper()}{note[1:]}." for note in trial.notes]
     absent = None if trial.chosen is not None else f"No map was chosen. {trial.why}{_still(maps)}"
     return SideBySide(tuple(maps), absent, " ".join(failed) or None)
 
 
 def _still(maps: list[BeforeAfter]) -> str:
-    """What the measured half says where the fitted half has chosen no map."""
+    """What the measured half says where no map was chosen."""
     better = [each.method_name for each in maps if each.helps]
     if not better:
         return ""
     return (
-        f" On the measured half the Brier score of {', '.join(better)} is clearly lower all the "
-        "same: the halves disagree, and cal.recommend, which uses all rows for both, may decide."
+        f" On the measured half alone the Brier score of {', '.join(better)} is clearly lower; of "
+        f"{len(maps)} maps on half of the rows, one may be so by chance."
     )
 
 
@@ -149,7 +148,7 @@ def _reverses(before: NDArray[Any], after: NDArray[Any]) -> bool:
 
 
 def _outcome(changes: tuple[Change, ...]) -> str:
-    """Whether it helps, on the half that neither fit nor choice has used."""
+    """Whether it helps, on the half that it was not fitted to."""
     brier = next(change for change in changes if change.measure == "brier")
     assert brier.low is not None and brier.high is not None
     if brier.high < 0:
