@@ -126,8 +126,8 @@ def _band_patch(ax: Axes, label: str) -> Any:
     """
     from matplotlib.patches import Patch
 
-    faces = [each.get_facecolor() for each in ax.collections if each.get_gid() == label]
-    colours = {tuple(face[0]) for face in faces if len(face)}
+    faces: list[Any] = [each.get_facecolor() for each in ax.collections if each.get_gid() == label]
+    colours: set[Any] = {tuple(face[0]) for face in faces if len(face)}
     if len(colours) == 1:
         return Patch(facecolor=colours.pop(), linewidth=0, label=label)
     return Patch(facecolor=GREY, alpha=0.35, linewidth=0, label=label)
