@@ -355,3 +355,25 @@ def test_the_recipe_names_every_argument():
     assert "votes=" not in call
     shares = cal.report(y / 1.0, p, votes=np.full(120, 3), measures=["ece"], recalibrate="platt")
     assert "votes=..." in _call(shares)
+
+
+def test_distances_to_votes_stand_beside_the_error_of_means():
+    """Fitted to votes, a map lowers the ECE against them and may raise the distance of rows."""
+    rng = np.random.default_rng(1)
+    people = rng.dirichlet([0.1, 0.1, 0.1], 1200)
+    h = 1.5 * np.log(people + 0.001) + 2 * rng.normal(size=(1200, 3))
+    samples = to_samples(rng.multinomial(10, people), h, from_logits=True)
+    found = side_by_side(
+        samples, *both_rules(15), groups=None, level=0.95, seed=0, names=("temperature",)
+    )
+    (one,) = found.maps
+    assert change(one, "ece").after < 0.5 * change(one, "ece").before
+    apart = change(one, "dist_ce")
+    assert apart.after > apart.before and apart.low < apart.estimate < apart.high
+    _, rest, _ = _halves(samples, None, 0)
+    own = to_samples(samples.targets[rest], h[rest], from_logits=True)
+    assert apart.before == pytest.approx(cal.dist_ce(own.targets, h[rest], from_logits=True))
+    hard = side_by_side(
+        to_samples(*overconfident(300)), *both_rules(15), groups=None, level=0.95, seed=0
+    )
+    assert "dist_ce" not in [each.measure for each in hard.maps[0].changes]

@@ -20,7 +20,7 @@ from calibrant._core.validation import N_RESAMPLES
 from calibrant._data.samples import Samples
 from calibrant._inference.means import influences, mean_limits, row_values
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure, listed
+from calibrant._measures.catalogue import Measure, find, listed
 from calibrant._summaries.samples import Summary
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._report import BeforeAfter, Change, spoken
@@ -248,13 +248,24 @@ class _HeldOut:
         self.groups, self.level, self.seed = groups, level, seed
         self.table = _table(samples, rule)
         self.measures = tuple(listed("recalibration", samples.shape))
+        # A map fitted to votes brings means of predictions to those of votes, and may move rows
+        # away from their own distribution: both are shown.
+        if samples.votes is not None:
+            self.measures += (find("dist_ce", samples.shape),)
         self.values = self._values(samples)
-        self.losses = row_values(samples, distribution=False)
+        self.losses = self._of_rows(samples)
         self.own = self._uncertainty(samples)
 
     def _values(self, samples: Samples) -> dict[str, float]:
         summary = Summary(samples, self.rule, self.quantile, together=True)
         return {measure.name: measure.compute(summary) for measure in self.measures}
+
+    def _of_rows(self, samples: Samples) -> dict[str, NDArray[np.float64]]:
+        """Losses of each row and, where there are votes, distances to them."""
+        losses = row_values(samples, distribution=False)
+        if samples.votes is None:
+            return losses
+        return {**losses, **row_values(samples, distribution=True)}
 
     def _uncertainty(self, samples: Samples) -> Uncertainty:
         return Uncertainty(
@@ -264,7 +275,7 @@ class _HeldOut:
 
     def changes(self, after: Samples) -> tuple[Change, ...]:
         """Each measure before and after, with the limits that it has."""
-        values, losses = self._values(after), row_values(after, distribution=False)
+        values, losses = self._values(after), self._of_rows(after)
         own = self._uncertainty(after)
         return tuple(
             self._of_loss(measure, values[measure.name], losses, own)
