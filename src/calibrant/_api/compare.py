@@ -336,7 +336,7 @@ def _robustness(
     chosen = listed("robustness", shape)
     if asked is not None:
         names_asked = {m.name for m in asked}
-        chosen = [m for m in chosen if not m.is_error or m.name in names_asked]
+        chosen = tuple(m for m in chosen if not m.is_error or m.name in names_asked)
     if len(samples) < FEWEST_RANKED or not any(m.is_error for m in chosen):
         return None
     measured = sorted((m for m in chosen if m.is_error), key=lambda m: m.name)
