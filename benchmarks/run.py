@@ -443,6 +443,51 @@ def fits(shrink: int) -> dict[str, float]:
     return took
 
 
+def choice(shrink: int) -> dict[str, float]:
+    """the choice of a map, as `calibrant scale --map auto` and the page make it, s."""
+    import calibrant.scaling as scaling
+
+    rng = np.random.default_rng(0)
+    tools: Tools = {}
+    for n, k in ((10_000, 2), (10_000, 10), (10_000, 100)):
+        h = 2 * rng.normal(size=(n // shrink, k))
+        y = (0.6 * h + rng.gumbel(size=h.shape)).argmax(axis=1)
+        one = scaling.TemperatureScaling()
+        tools[f"calibrant.recommend, {n:,} x {k}"] = lambda y=y, h=h: len(
+            cal.recommend(y, h, from_logits=True).rows
+        )
+        tools[f"one temperature, {n:,} x {k}"] = lambda y=y, h=h, m=one: m.fit(y, h).temperature_
+    return compare(tools, 1, "s", repeats=1)
+
+
+def serving(shrink: int) -> dict[str, float]:
+    """one row through a fitted map, as a service calls it, microseconds."""
+    from calibrant import scaling
+
+    y, p = binary_samples(2000)
+    one, number, hundred = np.array([0.3]), 0.3, p[:100].copy()
+    kinds = (scaling.PlattScaling, scaling.TemperatureScaling, scaling.BetaCalibration)
+    maps = {kind.__name__: kind(from_logits=False).fit(y, p) for kind in kinds}
+    platt = maps["PlattScaling"]
+    served = scaling.from_json(platt.to_json(), serving=True)
+    written: dict[str, Any] = {}
+    exec(platt.to_python(), written)
+    tools: Tools = {f"{name}, one row": lambda m=m: m.transform(one)[0] for name, m in maps.items()}
+    tools["PlattScaling, a number"] = lambda: platt.transform(number)
+    tools["PlattScaling.to_python()"] = lambda: written["recalibrate"](number)
+    tools["PlattScaling, 100 rows of its fit"] = lambda: platt.transform(hundred)[0]
+    tools["the same, serving=True"] = lambda: served.transform(hundred)[0]
+    try:
+        from sklearn.linear_model import LogisticRegression
+
+        peer = LogisticRegression(C=np.inf).fit(np.log(p / (1 - p))[:, None], y)
+        logit = np.log(one / (1 - one))[:, None]
+        tools["scikit-learn LogisticRegression, one row"] = lambda: peer.predict_proba(logit)[0, 1]
+    except ImportError as error:
+        print(f"  scikit-learn: left out ({error})")
+    return compare(tools, 1e6, "us")
+
+
 def imports(shrink: int) -> dict[str, float]:
     """a fresh interpreter imports the package, ms over NumPy alone."""
     seconds: dict[str, list[float]] = {}
@@ -509,6 +554,8 @@ CASES: dict[str, Callable[[int], dict[str, float]]] = {
     "dominance": dominance,
     "bootstrap": bootstrap,
     "fits": fits,
+    "choice": choice,
+    "serving": serving,
     "imports": imports,
     "memory": memory,
 }

@@ -258,3 +258,13 @@ class TestLargeFiles:
         assert (
             main(["check", str(tmp_path / "two.npz"), "--point", "--max", "classwise_ece=0.9"]) == 0
         )
+
+
+def test_each_limit_is_said_once(tmp_path):
+    """A table under the sentences said all of them again."""
+    csv(tmp_path / "rows.csv", {"label": OUTCOMES, "p": REPORTS, "site": SITES})
+    done = run("check", "rows.csv", "--max", "ece=0.3", "--max", "brier=0.4", cwd=tmp_path)
+    for limit in ("ece <= 0.3", "brier <= 0.4"):
+        assert done.stdout.count(limit) == 1
+    sliced = run("check", "rows.csv", "--max", "ece=0.3", "--by", "site", cwd=tmp_path)
+    assert sliced.stdout.count("ece <= 0.3") == 3 and sliced.stdout.count("site north") == 1

@@ -463,3 +463,45 @@ class TestLabelsAsTheyWere:
         labels = np.where(self.Y == 0, "yes", "no")
         _, inferred = self.written(tmp_path, labels, (10, 20, 30), "out.csv", *names)
         assert "labels are written by their numbers: 'no' as 0, 'yes' as 1" in inferred
+
+
+def test_a_map_is_written_without_hashes_of_rows(halves, values_alone):
+    for name, options in (("whole", []), ("small", ["--no-fitted-rows"])):
+        done = run(
+            "scale",
+            "--fit",
+            "fit.csv",
+            "--map",
+            "platt",
+            "-o",
+            f"{name}.json",
+            *options,
+            cwd=halves,
+        )
+        assert done.returncode == 0
+    whole, small = (
+        json.loads((halves / f"{name}.json").read_text()) for name in ("whole", "small")
+    )
+    assert whole["fitted_rows"]["hashes"] and small["fitted_rows"] is None
+    assert small["fitted_on"] is None and small["learned"] == whole["learned"]
+
+
+def test_auto_and_the_page_choose_one_map(tmp_path, values_alone):
+    """The page said "no map" where this chose one, by another rule."""
+    rng = np.random.default_rng(2)
+    p = rng.random(900)
+    y = (rng.random(900) < np.where(p < 0.6, 0.12, 0.95)).astype(int)
+    csv(tmp_path / "rows.csv", {"label": y, "p": p})
+    done = run(
+        "scale", "--fit", "rows.csv", "--map", "auto", "-o", "m.json", "--json", cwd=tmp_path
+    )
+    kind = json.loads(done.stdout)["scaler"]["kind"]
+    report = cal.report(y, p, measures=["ece"])
+    assert report.before_after.method == kind == type(cal.recommend(y, p).scaler).__name__
+
+
+def test_progress_of_auto_is_shown_also_in_a_pipe(halves, monkeypatch, values_alone):
+    monkeypatch.setattr("calibrant._core.progress.IN_LOG", 0.0)
+    done = run("scale", "--fit", "fit.csv", "--map", "auto", "-o", "map.json", cwd=halves)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("Trying maps: ")]
+    assert lines[0] == "Trying maps: 1 of 50" and lines[-1].endswith("50 of 50")

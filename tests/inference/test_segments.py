@@ -170,9 +170,12 @@ def test_columns_of_a_frame_soft_labels_and_classes():
     }
     as_text = cal.find_segments(y, p, texts, n_draws=100)
     assert as_text.to_dict() == cal.find_segments(y, p, columns, n_draws=100).to_dict()
-    assert by_name.to_frame("pandas").shape == (len(by_name), 8)
-    soft = cal.find_segments(np.clip(p + 0.2, 0, 1), p, some, n_draws=100)
+    assert by_name.to_frame("pandas").shape == (len(by_name), 10)
+    soft = cal.find_segments(np.clip(p + 0.2, 0, 1), p, some, n_draws=100, contrast=False)
     assert soft.p_value < 0.05 and "too low" in soft.sentence
+    alike = cal.find_segments(np.clip(p + 0.2, 0, 1), p, some, n_draws=100)
+    assert alike.p_value > 0.05
+    assert "No segment stands out from all rows, which are off together" in alike.sentence
     rows = np.stack([p, (1 - p) / 2, (1 - p) / 2], axis=1)
     assert len(cal.find_segments(np.where(y, 0, 1), rows, some, n_draws=100)) == len(by_name)
 
@@ -192,3 +195,87 @@ def test_columns_of_a_frame_soft_labels_and_classes():
 def test_what_cannot_be_searched_is_said(segments, options, message):
     with pytest.raises(cal.InputError, match=message):
         cal.find_segments([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], segments, **options)
+
+
+def shifted_world(n=200_000):
+    """Every row 5 % too high, a cohort like all others, and 10 points more in a corner."""
+    rng = np.random.default_rng(7)
+    truth = rng.uniform(0.1, 0.8, n)
+    columns = {
+        "cohort": rng.choice(["old", "new"], n),
+        "site": np.char.add("s", rng.integers(0, 40, n).astype(str)),
+    }
+    wrong = columns["site"] == "s17"
+    p = truth * 1.05 + np.where(wrong, 0.1, 0.0)
+    return (rng.random(n) < truth).astype(int), p, columns, wrong
+
+
+def test_of_many_rows_the_largest_error_is_first_and_not_the_surest():
+    y, p, columns, wrong = shifted_world()
+    found = cal.find_segments(y, p, columns, depth=1, n_draws=100)
+    assert found.against_all_rows and found.worst.name == "site = s17"
+    all_gap = (p - y).mean()
+    assert found.worst.contrast == pytest.approx((p - y)[wrong].mean() - all_gap)
+    assert 0.05 < found.worst.at_least < found.worst.contrast < 0.12
+    assert "points above the gap of all rows, at least" in found.sentence
+    assert all(row.p_value > 0.05 and row.at_least == 0 for row in found.rows[1:])
+    lows = [row.at_least for row in found]
+    assert lows == sorted(lows, reverse=True)
+    # Judged against 0, every segment shares the shift of all.
+    plain = cal.find_segments(y, p, columns, depth=1, n_draws=100, contrast=False)
+    assert plain["cohort = new"].p_value < 0.001 and plain.worst.name == "site = s17"
+    corner = slice(0, None, 4)  # of fewer rows there, the cohort is the surest, and still not first
+    few = np.ones(y.size, bool)
+    few[np.flatnonzero(wrong)[corner]] = False
+    few = ~wrong | ~few
+    own = {name: values[few] for name, values in columns.items()}
+    plain = cal.find_segments(y[few], p[few], own, depth=1, n_draws=100, contrast=False)
+    assert abs(plain["cohort = new"].ratio) > abs(plain.worst.ratio)
+    assert plain.worst.name == "site = s17"
+
+
+def test_the_contrast_has_the_error_of_a_part_against_the_whole():
+    """Ratios of contrasts where all rows are off alike are standard normal."""
+    ratios = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        p = rng.uniform(0.1, 0.8, 2000)
+        y = rng.random(2000) < p
+        columns = {"part": rng.choice(["a", "b", "c"], 2000, p=[0.1, 0.3, 0.6])}
+        found = cal.find_segments(y, p, columns, contrast=True, n_draws=100)
+        ratios += [row.ratio for row in found]
+    assert np.std(ratios) == pytest.approx(1.0, abs=0.12) and abs(np.mean(ratios)) < 0.2
+
+
+def test_gaps_that_do_not_matter_are_left_out():
+    y, p, columns, _ = shifted_world(50_000)
+    found = cal.find_segments(y, p, columns, depth=1, n_draws=100, min_gap=0.05)
+    assert [row.name for row in found] == ["site = s17"]
+    assert found.notes[-1] == "41 of 42 segments are off by less than 0.05"
+    none = cal.find_segments(y, p, columns, depth=1, n_draws=100, min_gap=0.5)
+    assert len(none) == 1 and none.sentence.startswith(
+        "No segment is off by 0.5 or more: the worst"
+    )
+    for bad in (-0.1, 1, "2%"):
+        with pytest.raises(cal.InputError, match="min_gap must be a number from 0 to 1"):
+            cal.find_segments(y, p, columns, min_gap=bad)
+    with pytest.raises(cal.InputError, match="contrast must be True, False or None"):
+        cal.find_segments(y, p, columns, contrast="no")
+
+
+def test_where_all_rows_are_right_segments_are_judged_against_0():
+    p, columns, rng = world(2000, 4)
+    found = cal.find_segments(rng.random(2000) < p, p, columns, n_draws=100)
+    assert not found.against_all_rows and all(row.contrast == row.gap for row in found)
+    assert "the gap of all rows" not in found.sentence
+
+
+def test_sums_of_a_lazy_frame_give_the_same_order():
+    pl = pytest.importorskip("polars")
+    y, p, columns, _ = shifted_world(30_000)
+    rows = pl.DataFrame({"y": y, "p": p, **columns})
+    found = cal.find_segments("y", "p", ["cohort", "site"], data=rows, depth=1, n_draws=200)
+    summed = cal.find_segments("y", "p", ["cohort", "site"], data=rows.lazy(), depth=1, n_draws=200)
+    assert summed.worst.name == found.worst.name == "site = s17" and summed.against_all_rows
+    assert summed.worst.contrast == pytest.approx(found.worst.contrast)
+    assert summed.worst.at_least == pytest.approx(found.worst.at_least, abs=0.005)

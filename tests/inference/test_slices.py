@@ -245,3 +245,25 @@ def test_zero_and_minus_zero_are_one_slice():
     )
     slices = cal.evaluate("y", "p", data=rows, by="g", measures=["ece"]).slices
     assert [(part.name, part.n) for part in slices] == [("0.0", 1000)]
+
+
+@pytest.mark.parametrize("door", ["rows", "judged", "frame"])
+def test_the_worst_slice_is_the_one_of_the_largest_error_and_not_the_surest(door):
+    """Of many rows 5 points are surer than 20 of few, and came first."""
+    rng = np.random.default_rng(0)
+    names = rng.choice(["many", "some", "few", "right"], 8000, p=[0.7, 0.2, 0.02, 0.08])
+    off = {"many": 0.05, "some": 0.1, "few": 0.2, "right": 0.0}
+    p = rng.uniform(0.25, 0.9, 8000)
+    y = (rng.random(8000) < p - np.vectorize(off.get)(names)).astype(int)
+    if door == "frame":
+        pl = pytest.importorskip("polars")
+        rows = pl.DataFrame({"y": y, "p": p, "site": names}).lazy()
+        slices = cal.evaluate("y", "p", by="site", measures=["ece"], data=rows).slices
+    else:
+        judged = door == "judged"
+        slices = cal.evaluate(y, p, by=names, measures=["ece"], uncertainty=judged).slices
+    assert [part.name for part in slices] == ["few", "some", "many", "right"]
+    assert slices["many"].p_value < slices["few"].p_value
+    assert "worst first (by the estimate of ece)" in str(slices)
+    # Noise alone makes the value of few rows large; their estimate knows.
+    assert slices["right"].excess < slices["right"].values["ece"]

@@ -74,6 +74,8 @@ def test_probabilities_of_a_model(runs, monkeypatch):
     assert found.metrics["calibration/ece"] == pytest.approx(cal.ece(Y, p))
     limits = cal.interval(Y, p, measure="brier")
     assert found.metrics["calibration/brier_low"] == pytest.approx(limits.low)
+    error = cal.interval(Y, p, measure="ece")
+    assert found.metrics["calibration/ece_estimate"] == pytest.approx(error.estimate)
     client = runs.MlflowClient()
     assert client.get_run(run_id).data.metrics == pytest.approx(found.metrics)
     paths = {file.path for file in client.list_artifacts(run_id, "calibration")}

@@ -151,3 +151,22 @@ def test_a_band_of_clusters_lies_where_frequencies_can(soft):
     y = np.clip(0.9 * y + 0.05, 0, 1) if soft else y.astype(int)
     found = cal.reliability_curve(y, p, groups=groups)
     assert min(found.points["low"]) >= 0.0 and max(found.points["high"]) <= 1.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("soft", [False, True])
+def test_a_local_band_has_no_spike_where_the_curve_touches_an_end(seed: int, soft: bool) -> None:
+    """Its lower end fell from .8 to .2 where the curve reached 1, with 35 rows of 94 % there."""
+    rng = np.random.default_rng(seed)
+    u = np.concatenate([rng.beta(2, 5, 900), rng.uniform(0.9, 0.999, 35)])
+    chance = np.clip(1.05 * u, 0, 0.99)
+    y = rng.binomial(20, chance) / 20 if soft else (rng.random(u.size) < chance).astype(int)
+    for turned in (False, True):
+        made = cal.reliability_curve(1 - y if turned else y, 1 - u if turned else u, method="local")
+        points = made.columns()
+        low, high = np.array(points["low"]), np.array(points["high"])
+        where, curve = np.array(points["prediction"]), np.array(points["mean_target"])
+        end = where < 0.1 if turned else where > 0.9
+        away = np.maximum(curve - low, high - curve)[end]
+        assert away.max() < 0.25
+        assert np.abs(np.diff(low[end])).max() < 0.1 and np.abs(np.diff(high[end])).max() < 0.1

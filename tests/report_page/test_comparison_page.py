@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import calibrant as cal
@@ -107,7 +108,7 @@ def test_robustness_slices_and_recipe_are_told(look, compared):
     page = look(compared.path).page
     page.click("#glossary summary")
     text = page.inner_text("main")
-    assert compared.report.robustness.title in text
+    assert compared.report.robustness is None and "Rank robustness" not in text  # of three
     assert "three temperatures" in text
     assert page.locator("#slices table").count() == 4
     for entry in compared.report.glossary:
@@ -146,3 +147,12 @@ def test_sentences_have_the_names_of_the_field(labels, name):
 )  # fmt: skip
 def test_nothing_is_certain(share, said):
     assert _percent(share) == said
+
+
+def test_rank_robustness_of_many_is_on_the_page():
+    rng = np.random.default_rng(0)
+    u = rng.random(300)
+    models = {f"m{j}": u ** (1 + j / 5) for j in range(8)}
+    found = cal.compare((rng.random(300) < u).astype(int), models, measures=["ece"], n_resamples=50)
+    page = found.to_html()
+    assert found.robustness.title in page and 'id="robustness"' in page

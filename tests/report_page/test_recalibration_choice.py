@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.report import map_choice, recalibration
+from calibrant._api.report import recalibration
 from calibrant._api.report.recalibration import (
     _halves,
     _learned,
@@ -24,6 +24,7 @@ from calibrant.results._pages.report_page import _call
 from calibrant.results._pages.rows import map_rows
 from calibrant.results._report import BeforeAfter, Change, spoken
 from calibrant.scaling import SCALERS, TemperatureScaling
+from calibrant.scaling._load import new_scaler
 
 RNG = np.random.default_rng(8)
 
@@ -81,64 +82,50 @@ def test_no_kind_of_confidences_is_made_worse(make):
     assert change(found, "brier").high < 0 and "clearly better" in found.outcome
 
 
-def test_wrong_certainties_are_not_left_to_logarithms():
-    for make in (rounded, verbal):
-        found = tried_on(make)
-        assert found.method in ("IsotonicCalibration", "HistogramBinning")
-        assert found.tried[found.method] < found.tried["as they are"] and not found.notes
-    # What was done before this choice: worse than nothing.
-    scores = tried_on(rounded).tried
-    assert scores["PlattScaling"] > scores["as they are"]
+def test_the_reason_is_that_of_recommend():
+    for make in (rounded, overconfident):
+        found, best = tried_on(make), cal.recommend(*make())
+        assert METHODS[best.best] == found.method and found.why.endswith(best.why)
+        assert found.tried == {METHODS.get(row.map, row.map): row.loss for row in best}
 
 
-def test_ordinary_predictions_get_the_simplest_map():
-    found = tried_on(overconfident)
-    assert found.method == "PlattScaling" and "simplest" in found.why
-    assert "Brier score" in found.why and "as they are 0." in found.why
-    h = 2 * RNG.normal(size=(N, 4))
-    y = (0.6 * h + RNG.gumbel(size=h.shape)).argmax(axis=1)
-    found = tried(y, h, from_logits=True)
-    assert found.method == "TemperatureScaling"
-    assert set(found.tried) > {"VectorScaling", "IsotonicCalibration"}
+def several_classes(k=4, n=N, temperature=0.6):
+    rng = np.random.default_rng(5)
+    h = 2 * rng.normal(size=(n, k))
+    return (temperature * h + rng.gumbel(size=h.shape)).argmax(axis=1), h
 
 
-def test_a_simpler_map_is_given_up_for_a_clear_gain():
+@pytest.mark.parametrize("case", ["binary", "calibrated", "step", "groups", "classes", "weights"])
+def test_the_page_and_recommend_choose_one_map(case):
+    """The page chose by another rule (Brier score, two errors, few maps), and contradicted it."""
     rng = np.random.default_rng(0)
-    p = rng.random(400)
-    y = rng.random(400) < np.where(p < 0.6, 0.12, 0.95)  # a step, which no line of logits follows
-    found = map_choice.tried(to_samples(y, p), None)
-    scores = found.scores
-    assert scores["PlattScaling"] < scores["as they are"] - 0.01
-    assert found.chosen == "IsotonicCalibration"
+    (y, p), options, groups = overconfident(1200), {}, None
+    if case == "calibrated":
+        y, p = rng.random(1200) < p, p
+    elif case == "step":
+        y = rng.random(1200) < np.where(p < 0.6, 0.12, 0.95)
+    elif case == "groups":
+        groups = np.arange(1200) // 20
+    elif case == "weights":
+        options = {"sample_weight": rng.random(1200)}
+    elif case == "classes":
+        (y, p), options = several_classes(n=800), {"from_logits": True}
+    best = cal.recommend(y, p, groups=groups, **options)
+    found = tried(y, p, groups=groups, **options)
+    if best.helps:
+        assert found.method == METHODS[best.best] and found.chosen
+    else:
+        assert found.startswith("No map was chosen.") and best.why in found
+    assert best.helps == (case != "calibrated")
 
 
-def test_a_map_that_raises_the_score_is_not_chosen_for_being_simple():
-    rng = np.random.default_rng(104)
-    p = rng.random(200)
-    off = 0.2 * ((p > 0.3) & (p < 0.5)) - 0.2 * ((p > 0.5) & (p < 0.7))
-    found = map_choice.tried(to_samples(rng.random(200) < np.clip(p + off, 0, 1), p), None)
-    scores = found.scores
-    assert scores["PlattScaling"] > scores["as they are"] > scores["IsotonicCalibration"]
-    assert found.chosen == "IsotonicCalibration"
-
-
-def test_rounded_rows_of_several_classes():
-    h = 2 * RNG.normal(size=(N, 4))
-    y = (0.6 * h + RNG.gumbel(size=h.shape)).argmax(axis=1)
-    p = np.exp(h) / np.exp(h).sum(axis=1, keepdims=True)
-    p = p.round(1) / p.round(1).sum(axis=1, keepdims=True)
-    found = tried(y, p)
-    assert found.method == "IsotonicCalibration"
-    assert change(found, "brier").high < 0 and change(found, "ece").after < 0.05
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_calibrated_predictions_need_none(seed):
-    rng = np.random.default_rng(seed)
-    p = rng.random(N)
-    found = tried(rng.random(N) < p, p)
-    assert "none of those tried is clearly better than the predictions as they are" in found
-    assert "Platt scaling 0." in found
+def test_the_chosen_map_is_shown_among_those_that_readers_know():
+    samples = to_samples(*overconfident(1200))
+    found = side_by_side(samples, *both_rules(15), groups=None, level=0.95, seed=0)
+    assert [each.method for each in found.maps] == [
+        METHODS[name] for name in ("temperature", "platt", "beta", "isotonic", "histogram")
+    ]
+    assert found.chosen.method == "TemperatureScaling"
 
 
 def test_soft_labels_weights_and_groups_are_taken():
@@ -146,7 +133,7 @@ def test_soft_labels_weights_and_groups_are_taken():
     soft = np.clip(y + RNG.normal(0, 0.1, N), 0, 1)
     groups = np.repeat(np.arange(N // 10), 10)
     found = tried(soft, p, sample_weight=RNG.random(N), groups=groups)
-    assert found.method == "PlattScaling" and "whole groups" in found.split
+    assert found.method == "TemperatureScaling" and "whole groups" in found.split
 
 
 def test_the_page_says_which_and_why():
@@ -155,7 +142,7 @@ def test_the_page_says_which_and_why():
     page, change = report.to_html(), report.before_after
     assert f"<b>{change.method_name}</b>, {change.learned}" in page
     assert change.why in page and change.outcome in page
-    assert "predictions of exactly 0 or 1" in change.why
+    assert "By the rule of cal.recommend and of calibrant scale --map auto" in change.why
     told = report.to_dict()["before_after"]
     assert told["why"] == change.why and told["tried"]["as they are"] > 0
 
@@ -167,14 +154,14 @@ def test_maps_side_by_side_are_those_of_the_scalers_on_rows_not_fitted(weighted)
     samples = to_samples(y, p, sample_weight=w)
     found = side_by_side(samples, *both_rules(15), groups=None, level=0.9, seed=3)
     assert [each.method for each in found.maps] == [
-        METHODS[name] for name in ("platt", "beta", "isotonic", "histogram")
+        METHODS[name] for name in ("temperature", "platt", "beta", "isotonic", "histogram")
     ]
     assert sum(each.chosen for each in found.maps) == 1 and found.chosen in found.maps
     fitted, rest, _ = _halves(samples, None, 3)
     own = {"sample_weight": None if w is None else w[fitted]}
     held = {"sample_weight": None if w is None else w[rest]}
     after = {
-        each.method: SCALERS[each.method]().fit(y[fitted], p[fitted], **own).transform(p[rest])
+        each.method: new_scaler(each.method).fit(y[fitted], p[fitted], **own).transform(p[rest])
         for each in found.maps
     }
     measures = ["ece", "log_loss", "brier"]
@@ -302,14 +289,12 @@ def test_what_could_not_be_fitted_is_in_sentences(monkeypatch):
     )
 
 
-@pytest.mark.parametrize(("k", "n", "why"), [(100, 600, "20 rows a class"), (120, 600, "at most")])
-def test_maps_that_are_left_out_are_named(k, n, why):
-    h = RNG.normal(size=(n, k))
-    samples = to_samples((h + RNG.gumbel(size=h.shape)).argmax(axis=1), h, from_logits=True)
+def test_maps_that_are_left_out_are_named():
+    y, h = several_classes(100, 600)
+    samples = to_samples(y, h, from_logits=True)
     found = side_by_side(samples, *both_rules(15), groups=None, level=0.95, seed=0)
     assert [each.method for each in found.maps] == ["TemperatureScaling"]
-    assert "Vector scaling and Isotonic calibration were not tried" in found.failed
-    assert why in found.failed
+    assert "Not tried: platt, quadratic, " in found.failed and "20 rows a class" in found.failed
     asked = side_by_side(
         samples, *both_rules(15), groups=None, level=0.95, seed=0, names=("temperature",)
     )
@@ -330,11 +315,11 @@ def test_a_choice_is_called_the_best_only_where_the_other_half_agrees():
     chosen = BeforeAfter("PlattScaling", "", "", 9, 9, (before,), table, table, chosen=True)
     clear = replace(chosen, changes=(replace(before, high=-0.001),))
     assert not chosen.helps and clear.helps
-    flags = ["", "chosen on the other half", "suits best", "turns the order round"]
+    flags = ["", "chosen, no clear gain here", "suits best", "turns the order round"]
     rows = map_rows([chosen, clear, replace(clear, reverses=True)])
     assert [row["flag"] for row in rows] == flags
     text = _still([replace(clear, chosen=False)])
-    assert "Platt scaling is clearly lower all the same" in text and _still([chosen]) == ""
+    assert "Platt scaling is clearly lower; of 1 maps" in text and _still([chosen]) == ""
 
 
 def test_the_page_says_that_the_order_is_backwards():
@@ -370,3 +355,25 @@ def test_the_recipe_names_every_argument():
     assert "votes=" not in call
     shares = cal.report(y / 1.0, p, votes=np.full(120, 3), measures=["ece"], recalibrate="platt")
     assert "votes=..." in _call(shares)
+
+
+def test_distances_to_votes_stand_beside_the_error_of_means():
+    """Fitted to votes, a map lowers the ECE against them and may raise the distance of rows."""
+    rng = np.random.default_rng(1)
+    people = rng.dirichlet([0.1, 0.1, 0.1], 1200)
+    h = 1.5 * np.log(people + 0.001) + 2 * rng.normal(size=(1200, 3))
+    samples = to_samples(rng.multinomial(10, people), h, from_logits=True)
+    found = side_by_side(
+        samples, *both_rules(15), groups=None, level=0.95, seed=0, names=("temperature",)
+    )
+    (one,) = found.maps
+    assert change(one, "ece").after < 0.5 * change(one, "ece").before
+    apart = change(one, "dist_ce")
+    assert apart.after > apart.before and apart.low < apart.estimate < apart.high
+    _, rest, _ = _halves(samples, None, 0)
+    own = to_samples(samples.targets[rest], h[rest], from_logits=True)
+    assert apart.before == pytest.approx(cal.dist_ce(own.targets, h[rest], from_logits=True))
+    hard = side_by_side(
+        to_samples(*overconfident(300)), *both_rules(15), groups=None, level=0.95, seed=0
+    )
+    assert "dist_ce" not in [each.measure for each in hard.maps[0].changes]

@@ -104,7 +104,7 @@ def test_before_and_after_are_measured_on_rows_not_fitted():
     found = before_after(
         to_samples(y, h, from_logits=True), *both_rules(15), groups=None, level=0.95, seed=0
     )
-    assert found.method == "PlattScaling"
+    assert found.method == "TemperatureScaling"
     assert found.n_fitted + found.n_measured == 2000
     ece = next(change for change in found.changes if change.measure == "ece")
     loss = next(change for change in found.changes if change.measure == "log_loss")
@@ -306,8 +306,9 @@ def test_a_rare_event_is_told_in_its_own_proportion():
     (said,) = [each for each in found.sentences if "mean prediction" in each]
     assert f"the observed frequency {shown(float(share))}" in said
     why = found.absent.get("before_after") or found.before_after.why
-    scores = re.findall(r" (0\.\d+|\d\.\d+e-\d+)[,)]", why)
-    assert len(scores) == 5 and len(set(scores)) > 1
+    # The gain and its standard error have the digits that decide.
+    numbers = re.findall(r"(?:lower by|It takes|error) (0\.\d+|\d\.\d+e-\d+)", why)
+    assert len(set(numbers)) == 2 and all(float(number) > 0 for number in numbers)
     few = slice(500)
     usual = cal.report(1 - y[few], 1 - p[few], measures=["ece"], recalibrate="platt")
     assert usual.decisions.thresholds[-1] == 0.99

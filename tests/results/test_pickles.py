@@ -37,6 +37,9 @@ def monitored():
 
 MAKERS = {
     "evaluation": lambda: cal.evaluate(Y, P, by=SIDES),
+    "robustness": lambda: cal.compare(
+        Y, {f"m{j}": P ** (1 + j / 8) for j in range(8)}, measures=["ece"], n_resamples=50
+    ),
     "comparison": lambda: cal.compare(
         Y, {"a": P, "b": P**2, "c": np.sqrt(P)}, by=SIDES, measures=["ece", "brier"], n_resamples=50
     ),

@@ -173,7 +173,7 @@ class TestRefusals:
             ([[0.1, 0.2, 0.3, np.nan]], r"y_proba\[0, 3\] is nan"),
             (None, "y_proba must be numbers"),
             ("p", "y_proba must be numbers"),
-            (0.3, r"shape \(n,\) for binary"),
+            (0.3, "it is a single number"),
         ],
     )
     def test_what_cannot_be_transformed(self, predictions, message):

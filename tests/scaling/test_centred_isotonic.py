@@ -68,6 +68,42 @@ def test_it_is_what_cir_model_gives(y, w, expected):
     np.testing.assert_allclose(scaler._apply(scaler._predictions(NEW, None)), expected, atol=1e-14)
 
 
+def fitted_curve(y, p, w=None):
+    scaler = CentredIsotonic().fit(y, p, sample_weight=w)
+    return scaler._apply(scaler._predictions(np.linspace(0, 1, 201), None))
+
+
+def rows_of_equal_blocks(seed):
+    """Few values, so that blocks of equal means stand beside each other now and then."""
+    rng = np.random.default_rng(seed)
+    hard = seed % 2
+    p = rng.random(30).round(1)
+    return (rng.integers(0, 2, 30) if hard else rng.integers(0, 6, 30) / 5), p, rng.permutation(30)
+
+
+@pytest.mark.parametrize("unit", [0.1, 0.3, 7.0])
+def test_the_unit_of_weights_does_not_matter(unit):
+    """Blocks of equal means are one block, although 0.1 + 0.1 + 0.1 is not 0.3."""
+    for seed in range(150):
+        y, p, _ = rows_of_equal_blocks(seed)
+        plain, weighted = fitted_curve(y, p), fitted_curve(y, p, np.full(30, unit))
+        np.testing.assert_allclose(weighted, plain, atol=1e-9, err_msg=f"seed {seed}")
+
+
+def test_the_order_of_rows_does_not_matter():
+    """Soft labels are summed in the order of rows, and sums differ in the last bit."""
+    for seed in range(150):
+        y, p, order = rows_of_equal_blocks(seed)
+        again = fitted_curve(y[order], p[order])
+        np.testing.assert_allclose(again, fitted_curve(y, p), atol=1e-9, err_msg=f"seed {seed}")
+
+
+def test_small_means_that_differ_stay_apart():
+    """Equal is meant of digits, not of distance: soft labels of rare events keep their points."""
+    p = np.array([1e-9, 2e-9, 4e-9, 0.5])
+    assert CentredIsotonic().fit(p, p).thresholds_[0].tolist() == p.tolist()
+
+
 def test_it_increases_strictly_where_isotonic_steps():
     p = np.linspace(0.001, 0.999, 400)
     rng = np.random.default_rng(2)

@@ -293,3 +293,32 @@ def test_where_all_is_certain_nothing_is_shifted():
         scaler = PriorShift().fit([0, 1, 1, 1, 0], p)
     assert scaler.loss_ == pytest.approx(scaler.loss_before_)
     assert scaler.transform([0.3]).tolist() == [pytest.approx(0.3)]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_class_that_vanishes_is_reported(turned):
+    """Predictions that are calibrated at 10 % and said to be at 50 %."""
+    p = np.random.default_rng(0).beta(1, 9, 2000)
+    with pytest.warns(CalibrantWarning) as caught:
+        scaler = PriorShift(source_prior=0.5).fit_unlabelled(1 - p if turned else p)
+    assert scaler.prior_.min() < 1e-9
+    message = str(caught[0].message)
+    name, mean = "0" if turned else "1", f"{p.mean():.3g}"
+    assert f"likeliest where class {name} has no share at all" in message
+    assert f"predicted at {mean} on average, with a source prior of 0.5: check" in message
+
+
+def test_a_vanished_class_has_its_name():
+    _, rows = drawn([0.5, 0.5 - 1e-9, 1e-9], 4000, 3)
+    rows = np.stack([rows[:, 0], rows[:, 1] + 0.9 * rows[:, 2], 0.1 * rows[:, 2]], axis=1)
+    with pytest.warns(CalibrantWarning, match="class late has no share"):
+        PriorShift(source_prior=OLD).fit_unlabelled(rows, classes=["a", "b", "late"])
+
+
+@pytest.mark.parametrize("share", [0.5, 0.05, 0.01])
+def test_a_rare_class_has_not_vanished(share):
+    _, p = binary_rows(share, 20_000, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scaler = PriorShift(source_prior=0.5).fit_unlabelled(p)
+    assert scaler.prior_[1] == pytest.approx(share, rel=0.5, abs=1e-3)

@@ -230,7 +230,7 @@ def test_few_rows_leave_large_maps_out_and_say_so():
 
 @pytest.mark.parametrize("clustered", [False, True])
 def test_of_many_predictions_some_are_drawn(monkeypatch, clustered):
-    monkeypatch.setattr(module, "TRIED_PREDICTIONS", 1000)
+    monkeypatch.setattr(module, "n_tried_rows", lambda n_classes: 1000)
     made = binary(8, 4000)
     groups = np.arange(4000) // 10 if clustered else None
     found = cal.recommend(made.hard, made.proba, maps=["platt"], groups=groups)
@@ -304,3 +304,24 @@ def test_it_reads_well():
     assert [row["recommended"] for row in content["rows"]].count(True) == 1
     with pytest.raises(InputError, match="'histogram' was not tried"):
         found["histogram"]
+
+
+def test_maps_far_behind_are_given_up_after_a_fold(monkeypatch):
+    """The choice stays, and a note says which were given up and by how much."""
+    made = binary(8, 3000)
+    whole = cal.recommend(made.hard, made.proba)
+    monkeypatch.setattr(module, "RACED", 1000)
+    monkeypatch.setattr(module, "FAR_BEHIND", 2.0)
+    raced = cal.recommend(made.hard, made.proba)
+    assert raced.best == whole.best and raced[raced.best].loss == whole[whole.best].loss
+    gone = {row.map for row in whole} - {row.map for row in raced}
+    (note,) = [note for note in raced.notes if note.startswith("given up after the first of 5")]
+    assert gone and all(name in note for name in gone)
+    assert all(whole[name].above > whole[name].standard_error for name in gone)
+
+
+@pytest.mark.parametrize(
+    ("k", "rows"), [(2, 20_000), (3, 16_666), (10, 5_000), (100, 2_500), (1000, 1_000)]
+)
+def test_maps_are_tried_on_rows_that_a_page_can_wait_for(k, rows):
+    assert module.n_tried_rows(k) == rows

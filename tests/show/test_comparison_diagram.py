@@ -200,20 +200,29 @@ class TestSlices:
         assert (display.noise_ is None) == np.isnan(slices.columns()["noise_95"]).all()
 
 
+@pytest.fixture(scope="module")
+def many():
+    """Enough predictors for rank correlations."""
+    y, models = sample()
+    base = models["right"]
+    more = {f"m{j}": np.clip(base ** (1 + j / 8), 1e-6, 1 - 1e-6) for j in range(8)}
+    return cal.compare(y, more, measures=["ece", "brier", "log_loss"], n_resamples=50)
+
+
 class TestRobustness:
-    def test_correlations_with_their_margins(self, found):
+    def test_correlations_with_their_margins(self, many):
         for relation in ("bins", "loss", "dominance"):
-            rows = [r for r in found.robustness.select(relation=relation) if r.value is not None]
-            display = found.robustness.plot(relation=relation)
+            rows = [r for r in many.robustness.select(relation=relation) if r.value is not None]
+            display = many.robustness.plot(relation=relation)
             assert display.dots_.get_offsets()[:, 0].tolist() == [row.value for row in rows]
             bars = np.array([segment[:, 0] for segment in display.bars_.get_segments()])
             low = [max(row.value - row.margin, -1) for row in rows]
             np.testing.assert_allclose(bars[:, 0], low)
-        only = found.robustness.plot(measures=["ece"])
+        only = many.robustness.plot(measures=["ece"])
         assert len(only.dots_.get_offsets()) == 3
 
-    def test_nothing_to_draw_is_told(self, found):
+    def test_nothing_to_draw_is_told(self, many):
         with pytest.raises(InputError, match="no rank correlation"):
-            found.robustness.plot(measures=["brier"])
+            many.robustness.plot(measures=["brier"])
         with pytest.raises(InputError, match="did you mean 'bins'"):
-            found.robustness.plot(relation="bin")
+            many.robustness.plot(relation="bin")

@@ -385,3 +385,19 @@ def test_labels_that_scatter_as_outcomes_do_have_no_narrow_limits():
     """Two rows of 0 and 1 among soft ones: no beta distribution is as wide, so nothing is known."""
     found = cal.reliability([0.0, 1.0, 0.5, 0.4], [0.1, 0.1, 0.9, 0.9], bins=2).intervals()
     assert (found["low"][0], found["high"][0]) == (0, 1)
+
+
+@pytest.mark.parametrize("make", ["local", "isotonic", "smooth"])
+def test_the_legend_has_the_colour_of_the_band(make):
+    rng = np.random.default_rng(0)
+    u = rng.random(300)
+    y = (rng.random(300) < u).astype(int)
+    if make == "smooth":
+        display = cal.smooth_reliability(y, u).plot()
+    else:
+        display = cal.reliability_curve(y, u, method=make).plot()
+    ax = display.figure_.axes[0]
+    (band,) = [each for each in ax.collections if each.get_gid()]
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    patch = ax.get_legend().legend_handles[texts.index(band.get_gid())]
+    assert patch.get_facecolor() == pytest.approx(tuple(band.get_facecolor()[0]))

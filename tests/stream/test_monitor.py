@@ -139,8 +139,8 @@ def test_bad_input_in_one_window_leaves_all_as_they_were(in_order):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"every": "1w"}, "begin on Thursdays"),
-        ({"every": "1M"}, "months differ in length"),
+        ({"every": "1w-xyz"}, "a week begins on mon, tue, wed, thu, fri, sat, sun"),
+        ({"every": "1M"}, "Months and years differ in length"),
         ({"every": "fortnight"}, "not a width"),
         ({"every": None}, "timedelta"),
         ({"every": 0}, "above 0"),

@@ -190,3 +190,28 @@ def test_whole_numbers_that_read_as_dates_are_asked_about(what, kind):
 @pytest.mark.parametrize("time", [[20240101, 1704067200], [20240101.5, 20240102.5], [1.7e9, 1.8e9]])
 def test_other_numbers_are_seconds(time):
     assert cal.Monitor().update([0, 1], [0.2, 0.7], time=time).n_rows == 2
+
+
+@pytest.mark.parametrize(
+    ("every", "first"), [("1w", "01-01"), ("1w-sun", "01-07"), ("2w", "01-08")]
+)
+def test_weeks_begin_on_a_day_that_is_documented(every, first, tmp_path):
+    """2024-01-01 was a Monday; in weeks counted from 1970 it was the fifth day."""
+    days = np.arange("2024-01-01", "2024-02-01", dtype="datetime64[D]")
+    rng = np.random.default_rng(0)
+    p = rng.random(days.size)
+    y = rng.random(p.size) < p
+    monitor = cal.Monitor(every=every).update(y, p, time=days)
+    starts = [start.strftime("%a %m-%d") for start in monitor.windows()]
+    weekday = "Sun" if every.endswith("sun") else "Mon"
+    assert all(start.startswith(weekday) for start in starts) and f"{weekday} {first}" in starts
+    # Each half by itself, saved and merged, is the whole: the width is written with its day.
+    halves = [cal.Monitor(every=every).update(y[s], p[s], time=days[s])
+              for s in (slice(0, 10), slice(10, None))]  # fmt: skip
+    monitor.save(tmp_path / "state.npz")
+    for again in (halves[0].merge(halves[1]), cal.Monitor.load(tmp_path / "state.npz")):
+        assert list(again.windows()) == list(monitor.windows()) and again.every == monitor.every
+    clustered = cal.Monitor(every=every, grouped=True).update(
+        y, p, time=days, groups=days.astype(str)
+    )
+    assert list(clustered.windows()) == list(monitor.windows())

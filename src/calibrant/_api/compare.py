@@ -38,6 +38,9 @@ from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
 from calibrant.scaling._same_rows import about_mapped
 
+# Fewer predictors are easily in one order by chance: their rank correlations say nothing.
+FEWEST_RANKED = 8
+
 
 @public
 def compare(
@@ -140,7 +143,8 @@ def compare(
     -------
     Comparison
         `values`, `order(measure)`, `difference(first, second, measure)`, `robustness` (rank
-        correlations and the maximum dominance set), and diagrams (`plot`).
+        correlations and the maximum dominance set, of eight predictors or more), and diagrams
+        (`plot`).
 
     Raises
     ------
@@ -222,7 +226,7 @@ def compare(
         np.array([each.limits for each in resamples]),
         pair_limits(values, resamples, chosen, float(level)),
         float(level),
-        _robustness(samples, shape, bin_counts, threads),
+        _robustness(samples, shape, bin_counts, threads, chosen if measures is not None else None),
         slices,
         (
             *describe_input(first, next(iter(summaries.values())).findings),
@@ -323,10 +327,18 @@ def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
 
 
 def _robustness(
-    samples: Mapping[str, Samples], shape: Shape, bin_counts: Sequence[int], threads: int
-) -> RankRobustness:
-    """How each error orders the predictors at several numbers of bins, beside the losses."""
+    samples: Mapping[str, Samples], shape: Shape, bin_counts: Sequence[int], threads: int,
+    asked: Sequence[Measure] | None,
+) -> RankRobustness | None:  # fmt: skip
+    """How each error orders the predictors at several numbers of bins, beside the losses; None of
+    so few that any order is easily kept, or if no such error was asked for.
+    """
     chosen = listed("robustness", shape)
+    if asked is not None:
+        names_asked = {m.name for m in asked}
+        chosen = tuple(m for m in chosen if not m.is_error or m.name in names_asked)
+    if len(samples) < FEWEST_RANKED or not any(m.is_error for m in chosen):
+        return None
     measured = sorted((m for m in chosen if m.is_error), key=lambda m: m.name)
 
     def of_one(each: Samples) -> tuple[list[float], list[float]]:

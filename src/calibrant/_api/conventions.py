@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,15 @@ from calibrant._engines.arrays.passes import LANES_FROM, in_threads, whole_probl
 from calibrant._inference.cells import Whole
 from calibrant._measures.benchmark_rules import BENCHMARK_RULES
 from calibrant._measures.binned import binned_error
+from calibrant._measures.catalogue import find
 from calibrant._measures.peer_rules import PEER_RULES, PeerRule
+from calibrant._measures.smooth_rules import SMOOTH_RULES
 from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._conventions import Convention, Conventions
+from calibrant.results._rendering import shown
 
 # What tools report, then what benchmarks of language models do.
-ALL_RULES = (*PEER_RULES, *BENCHMARK_RULES)
+ALL_RULES = (*PEER_RULES, *BENCHMARK_RULES, *SMOOTH_RULES)
 
 
 @public
@@ -142,6 +146,14 @@ def conventions_of(
         return block.predictions.astype(np.float64), labels
 
     rows = in_threads(row, ALL_RULES, n_threads() if many else 1)
+    smooth = Summary(to_samples(ordered[1], ordered[0]))
+    ours_smooth = shown(find("smooth_ece", "binary").compute(smooth))
+    rows = [
+        replace(each, why=f"{each.why} Calibrant's smooth_ece is {ours_smooth}.")
+        if each.tool == SMOOTH_RULES[0].tool
+        else each
+        for each in rows
+    ]
     return Conventions((own, *rows), rule.m, notion)
 
 
@@ -162,6 +174,9 @@ def _row(
         answer = f"fails below {peer.fewest_rows} rows"
     else:
         with_its = compute(u, z, own_bins)
-        values = with_its, with_its if bins == own_bins else compute(u, z, bins)
+        if own_bins:
+            values = with_its, with_its if bins == own_bins else compute(u, z, bins)
+        else:  # it has no bins
+            values = with_its, None
         answer = "wrong with soft labels" if soft and peer.soft_targets == "wrong" else "answers"
     return Convention(peer.tool, peer.version, own_bins, *values, answer, peer.rule, peer.why)

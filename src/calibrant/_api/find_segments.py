@@ -14,7 +14,7 @@ from calibrant._api.metrics.significance import checked_problem
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Quantile
 from calibrant._core.errors import InputError, check_weight_total
-from calibrant._core.validation import check_count, check_seed, public
+from calibrant._core.validation import check_count, check_seed, is_number, public
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.frames import named, scanned
@@ -32,6 +32,29 @@ from calibrant.results._segments import Segment, Segments
 PARTS, MIN_ROWS, N_DRAWS = 5, 30, 500
 
 
+# A gap of all rows this many standard errors from 0 is more than chance (p < 0.05).
+OFF = 1.96
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What segments are judged by: the smallest gap that matters, and whether against all rows."""
+
+    min_gap: float = 0.0
+    contrast: bool | None = None
+
+
+AS_USUAL = Judging()
+
+
+def _checked_judging(min_gap: Any, contrast: Any) -> Judging:
+    if not is_number(min_gap) or not 0 <= float(min_gap) < 1:
+        raise InputError(f"min_gap must be a number from 0 to 1, such as 0.02; got {min_gap!r}")
+    if contrast is not None and not isinstance(contrast, bool | np.bool_):
+        raise InputError(f"contrast must be True, False or None; got {contrast!r}")
+    return Judging(float(min_gap), None if contrast is None else bool(contrast))
+
+
 @public
 def find_segments(
     y_true: ArrayLike,
@@ -41,6 +64,8 @@ def find_segments(
     depth: int = 2,
     parts: int = PARTS,
     min_rows: int = MIN_ROWS,
+    min_gap: float = 0.0,
+    contrast: bool | None = None,
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
@@ -56,8 +81,14 @@ def find_segments(
 
     .. math:: \frac{\sum_{i \in S} w_i (u_i - z_i)}{\sqrt{\sum_{i \in S} w_i^2 u_i (1 - u_i)}}
 
-    is the ratio that segments are ranked by. Every value of every column is a segment, and every
-    crossing of up to `depth` columns. Among thousands some ratio is large by chance: p-values are
+    is the ratio of a segment S. Every value of every column is a segment, and every crossing of up
+    to `depth` columns. Where all rows together are off, a segment is judged by its contrast, the
+    gap of the segment less that of all rows, so that a shift which all share is not found in each.
+    Segments are ranked by the lower end of the size of their gap, or contrast: of many rows the
+    largest error comes first, and not the surest. That lower end holds for all segments at once, in
+    95 % of samples; segments that may be off by nothing follow by their ratio.
+
+    Among thousands some ratio is large by chance: p-values are
     of the whole search. Outcomes are drawn from the predictions, once for all segments, and the
     largest ratio of each draw tells how much is found where nothing is wrong. Of many rows blocks
     are drawn instead, with the same variances. With clusters, or soft labels without votes, the
@@ -78,6 +109,12 @@ def find_segments(
     min_rows : int, default 30
         Segments of fewer rows are not judged, nor are those with so few events that a single
         outcome could decide.
+    min_gap : float in [0, 1), default 0.0
+        The smallest gap, or contrast, that matters: segments with a smaller one are not listed, but
+        for the worst where all are smaller.
+    contrast : bool, optional
+        Whether a segment's gap is compared with that of all rows, or with 0. By default it is where
+        the gap of all rows is more than chance (p < 0.05).
     notion : {"binary", "confidence"}, optional
         What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
     sample_weight : array-like of shape (n,) or str, optional
@@ -146,6 +183,7 @@ def find_segments(
     check_count("parts", parts, 2)
     check_count("min_rows", min_rows, 1)
     check_count("n_draws", n_draws, 100)
+    judging = _checked_judging(min_gap, contrast)
     given = given_as(from_logits, from_logprobs)
     data = scanned(data)
     if is_lazy(data):
@@ -157,7 +195,7 @@ def find_segments(
         frame = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
         return segments_of_frame(
             frame, segments, notion, parts, depth=depth, min_rows=min_rows, n_draws=n_draws,
-            seed=int(seed),
+            seed=int(seed), judging=judging,
         )  # fmt: skip
     samples, problem = checked_problem(
         y_true, y_proba, sample_weight, given, classes, data, notion, Quantile(15), votes
@@ -165,7 +203,7 @@ def find_segments(
     columns = segment_columns(segments, data, samples, parts)
     return segments_of(
         samples, problem, columns, group_index(groups, samples, data), depth=depth,
-        min_rows=min_rows, n_draws=n_draws, seed=int(seed),
+        min_rows=min_rows, n_draws=n_draws, seed=int(seed), judging=judging,
     )  # fmt: skip
 
 
@@ -187,6 +225,7 @@ def segments_of_samples(
 def segments_of(
     samples: Samples, problem: Problem, columns: list[SegmentColumn],
     groups: NDArray[np.intp] | None, *, depth: int, min_rows: int, n_draws: int, seed: int,
+    judging: Judging = AS_USUAL,
 ) -> Segments:  # fmt: skip
     found = search(
         problem, columns, min(depth, len(columns)), min_rows=min_rows, n_draws=n_draws,
@@ -196,7 +235,7 @@ def segments_of(
         raise _none_to_judge(min_rows)
     w = problem.weights
     sums = (float(x) for x in (w.sum(), w @ problem.u, w @ problem.z))
-    return _result(found, columns, _Totals(problem.n, *sums), n_draws, depth)
+    return _result(found, columns, _Totals(problem.n, *sums), n_draws, depth, judging)
 
 
 def _none_to_judge(min_rows: int) -> InputError:
@@ -208,7 +247,7 @@ def _none_to_judge(min_rows: int) -> InputError:
 
 def segments_of_frame(
     samples: Any, segments: Any, notion: str | None, parts: int, *, depth: int, min_rows: int,
-    n_draws: int, seed: int,
+    n_draws: int, seed: int, judging: Judging = AS_USUAL,
 ) -> Segments:  # fmt: skip
     """The search by sums, where the rows are: those of every combination of values come here."""
     from calibrant._engines.frames.segments import cell_sums, segment_rules
@@ -247,7 +286,7 @@ def segments_of_frame(
         f"summed by {samples.where} in {sums.n.size:,} combinations of values, whose residuals are "
         "drawn as normal for the p-values"
     )
-    return _result(found, columns, totals, n_draws, depth, (summed,))
+    return _result(found, columns, totals, n_draws, depth, judging, (summed,))
 
 
 def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> list[SegmentColumn]:
@@ -288,35 +327,51 @@ class _Totals:
 
 def _result(
     found: Found, columns: list[SegmentColumn], totals: _Totals, n_draws: int, depth: int,
-    more: tuple[str, ...] = (),
+    judging: Judging, more: tuple[str, ...] = (),
 ) -> Segments:  # fmt: skip
-    ratios = np.concatenate([crossing.ratio for crossing in found.crossings])
-    places = [(at, i) for at, one in enumerate(found.crossings) for i in range(one.cells.size)]
+    whole = totals.wu - totals.wz
+    off = abs(whole) > OFF * np.sqrt(found.variance)
+    against_all = bool(off) if judging.contrast is None else judging.contrast
     rows, largest = [], 0.0
-    for place in np.argsort(-np.abs(ratios), kind="stable"):
-        at, i = places[place]
-        crossing, ratio = found.crossings[at], float(ratios[place])
-        rows_in, weight, wu, wz = (float(part) for part in crossing.sums[:, i])
-        codes = labels_of(columns, crossing.columns, int(crossing.cells[i]))
-        chosen = [(columns[c], code) for c, code in zip(crossing.columns, codes, strict=True)]
-        largest = max(largest, abs(wu - wz) / totals.w)
-        rows.append(
-            Segment(
-                ", ".join(column.said(code) for column, code in chosen),
-                {column.name: column.labels[code] for column, code in chosen},
-                int(rows_in),
-                wu / weight,
-                wz / weight,
-                (wu - wz) / weight,
-                ratio,
-                found.p_value(ratio),
-            )
-        )
+    for crossing in found.crossings:
+        for i in range(crossing.cells.size):
+            weight, wu, wz = (float(part) for part in crossing.sums[1:, i])
+            largest = max(largest, abs(wu - wz) / totals.w)
+            gap, error = (wu - wz) / weight, float(np.sqrt(crossing.variance[i])) / weight
+            contrast = gap
+            if against_all:
+                contrast = gap - whole / totals.w
+                error = _contrast_error(crossing.variance[i], weight, found.variance, totals.w)
+            ratio = contrast / error if error > 0 else 0.0
+            codes = labels_of(columns, crossing.columns, int(crossing.cells[i]))
+            chosen = [(columns[c], code) for c, code in zip(crossing.columns, codes, strict=True)]
+            rows.append(
+                Segment(
+                    ", ".join(column.said(code) for column, code in chosen),
+                    {column.name: column.labels[code] for column, code in chosen},
+                    int(crossing.sums[0, i]), wu / weight, wz / weight, gap, ratio,
+                    found.p_value(ratio), contrast,
+                    max(0.0, abs(contrast) - found.critical * error),
+                )
+            )  # fmt: skip
+    # Of two segments that are off alike the one that is made of fewer columns comes first.
+    rows.sort(key=lambda row: (-row.at_least, -abs(row.ratio)))
+    notes = [_overall(totals), *_notes(found, columns), *more]
+    kept = [row for row in rows if abs(row.contrast) >= judging.min_gap] or rows[:1]
+    if len(kept) < len(rows):
+        few = len(rows) - len(kept)
+        notes.append(f"{few:,} of {len(rows):,} segments are off by less than {judging.min_gap:g}")
     names = tuple(column.name for column in columns)
     return Segments(
-        tuple(rows), rows[0].p_value, largest, names, depth, totals.n, n_draws,
-        (_overall(totals), *_notes(found, columns), *more),
+        tuple(kept), kept[0].p_value, largest, names, depth, totals.n, n_draws, tuple(notes),
+        against_all, judging.min_gap,
     )  # fmt: skip
+
+
+def _contrast_error(own: float, weight: float, whole: float, total: float) -> float:
+    """The standard error of a segment's gap less that of all rows, of which it is a part."""
+    inside = own * (1.0 / weight - 1.0 / total) ** 2
+    return float(np.sqrt(inside + max(whole - own, 0.0) / total**2))
 
 
 def _overall(totals: _Totals) -> str:

@@ -158,7 +158,8 @@ def _with_chance(
     value = plain.values[headline.name]
     floor = uncertainty.noise_floor(headline, value)
     if floor is not None:
-        plain = replace(plain, noise_95=floor.upper, p_value=floor.p_value)
+        excess = _excess(value, floor.mean)
+        plain = replace(plain, noise_95=floor.upper, p_value=floor.p_value, excess=excess)
     if judging is None:
         return plain
     interval = uncertainty.interval(headline, value)
@@ -204,13 +205,28 @@ def _with_verdict(slice_: Slice, alpha: float) -> Slice:
 def ranked_slices(
     by: str, headline: Measure, slices: Sequence[Slice], notes: Sequence[str]
 ) -> Slices:
-    """The slices with corrected p-values, the hardest to explain by chance first."""
+    """The slices with corrected p-values, those of the largest error first, by its estimate: of
+    many rows a small error is surer than a large one of few, and less bad.
+    """
     if not slices:
         raise InputError(f"by={by!r} leaves no slice with weight")
     corrected = holm([each.p_value for each in slices])
     parts = [replace(each, p_corrected=p) for each, p in zip(slices, corrected, strict=True)]
-    parts.sort(key=lambda each: (_last_if_nan(each.p_corrected), -each.values[headline.name]))
+    parts.sort(key=lambda each: (-_size(each, headline.name), _last_if_nan(each.p_corrected)))
     return Slices(by, headline.name, tuple(parts), tuple(notes))
+
+
+def _size(slice_: Slice, measure: str) -> float:
+    """The error of a slice without the bias of a sample, as well as it is known."""
+    known = (slice_.estimate, slice_.excess, slice_.values[measure])
+    return next((size for size in known if not math.isnan(size)), -math.inf)
+
+
+def _excess(value: float, noise: float) -> float:
+    """An error without what noise alone shows on average: the two add up in squares."""
+    if math.isnan(noise):
+        return math.nan
+    return math.sqrt(max(0.0, value * abs(value) - noise * abs(noise)))
 
 
 def no_weight_note(label: str, n: int) -> str:
@@ -226,6 +242,7 @@ def slice_of_sums(
     soft = summary.findings.soft
     floor = floor_of_sums(summary.bins, headline, values[headline.name], soft=soft)
     slice_ = Slice(label, n, values, floor.upper, floor.p_value, math.nan)
+    slice_ = replace(slice_, excess=_excess(values[headline.name], floor.mean))
     return _with_means(slice_, summary.bins)
 
 

@@ -352,7 +352,6 @@ def _show(result: Check, messages: tuple[str, ...], files: str) -> None:
     import sys
 
     from calibrant._api.evaluate_samples import missing_note
-    from calibrant._cli.tables import print_table
     from calibrant._cli.terminal import PLAIN, print_styled
 
     print_styled(f"{result.verdict}: {files}", _STYLES[result.verdict], file=sys.stdout)
@@ -360,5 +359,3 @@ def _show(result: Check, messages: tuple[str, ...], files: str) -> None:
     changes = map(in_options, result.notes)
     for line in (*messages, *notes, *changes, *(limit.sentence for limit in result.rows)):
         print_styled(f"  {line}", PLAIN, file=sys.stdout)
-    print()
-    print_table(result.columns(), "Limits")

@@ -204,8 +204,7 @@ def _show(comparison: Comparison) -> None:
         tied = comparison.tied(measure)
         ranked["clear"] = [None, *(name not in tied for name in ranked["predictor"][1:])]
         print_table(ranked, f"Ranks by {measure}")
-    # Two models are in one order or in the other: there is no correlation to speak of.
-    if comparison.robustness is not None and len(comparison.names) > 2:
+    if comparison.robustness is not None:
         print_table(comparison.robustness.table(), comparison.robustness.title)
     for name, slices_of_model in (comparison.slices or {}).items():
         print_table(

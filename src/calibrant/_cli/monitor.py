@@ -48,7 +48,11 @@ def add(commands: Any) -> None:
         "-o", "--out", metavar="PAGE", help="also write a page with a time axis (.html)"
     )
     begun = parser.add_argument_group("of a state that is begun")
-    begun.add_argument("--every", metavar="WIDTH", help="width of windows: 1d (default), 6h, 15m")
+    begun.add_argument(
+        "--every",
+        metavar="WIDTH",
+        help="width of windows: 1d (default), 6h, 15m; 1w from Monday on, 1w-sun from Sunday",
+    )
     begun.add_argument(
         "--keep", type=whole, metavar="N", help="windows to keep; older ones are merged"
     )

@@ -13,16 +13,19 @@ from numpy.typing import NDArray
 
 from calibrant._cli.inputs import groups_of
 from calibrant._core.errors import InputError, StateError
+from calibrant._core.map_names import METHODS
+from calibrant._core.progress import TaskProgress
 from calibrant._data.readers.columns import choose_columns, classes_by_endings, has_usual
 from calibrant._data.readers.read_rows import ReadRequest, Rows, read_rows
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import open_reader
+from calibrant._data.to_samples import to_samples
 from calibrant._inference.budget import COMPARED_PREDICTIONS
 from calibrant._measures.catalogue import listed
 from calibrant.results._recommendation import Recommendation
 from calibrant.results._rendering import Columns
 from calibrant.scaling import SameRows, Scaler, load
-from calibrant.scaling._load import new_scaler
+from calibrant.scaling._load import new_scaler, unchanging_scaler
 from calibrant.scaling._predictions import to_predictions
 
 
@@ -38,16 +41,16 @@ class Fitted:
     summary: dict[str, Any] = field(default_factory=dict)
     choice: Recommendation | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads(self.scaler.to_json())
+    def to_dict(self, *, fitted_rows: bool = True) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads(self.scaler.to_json(fitted_rows=fitted_rows))
         # Calibrant's own reader passes over what it does not know.
         for name in ("classes", "column_names"):
             if getattr(self, name) is not None:
                 content[name] = list(getattr(self, name))
         return content
 
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), allow_nan=False)
+    def to_json(self, *, fitted_rows: bool = True) -> str:
+        return json.dumps(self.to_dict(fitted_rows=fitted_rows), allow_nan=False)
 
 
 def fitted(
@@ -65,7 +68,11 @@ def fitted(
         scaler = new_scaler(kind, from_logits=request.from_logits)
     else:
         choice = _choice(rows, request.from_logits, groups_of(rows, groups))
-        scaler = choice.scaler  # fitted again below, where its warnings are shown
+        if choice.helps:
+            scaler = new_scaler(METHODS[choice.best], from_logits=request.from_logits)
+        else:
+            k = 2 if np.ndim(rows.y_proba) == 1 else np.shape(rows.y_proba)[1]
+            scaler = unchanging_scaler(k, from_logits=request.from_logits)
     if type(scaler).__name__ == "HistogramBinning":
         scaler.set_params(bins=bins)
     if any(prior is not None for prior in priors):
@@ -92,17 +99,19 @@ def fitted(
 
 
 def _choice(rows: Rows, from_logits: bool, groups: Any) -> Recommendation:
+    """The map that the rows choose, by the rule of `recommend`; not yet fitted to all of them."""
     from calibrant._api.cross_fitting import FOLDS
-    from calibrant._api.recommend import recommend
+    from calibrant._api.groups import group_index
+    from calibrant._api.recommend import choose_map
 
-    n_units = rows.n if groups is None else len(np.unique(groups))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the map is fitted once more, and warns then
-        return recommend(
-            rows.y_true, rows.y_proba, sample_weight=rows.sample_weight, votes=rows.votes,
-            classes=rows.class_names, from_logits=from_logits, groups=groups,
-            folds=max(2, min(FOLDS, n_units)),
-        )  # fmt: skip
+    samples = to_samples(
+        rows.y_true, rows.y_proba, rows.sample_weight, from_logits, rows.class_names,
+        votes=rows.votes,
+    )  # fmt: skip
+    index = group_index(groups, samples, None)
+    n_units = samples.n if index is None else int(index.max()) + 1
+    progress = TaskProgress(in_log=True)
+    return choose_map(samples, index, folds=max(2, min(FOLDS, n_units)), progress=progress)
 
 
 def _about_prior(prior: Any) -> tuple[str, ...]:

@@ -53,6 +53,11 @@ def add(commands: Any) -> None:
     parser.add_argument("--apply", metavar="FILE", help="rows to put through the map")
     parser.add_argument("--scaler", metavar="FILE", help="the map's file (.json)")
     parser.add_argument(
+        "--no-fitted-rows", dest="fitted_rows", action="store_false",
+        help="write the map without the hashes of up to 4,096 rows by which rows of the fit are "
+        "recognised",
+    )  # fmt: skip
+    parser.add_argument(
         "-o", "--out", metavar="FILE",
         help="recalibrated rows (.csv, .jsonl, .parquet, .arrow, .npz); without --apply, the map",
     )  # fmt: skip
@@ -84,10 +89,11 @@ def run(options: argparse.Namespace) -> None:
         )  # fmt: skip
         if written_map is not None:
             with atomic_write(written_map, since=before) as temp:
-                temp.write_text(fit_result.to_json() + "\n", encoding="utf-8")
+                text = fit_result.to_json(fitted_rows=options.fitted_rows)
+                temp.write_text(text + "\n", encoding="utf-8")
     else:
         fit_result = loaded(options.scaler)
-    result: dict[str, Any] = {"scaler": fit_result.to_dict()}
+    result: dict[str, Any] = {"scaler": fit_result.to_dict(fitted_rows=options.fitted_rows)}
     if options.fit is not None:
         result["fit"] = {"file": options.fit, **fit_result.summary}
     if options.apply is not None:

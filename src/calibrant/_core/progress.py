@@ -89,19 +89,27 @@ def format_rate(number: float) -> str:
 class TaskProgress:
     """Draws one bar a task on `file` (standard error), where that is a terminal.
 
+    Elsewhere `in_log` asks for a line every five seconds, so that who reads a log sees that there
+    is progress, too.
+
     >>> with TaskProgress(show=False).task("Replications", 3) as step:
     ...     for _ in range(3):
     ...         step()
     """
 
-    def __init__(self, show: bool = True, file: TextIO | None = None) -> None:
+    def __init__(
+        self, show: bool = True, file: TextIO | None = None, *, in_log: bool = False
+    ) -> None:
         self._file = sys.stderr if file is None else file
         self._shown = show and self._file.isatty()
+        self._logged = show and in_log and not self._shown
 
     @contextmanager
     def task(self, label: str, total: int) -> Iterator[Step]:
         """A task of `total` steps; call what comes back once a step."""
-        if not self._shown:
+        if self._logged:
+            yield self._log(label, total)
+        elif not self._shown:
             yield _no_step
         elif importlib.util.find_spec("rich") is not None:
             with self._rich(label, total) as step:
@@ -109,6 +117,18 @@ class TaskProgress:
         else:
             with self._plain(label, total) as step:
                 yield step
+
+    def _log(self, label: str, total: int) -> Step:
+        done, due = 0, time.monotonic() + IN_LOG
+
+        def step() -> None:
+            nonlocal done, due
+            done += 1
+            if time.monotonic() >= due:
+                due = time.monotonic() + IN_LOG
+                print(f"{label}: {done} of {total}", file=self._file, flush=True)
+
+        return step
 
     @contextmanager
     def _rich(self, label: str, total: int) -> Iterator[Step]:

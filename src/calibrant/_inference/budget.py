@@ -56,13 +56,22 @@ MOST_CLASSES = 100
 QUICK_ENTRIES = 300_000
 # Predictions up to which `calibrant scale` gives the differences limits.
 COMPARED_PREDICTIONS = 200_000
-# Predictions on which `recommend` tries maps, and rows times parameters of a map that it tries.
-TRIED_PREDICTIONS = 1_000_000
+# Rows on which `recommend` tries maps at most, predictions of several classes, and as many of these
+# as there may be for the sake of the rows; and rows times parameters of a map that it tries. The
+# page tries maps on the same rows, so that both choose the same one.
+TRIED_ROWS, TRIED_PREDICTIONS = 20_000, 50_000
+FEWEST_TRIED_ROWS, MOST_TRIED_PREDICTIONS = 2_500, 250_000
 TRIED_WORK = 200_000_000
 # Classes up to which full calibration (k numbers in each of k m cells) is evaluated unasked.
 FULL_CLASSES = 200
 # Slices up to which an evaluation has a clinical summary of each.
 MOST_SUBGROUPS = 12
+
+
+def n_tried_rows(n_classes: int) -> int:
+    """Rows on which `recommend` tries maps at most."""
+    wanted = max(TRIED_PREDICTIONS // n_classes, FEWEST_TRIED_ROWS)
+    return max(1000, min(TRIED_ROWS, MOST_TRIED_PREDICTIONS // n_classes, wanted))
 
 
 def is_small_over_classes(samples: Samples) -> bool:

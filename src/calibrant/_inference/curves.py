@@ -157,23 +157,21 @@ def local_curve(
     u, w, wz = _pooled(problem, CELLS)
     rows = _worth(problem)
     if u.size <= 3:
-        curve, spread, chosen = wz / w, np.zeros(u.size), SPAN
-        behind = w
+        curve, chosen = wz / w, SPAN
+        n = w / w.sum() * rows
     else:
         chosen = _best_span(u, w, wz, rows) if span is None else span
         matrix = curve_matrix(u, w, chosen)
         curve = np.clip(local_fit(u, w, wz, chosen), 0.0, 1.0)
-        share = w / w.sum()
-        # The variance of a mean target of one row, that of hard labels at the curve's height.
-        one = curve * (1.0 - curve) if problem.hard else _scatter(problem, u, curve)
-        spread = (matrix**2) @ (np.maximum(one, 1e-4) / (share * rows))
-        behind = w
+        # The rows that say as much as the curve knows at a place. Their variance is that of their
+        # share: at the ends, where the curve may touch 0 or 1, that of neighbours says nothing.
+        n = 1.0 / ((matrix**2) @ (w.sum() / (w * rows)))
+    if not problem.hard:
+        n = n * _outcomes_a_label(problem, u, w, curve)
     if groups is not None:
-        spread = spread * _design(problem, groups)
-    variance = curve * (1.0 - curve)
-    n = np.divide(variance, spread, out=np.full(u.size, rows), where=spread > 0)
-    low, high = wilson(curve, np.clip(n, 1.0, rows), level)
-    points = {"prediction": u, "mean_target": curve, "weight": behind, "low": low, "high": high}
+        n = n / _design(problem, groups)
+    low, high = wilson(curve, np.clip(n, 1.0, rows if problem.hard else None), level)
+    points = {"prediction": u, "mean_target": curve, "weight": w, "low": low, "high": high}
     if u.size > POINTS:
         kept = np.unique(np.linspace(0, u.size - 1, POINTS).astype(np.intp))
         points = {name: column[kept] for name, column in points.items()}
@@ -188,11 +186,12 @@ def _worth(problem: Problem) -> float:
     return float(w.sum()) ** 2 / float((w * w).sum())
 
 
-def _scatter(problem: Problem, u: Array, curve: Array) -> Array:
-    """The variance of soft labels about the curve, the same everywhere."""
+def _outcomes_a_label(problem: Problem, u: Array, w: Array, curve: Array) -> float:
+    """How many outcomes a soft label is worth: it scatters less about the curve than one does."""
     off = problem.z - np.interp(problem.u, u, curve)
-    w = problem.weights
-    return np.full(u.size, float(w @ (off * off) / w.sum()))
+    scatter = float(problem.weights @ (off * off)) / float(problem.weights.sum())
+    outcome = float(w @ (curve * (1.0 - curve))) / float(w.sum())
+    return outcome / scatter if scatter > 1e-4 * outcome else 1e4
 
 
 def _design(problem: Problem, groups: NDArray[np.intp]) -> float:

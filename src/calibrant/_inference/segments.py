@@ -53,15 +53,24 @@ class Crossing:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Every segment that was judged, and the largest ratio of each drawn sample."""
+    """Every segment that was judged, and the largest ratio of each drawn sample.
+
+    `variance` is that of the sum of all residuals where predictions are right.
+    """
 
     crossings: tuple[Crossing, ...]
     largest: Array
     n_small: int
+    variance: float
 
     def p_value(self, ratio: float) -> float:
         """The chance that the search finds as much where nothing is wrong."""
         return drawn_tail(ratio**2, self.largest**2)
+
+    @property
+    def critical(self) -> float:
+        """The ratio that the largest of a search stays below in 95 % of samples."""
+        return float(np.quantile(self.largest, 0.95))
 
 
 def cells_of(columns: Columns, chosen: tuple[int, ...]) -> tuple[Codes, int]:
@@ -154,7 +163,8 @@ def _judged(
     if not kept:
         return None
     rng = np.random.default_rng([seed, 0x5E6])
-    return Found(tuple(kept), noise.largest(columns, kept, n_draws, rng), n_small)
+    whole = float(noise.variances(np.zeros(noise.n, dtype=np.intp), 1)[0])
+    return Found(tuple(kept), noise.largest(columns, kept, n_draws, rng), n_small, whole)
 
 
 @dataclass(frozen=True, eq=False)

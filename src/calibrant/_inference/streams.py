@@ -36,12 +36,13 @@ def counts_once(table: BinTable) -> bool:
 
 @dataclass(frozen=True)
 class StreamFloor:
-    """The 95 % point of a measure when the predictions are right, and the chance of the value
-    seen.
+    """The 95 % point of a measure when the predictions are right, the chance of the value seen, and
+    the mean.
     """
 
     upper: float
     p_value: float
+    mean: float = math.nan
 
 
 NO_FLOOR = StreamFloor(math.nan, math.nan)
@@ -73,7 +74,7 @@ def noise_floor(
     drawn = statistic(BinTable(sums, np.repeat(table.dropped, STREAM_DRAWS, axis=0)))
     seen = np.where(turned, w - table.sum_wz[0], table.sum_wz[0])
     p_value = max(upper_tail(drawn, value), chance_as_far(seen, rare, n.max(axis=0)))
-    return StreamFloor(float(np.quantile(drawn, 0.95)), p_value)
+    return StreamFloor(float(np.quantile(drawn, 0.95)), p_value, float(np.mean(drawn)))
 
 
 def _trials(

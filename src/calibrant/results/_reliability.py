@@ -137,7 +137,8 @@ class ReliabilityTable(Result):
         -------
         dict of str to list
             `columns`, `low` and `high`; where rows come in clusters (`groups`) also `n_effective`,
-            the number of independent rows that those of a bin are equivalent to.
+            the number of independent rows that those of a bin are equivalent to, to one
+            decimal.
 
         Examples
         --------
@@ -151,7 +152,7 @@ class ReliabilityTable(Result):
         if self.design is not None:
             table = self.table
             rows = ratio(table.sum_w[0] ** 2, table.sum_w2[0]) / self.design
-            effective = {"n_effective": rows.tolist()}
+            effective = {"n_effective": np.round(rows, 1).tolist()}
         return {**self.columns(), **effective, "low": low.tolist(), "high": high.tolist()}
 
     def curve(

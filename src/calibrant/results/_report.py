@@ -231,11 +231,11 @@ class BeforeAfter:
     why : str
         How the map was chosen.
     tried : dict of str to float
-        The Brier scores that chose it.
+        The log loss of each map that was tried, on rows that it was not fitted to.
     outcome : str
         Whether it helps on the measured half.
     chosen : bool
-        Whether it is the map that was chosen on the fitted half.
+        Whether it is the map that `recommend` chooses for all rows.
     reverses : bool
         Whether it turns the order of the predictions round.
 

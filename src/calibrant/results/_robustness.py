@@ -72,10 +72,10 @@ class RankRobustness(Rows[RankCorrelation], Result):
     --------
     >>> import calibrant as cal
     >>> y, p = [0, 1, 1, 0] * 25, [0.1, 0.8, 0.9, 0.2] * 25
-    >>> models = {"a": p, "b": [0.3, 0.5, 0.6, 0.6] * 25, "c": [0.2, 0.7, 0.9, 0.4] * 25}
+    >>> models = {f"{j}": [(u + j * (1 - u)) / (1 + j) for u in p] for j in range(8)}
     >>> robustness = cal.compare(y, models, measures=["ece"]).robustness
-    >>> [robustness.names[i] for i in robustness.chain]
-    ['a', 'c', 'b']
+    >>> robustness.n, [robustness.names[i] for i in robustness.chain][:3]
+    (8, ['0', '1', '2'])
     """
 
     rows: tuple[RankCorrelation, ...]

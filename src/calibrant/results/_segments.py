@@ -31,9 +31,15 @@ class Segment:
     gap : float
         The mean prediction less the observed frequency: above 0, predictions are too high.
     ratio : float
-        The sum of residuals over its standard deviation where predictions are right.
+        The sum of residuals over its standard deviation where predictions are right; of segments
+        that are judged against all rows, `contrast` over its standard error.
     p_value : float
         The chance that the whole search finds as large a ratio where nothing is wrong.
+    contrast : float
+        The gap less that of all rows, where segments are judged against these; else the gap.
+    at_least : float
+        The lower end of the size of `contrast`, at once for all segments in 95 % of samples; 0
+        where the segment may be off by nothing.
 
     Examples
     --------
@@ -51,6 +57,8 @@ class Segment:
     gap: float
     ratio: float
     p_value: float
+    contrast: float
+    at_least: float
 
     def __str__(self) -> str:
         lean = "too high" if self.gap > 0 else "too low"
@@ -62,7 +70,7 @@ class Segment:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Segments(Rows[Segment], Result):
-    """Segments by how much they leave to be explained, the most first.
+    """Segments by how far they are off for sure, the most first.
 
     Made by `find_segments`; look a segment up by its name.
 
@@ -84,6 +92,10 @@ class Segments(Rows[Segment], Result):
         Samples behind the p-values.
     notes : tuple of str
         What to know about the search.
+    against_all_rows : bool
+        Whether segments are judged by their contrast to all rows.
+    min_gap : float
+        The smallest gap, or contrast, that is listed.
 
     Examples
     --------
@@ -102,10 +114,12 @@ class Segments(Rows[Segment], Result):
     n: int
     n_draws: int
     notes: tuple[str, ...] = ()
+    against_all_rows: bool = False
+    min_gap: float = 0.0
 
     @property
     def worst(self) -> Segment:
-        """The segment that is the hardest to explain by chance."""
+        """The segment that is off the most for sure; if none is, that of the largest ratio."""
         return self.rows[0]
 
     def __getitem__(self, name: Any) -> Segment:
@@ -121,9 +135,11 @@ class Segments(Rows[Segment], Result):
         Returns
         -------
         dict of str to list
-            `segment`, `depth`, `n`, `mean_predicted`, `mean_target`, `gap`, `ratio`, `p_value`.
+            `segment`, `depth`, `n`, `mean_predicted`, `mean_target`, `gap`, `contrast`,
+            `at_least`, `ratio`, `p_value`.
         """
-        names = ("n", "mean_predicted", "mean_target", "gap", "ratio", "p_value")
+        names = ("n", "mean_predicted", "mean_target", "gap", "contrast", "at_least", "ratio",
+                 "p_value")  # fmt: skip
         return {
             "segment": [row.name for row in self.rows],
             "depth": [len(row.values) for row in self.rows],
@@ -147,7 +163,7 @@ class Segments(Rows[Segment], Result):
         -------
         dict
             `p_value`, `multicalibration_error`, `columns`, `depth`, `n`, `n_draws`, the table as
-            `segments`, and `notes`.
+            `segments`, `against_all_rows`, `min_gap` and `notes`.
         """
         return {
             "p_value": json_value(self.p_value),
@@ -157,6 +173,8 @@ class Segments(Rows[Segment], Result):
             "n": self.n,
             "n_draws": self.n_draws,
             "segments": json_value(self.columns()),
+            "against_all_rows": self.against_all_rows,
+            "min_gap": self.min_gap,
             "notes": list(self.notes),
         }
 
@@ -170,9 +188,24 @@ class Segments(Rows[Segment], Result):
     def sentence(self) -> str:
         """What was found, in words."""
         chance = f"p = {shown(self.p_value)} for the whole search"
+        worst = f"{self.worst}{self._beside_all}"
+        if self.min_gap and abs(self.worst.contrast) < self.min_gap:
+            return f"No segment is off by {self.min_gap:g} or more: the worst is {worst}; {chance}."
         if self.p_value < 0.05:
-            return f"Wrong in {self.worst}; {chance}."
-        return f"No segment stands out: the worst is {self.worst}; {chance}."
+            return f"Wrong in {worst}; {chance}."
+        among = " from all rows, which are off together" if self.against_all_rows else ""
+        return f"No segment stands out{among}: the worst is {worst}; {chance}."
+
+    @property
+    def _beside_all(self) -> str:
+        """How the worst segment differs from all rows, where that is what it is judged by."""
+        if not self.against_all_rows:
+            return ""
+        side = "above" if self.worst.contrast > 0 else "below"
+        apart = f"{abs(100 * self.worst.contrast):.2g} points {side} the gap of all rows"
+        if not self.worst.at_least:
+            return f", {apart}"
+        return f", {apart}, at least {100 * self.worst.at_least:.2g}"
 
     def _messages(self) -> tuple[str, ...]:
         return (self.sentence, *self.notes)

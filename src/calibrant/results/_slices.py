@@ -48,6 +48,9 @@ class Slice:
     mean_predicted, mean_target : float
         The mean prediction and the observed frequency; of several classes the mean confidence and
         the accuracy.
+    excess : float
+        The value without what noise alone shows on average, ``sqrt(value^2 - noise^2)``: what
+        slices are ordered by where there is no estimate. NaN without a noise floor.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class Slice:
     n_clusters: int | None = None
     mean_predicted: float = math.nan
     mean_target: float = math.nan
+    excess: float = math.nan
 
     @property
     def against_tolerance(self) -> str:
@@ -80,9 +84,10 @@ class Slice:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Slices(Rows[Slice], Result):
-    """Evaluations of slices, the hardest to explain by chance first.
+    """Evaluations of slices, the worst first.
 
-    They are in the order of the corrected p-value, then of `measure`. Made by
+    They are in the order of the estimate of `measure`, without the bias of a sample; the p-value
+    beside it says how easily chance shows as much. Made by
     ``evaluate(..., by=...)``; look a slice up by its name.
 
     Attributes
@@ -125,7 +130,7 @@ class Slices(Rows[Slice], Result):
 
     @property
     def worst(self) -> Slice:
-        """The slice that is the hardest to explain by chance; see `largest` too."""
+        """The slice with the largest error, by its estimate without the bias of a sample."""
         return self.rows[0]
 
     @property
@@ -216,7 +221,7 @@ class Slices(Rows[Slice], Result):
     @property
     def title(self) -> str:
         """The column and the order, in one line."""
-        return f"Slices by {self.by}, worst first (by corrected p-value)"
+        return f"Slices by {self.by}, worst first (by the estimate of {self.measure})"
 
     def _messages(self) -> tuple[str, ...]:
         return self.notes

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from calibrant._core.validation import public
 from calibrant._data.links import sigmoid
+from calibrant.scaling._formula import Inputs, Node
 from calibrant.scaling._logistic import fit_increasing
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
@@ -74,6 +76,13 @@ class BetaCalibration(OneVsRest):
         features = np.stack(_both_ends(column.predictions), axis=1)
         fit = fit_increasing(features, column.targets, column.shares)
         return ColumnFit(fit.parameters, fit.n_iter, fit.reached, fit.separable)
+
+    def _formula(self, inputs: Inputs) -> list[Node]:
+        def map_of(a: float, b: float, c: float) -> Callable[[Node], Node]:
+            largest = max(a, b) * inputs.largest + abs(c)
+            return lambda h: (a * -(-h).softplus() + b * h.softplus() + c).sigmoid(largest)
+
+        return inputs.one_against_rest(list(map(map_of, self.a_, self.b_, self.c_)))
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         log_p, minus_log_rest = _both_ends(values)

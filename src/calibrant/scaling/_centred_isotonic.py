@@ -7,6 +7,10 @@ import numpy as np
 from calibrant.scaling._isotonic import IsotonicCalibration, pooled
 from calibrant.scaling._one_vs_rest import Column, ColumnFit
 
+# Means of blocks that differ by less than this part of themselves are equal: sums of a million
+# weights or soft labels, in whatever order and unit, agree to this and not to the last bit.
+EQUAL = 1e-10
+
 
 class CentredIsotonic(IsotonicCalibration):
     r"""Centred isotonic calibration: isotonic regression, its steps drawn together to points.
@@ -17,9 +21,11 @@ class CentredIsotonic(IsotonicCalibration):
     for each block B of predictions on which the isotonic fit is constant; the map is linear between
     neighbouring points, and constant beyond the first and the last. So it increases strictly
     between them: it keeps the order of the predictions, where `IsotonicCalibration` gives whole
-    stretches of them one value. A block whose mean is exactly 0 or 1 stays as it is, as Oron and
-    Flournoy have it: nothing was seen there that would lift it from that bound. Such a prediction
-    may cost a held-out row an infinite log loss (Calibrant's floor is 1e-12).
+    stretches of them one value. Neighbouring blocks whose means agree to ten digits are one block,
+    so that neither the order of rows nor the unit of weights matters. A block whose mean is 0 or 1
+    stays as it is, as Oron and Flournoy have it: nothing was seen there that would lift it from
+    that bound. Such a prediction may cost a held-out row an infinite log loss (Calibrant's floor is
+    1e-12).
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum;
     a row whose classes are all mapped to 0 stays as it came.
@@ -66,11 +72,14 @@ class CentredIsotonic(IsotonicCalibration):
     def _fit_column(self, column: Column) -> ColumnFit:
         blocks = pooled(column)
         # Neighbouring blocks of equal means are one flat stretch too.
-        values, start = np.unique(blocks.values, return_index=True)
+        rises = np.diff(blocks.values) > EQUAL * blocks.values[1:]
+        start = np.flatnonzero(np.append(True, rises))
         first, last = blocks.first[start], blocks.last[np.append(start[1:], blocks.values.size) - 1]
         mass = np.add.reduceat(blocks.mass, start)
         centre = np.add.reduceat(blocks.mass * blocks.centre, start) / mass
         centre = np.clip(centre, first, last)  # rounding must not put one beyond its block
+        values = np.add.reduceat(blocks.mass * blocks.values, start) / mass
+        values = np.where(values >= 1.0 - EQUAL, 1.0, values)
         at_bound = (values == 0.0) | (values == 1.0)
         points = np.where(at_bound[:, None], np.stack([first, last], 1), centre[:, None])
         thresholds, kept = np.unique(points.ravel(), return_index=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._core.errors import StateError, nearest
+from calibrant._core.errors import InputError, StateError, nearest
 from calibrant._core.state_file import shortened, whole_number
 from calibrant.scaling._beta import BetaCalibration
 from calibrant.scaling._centred_isotonic import CentredIsotonic
@@ -77,7 +77,7 @@ def unchanging_scaler(
     )
 
 
-def from_json(text: str | bytes) -> Scaler:
+def from_json(text: str | bytes, *, serving: bool = False) -> Scaler:
     """Read a fitted scaler from the text that `Scaler.to_json` returned.
 
     Nothing in the text is executed; a few rows are sent through the map to see that its numbers go
@@ -87,6 +87,9 @@ def from_json(text: str | bytes) -> Scaler:
     ----------
     text : str or bytes
         The JSON document.
+    serving : bool, default False
+        Whether the map serves predictions: `transform` then takes no look whether rows are those of
+        the fit, and so does not warn of them.
 
     Returns
     -------
@@ -105,16 +108,19 @@ def from_json(text: str | bytes) -> Scaler:
     >>> from_json(scaler.to_json()).temperature_ == scaler.temperature_
     True
     """
-    return _read(text, "this text")
+    return _read(text, "this text", serving)
 
 
-def load(path: str | os.PathLike[str]) -> Scaler:
+def load(path: str | os.PathLike[str], *, serving: bool = False) -> Scaler:
     """Read a fitted scaler from the file that `Scaler.save` wrote.
 
     Parameters
     ----------
     path : str or os.PathLike
         The file to read.
+    serving : bool, default False
+        Whether the map serves predictions: `transform` then takes no look whether rows are those of
+        the fit, and so does not warn of them.
 
     Returns
     -------
@@ -137,10 +143,12 @@ def load(path: str | os.PathLike[str]) -> Scaler:
     >>> again.temperature_ == scaler.temperature_
     True
     """
-    return _read(Path(path).read_bytes(), str(path))
+    return _read(Path(path).read_bytes(), str(path), serving)
 
 
-def _read(text: str | bytes, source: str) -> Scaler:
+def _read(text: str | bytes, source: str, serving: bool) -> Scaler:
+    if not isinstance(serving, bool | np.bool_):
+        raise InputError(f"serving must be True or False; got {serving!r}")
     content = from_text(text, source)
     kind = content.get("kind")
     if not isinstance(kind, str) or kind not in SCALERS:
@@ -148,10 +156,12 @@ def _read(text: str | bytes, source: str) -> Scaler:
         hint = nearest(name, SCALERS)
         raise StateError(f"{source} holds an unknown kind of scaler, {name}: {hint}")
     try:
-        return _restored(SCALERS[kind], content)
+        scaler = _restored(SCALERS[kind], content)
     except Exception as error:  # anything may be written there: numbers too large, nests too deep
         reason = f"{type(error).__name__}: {str(error)[:500]}"
         raise StateError(f"{source} is damaged: {reason}") from None
+    scaler._serving = bool(serving)
+    return scaler
 
 
 def _restored(kind: type[Scaler], content: dict[str, Any]) -> Scaler:

@@ -93,12 +93,12 @@ class OneVsRest(Scaler):
 
     def _apply(self, predictions: Predictions) -> FloatArray:
         read = as_columns(self._read(predictions))
+        if read.shape[1] == 1:
+            one = self._map(0, read[:, 0], predictions.precision)
+            return one if predictions.columns is None else np.stack([1.0 - one, one], axis=1)
         mapped = np.stack(
             [self._map(j, read[:, j], predictions.precision) for j in range(read.shape[1])], axis=1
         )
-        if read.shape[1] == 1:
-            one = mapped[:, 0]
-            return one if predictions.columns is None else np.stack([1.0 - one, one], axis=1)
         total = mapped.sum(axis=1, keepdims=True)
         kept = predictions.probabilities()
         mapped = np.where(total > 0, mapped, kept)

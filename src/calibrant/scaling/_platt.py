@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.links import sigmoid
+from calibrant.scaling._formula import Inputs, Node
 from calibrant.scaling._logistic import fit_logistic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest, as_columns
 from calibrant.scaling._predictions import FloatArray, Predictions
@@ -107,6 +109,13 @@ class PlattScaling(OneVsRest):
         scores = _scores(as_columns(self._read(problem.predictions)), problem)
         cautions = (*solution.cautions, *_about_falls(slopes, scores, problem))
         return replace(solution, cautions=cautions)
+
+    def _formula(self, inputs: Inputs) -> list[Node]:
+        def map_of(slope: float, intercept: float) -> Callable[[Node], Node]:
+            largest = abs(slope) * inputs.largest + abs(intercept)
+            return lambda h: (slope * h + intercept).sigmoid(largest)
+
+        return inputs.one_against_rest(list(map(map_of, self.slope_, self.intercept_)))
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         return sigmoid(self.slope_[j] * values + self.intercept_[j])

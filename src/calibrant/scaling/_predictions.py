@@ -11,14 +11,18 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
-from calibrant._data.links import LOG_FLOOR, sigmoid, softmax
-from calibrant._data.logprobs import Given
+from calibrant._data.links import LOG_FLOOR, ROW_SUM_TOLD, sigmoid, softmax
+from calibrant._data.logprobs import LOGPROBS, Given, probabilities_of
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._summaries.samples import Summary
 
 FloatArray = NDArray[np.float64]
 
+# Fewer rows are a request to a service: they are read by a shorter way, and no look is taken
+# whether a map was fitted to them, which so few rows could hardly show.
+FEW_ROWS = 50
+_PLAIN_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
 # Logits beyond this are as good as infinite; up to it, squares and sums stay finite.
 LARGEST_LOGIT = 1e100
 
@@ -112,3 +116,43 @@ def to_predictions(y_proba: Any, *, given: Given, data: Any = None) -> Predictio
     samples = to_samples(np.zeros(shape[0] if shape else 1, np.int64), y_proba, from_logits=given)
     _ = Summary(samples).losses  # the pass that checks every value
     return predictions_of(samples)
+
+
+def to_few_predictions(y_proba: Any, given: Given, columns: int | None) -> Predictions | None:
+    """Predictions of a few rows as `to_predictions` gives them, in a tenth of its time.
+
+    None if there is anything unusual about them: then `to_predictions` reads them, or says what is
+    wrong.
+    """
+    kind = type(y_proba)
+    if kind is list and 0 < len(y_proba) < FEW_ROWS:
+        try:
+            values = np.array(y_proba)
+        except ValueError:
+            return None
+    elif kind is np.ndarray:
+        values = y_proba
+    else:
+        return None
+    if values.dtype not in _PLAIN_TYPES or not 0 < len(values) < FEW_ROWS:
+        return None
+    if values.ndim != (1 if columns is None else 2) or (columns and values.shape[1] != columns):
+        return None
+    precision, values = values.dtype, np.ascontiguousarray(values, dtype=np.float64)
+    low, high = values.min(), values.max()
+    if given is True:
+        usual = low >= -LARGEST_LOGIT and high <= LARGEST_LOGIT
+    elif given == LOGPROBS:
+        usual = low > -np.inf and high <= 0.0
+    else:
+        usual = low >= 0.0 and high <= 1.0 and (columns is None or _sum_to_one(values))
+    if not usual:
+        return None
+    if given == LOGPROBS:
+        return Predictions(probabilities_of(values), False, _PLAIN_TYPES[0])
+    values = values.copy() if values is y_proba else values
+    return Predictions(values, given is True, _PLAIN_TYPES[0] if given is True else precision)
+
+
+def _sum_to_one(rows: FloatArray) -> bool:
+    return bool((np.abs(rows.sum(axis=1) - 1.0) <= ROW_SUM_TOLD).all())

@@ -11,6 +11,7 @@ from calibrant._core.errors import InputError, StateError
 from calibrant._core.validation import public
 from calibrant._data.columns import pick
 from calibrant._data.links import LOG_FLOOR, sigmoid, softmax
+from calibrant.scaling._formula import Inputs, Node, softmax_nodes, total
 from calibrant.scaling._predictions import FloatArray, Predictions, to_predictions
 from calibrant.scaling._priors import (
     Prior,
@@ -20,7 +21,7 @@ from calibrant.scaling._priors import (
     ratio_by_labels,
     shares_of_labels,
 )
-from calibrant.scaling._problem import Problem, Solution, to_problem
+from calibrant.scaling._problem import Problem, Solution, named_classes, to_problem
 from calibrant.scaling._scaler import Scaler
 
 
@@ -161,6 +162,12 @@ class PriorShift(Scaler):
         InputError
             If neither `source_prior` nor `y_source` gives the source prior, or both do.
 
+        Warns
+        -----
+        CalibrantWarning
+            If the predictions are likeliest where a class has no share at all, which usually means
+            that they are not calibrated at the source prior.
+
         Examples
         --------
         >>> import numpy as np
@@ -202,7 +209,10 @@ class PriorShift(Scaler):
         self._columns = problem.predictions.columns
         # Nothing was learnt from the outcome of these rows: they may be judged on.
         self._fitted_on = self._fitted_rows = None
-        self._warn(() if fit.reached else (_not_settled(fit.n_iter),))
+        names = [str(each) for each in (range(k) if classes is None else classes)]
+        mean = problem.shares @ np.exp(problem.predictions.log_probabilities())
+        cautions = _at_the_edge(fit.vanished, names, mean, source)
+        self._warn((*cautions, *(() if fit.reached else (_not_settled(fit.n_iter),))))
 
     def _source_of(self, y_source: Any, k: int, classes: Sequence[Any] | None) -> FloatArray:
         if (self.source_prior is None) == (y_source is None):
@@ -280,6 +290,19 @@ class PriorShift(Scaler):
         learned = {"prior_": labels, "source_prior_": source}
         return Solution(learned, () if fit.reached else (_not_settled(fit.n_iter),), fit.n_iter)
 
+    def _formula(self, inputs: Inputs) -> list[Node]:
+        ratio = np.maximum(self.prior_, LOG_FLOOR) / self.source_prior_
+        if inputs.given is True:
+            moved_by = np.log(ratio)
+            if not inputs.columns:
+                return [(inputs.raw[0] + (moved_by[1] - moved_by[0])).sigmoid()]
+            return softmax_nodes([s + r for s, r in zip(inputs.raw, moved_by, strict=True)])
+        p = inputs.probabilities
+        both = p if inputs.columns else [1.0 - p[0], p[0]]
+        moved = [each * r for each, r in zip(both, ratio, strict=True)]
+        whole = total(moved)
+        return inputs.of_classes([each / whole for each in moved])
+
     def _apply(self, predictions: Predictions) -> FloatArray:
         return _shifted(predictions, self.prior_, self.source_prior_)
 
@@ -300,6 +323,22 @@ def _shifted(predictions: Predictions, prior: FloatArray, source: FloatArray) ->
     rows = values * ratio
     out: FloatArray = rows / rows.sum(axis=1, keepdims=True)
     return out
+
+
+def _at_the_edge(
+    vanished: Sequence[int], names: Sequence[str], mean: FloatArray, source: FloatArray
+) -> list[str]:
+    """The warning for classes that the likeliest prior leaves no share."""
+    if not vanished:
+        return []
+    r = vanished[0]
+    return [
+        f"the predictions are likeliest where {named_classes([names[i] for i in vanished])} has no "
+        f"share at all, so that transform predicts next to 0 for it on every row. Class {names[r]} "
+        f"is predicted at {mean[r]:.3g} on average, with a source prior of {source[r]:.3g}: check "
+        "that the predictions are calibrated there, or give the prior itself: a class may also be "
+        "too rare to be seen"
+    ]
 
 
 def _not_settled(n_iter: int) -> str:

@@ -17,15 +17,21 @@ Prior = float | Sequence[float] | FloatArray
 MAX_STEPS = 20_000
 # Steps of EM shorter than this end it; a search for the ratio ends at this gradient.
 SHORT, FLAT = 1e-10, 1e-10
+# A share that shrinks by more than 1 in 10,000 a step when it is below one in a million goes to 0.
+SHRINKING, NO_SHARE = 1 - 1e-4, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class PriorFit:
-    """A vector of one number per class, the steps that it took, and whether the end was reached."""
+    """A vector of one number per class, the steps that it took, and whether the end was reached.
+
+    `vanished` are the classes whose likeliest share is none: the maximum is at the edge.
+    """
 
     values: FloatArray
     n_iter: int
     reached: bool
+    vanished: tuple[int, ...] = ()
 
 
 def as_prior(given: Any, argument: str, n_classes: int | None = None) -> FloatArray:
@@ -78,10 +84,13 @@ def prior_by_em(proba: FloatArray, source: FloatArray, shares: FloatArray) -> Pr
     prior = source
     for step in range(1, MAX_STEPS + 1):
         mixture = np.maximum(likelihood @ prior, np.finfo(np.float64).tiny)
-        last, prior = prior, prior * ((shares / mixture) @ likelihood)
+        growth = (shares / mixture) @ likelihood
+        last, prior = prior, prior * growth
         prior = prior / prior.sum()
         if np.abs(prior - last).max() <= SHORT:
-            return PriorFit(prior, step, True)
+            # A share inside stops growing and shrinking; one that still shrinks is on its way to 0.
+            vanished = np.flatnonzero((growth < SHRINKING) & (prior < NO_SHARE))
+            return PriorFit(prior, step, True, tuple(vanished.tolist()))
     return PriorFit(prior, MAX_STEPS, False)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.links import LOG_FLOOR, sigmoid
+from calibrant.scaling._formula import Inputs, Node, either
 from calibrant.scaling._logistic import fit_increasing, fit_logistic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest, as_columns
 from calibrant.scaling._predictions import FloatArray, Predictions
@@ -124,6 +127,34 @@ class QuadraticScaling(OneVsRest):
             b, c = fit.slopes.tolist()
         learned = (fit.intercept, b, c, np.array([low, high]))
         return ColumnFit(learned, fit.n_iter, fit.reached, fit.separable)
+
+    def _formula(self, inputs: Inputs) -> list[Node]:
+        def map_of(a: float, b: float, c: float, ends: FloatArray) -> Callable[[Node], Node]:
+            def curve(h: Node) -> Node:
+                h = h.clip(-LARGEST, LARGEST)
+                return either(curve_in_steps(h), curve_in_pieces(h))
+
+            def curve_in_steps(h: Node) -> Node:
+                inside = h.clip(*ends)
+                slope = b + 2 * c * inside
+                slope = slope.clip(0.0, math.inf) if self.increasing else slope
+                return (a + b * inside + c * (inside * inside) + (h - inside) * slope).sigmoid()
+
+            def curve_in_pieces(h: Node) -> Node:
+                slopes = [b + 2 * c * end for end in ends]
+                slopes = [max(slope, 0.0) if self.increasing else slope for slope in slopes]
+                outside = [
+                    (h - end) * slope + (a + b * end + c * end**2)
+                    for end, slope in zip(ends, slopes, strict=True)
+                ]
+                inside = h * (h * c + b) + a
+                largest = abs(a) + LARGEST * (abs(b) + abs(c) * 3 * LARGEST)
+                return Node("pieces", (h, *outside, inside), tuple(ends.tolist())).sigmoid(largest)
+
+            return curve
+
+        fits = zip(self.intercept_, self.slope_, self.curvature_, self.range_, strict=True)
+        return inputs.one_against_rest([map_of(*fit) for fit in fits])
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         a, b, c = self.intercept_[j], self.slope_[j], self.curvature_[j]

@@ -9,15 +9,22 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
 from calibrant._core.atomic_files import atomic_write
 from calibrant._core.errors import CalibrantWarning, InputError, StateError, UnknownOption, nearest
-from calibrant._core.validation import public
-from calibrant._data.logprobs import Given, given_as
-from calibrant.scaling._predictions import FloatArray, Predictions, to_predictions
+from calibrant._core.validation import have_no_index, is_number, public
+from calibrant._data.logprobs import LOGPROBS, Given, given_as
+from calibrant.scaling._formula import Inputs, Node, to_python, to_sql
+from calibrant.scaling._predictions import (
+    FEW_ROWS,
+    FloatArray,
+    Predictions,
+    to_few_predictions,
+    to_predictions,
+)
 from calibrant.scaling._problem import (
     Problem,
     Solution,
@@ -122,6 +129,12 @@ class Scaler(ABC):
     # How the rows of the fit are recognised: a digest of all in order, and a hash of each.
     _fitted_on: str | None = None
     _fitted_rows: FittedRows | None = None
+    # Whether the map serves predictions: then no look is taken for rows of the fit.
+    _serving: bool = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        have_no_index(cls)  # `self` stands before the rows of every call
 
     if not TYPE_CHECKING:  # a checker would take every name for one that is there
 
@@ -225,21 +238,28 @@ class Scaler(ABC):
             self._fit(y_true, y_proba, sample_weight, votes, classes, data)
         return self
 
+    @overload
+    def transform(self, y_proba: float, *, data: None = None) -> float: ...
+
+    @overload
+    def transform(self, y_proba: Any, *, data: Any = None) -> FloatArray: ...
+
     @public
-    def transform(self, y_proba: Any, *, data: Any = None) -> FloatArray:
+    def transform(self, y_proba: Any, *, data: Any = None) -> Any:
         """Recalibrate new predictions.
 
         Parameters
         ----------
-        y_proba : array-like of shape (n,) or (n, k)
-            Predictions of the kind that the map was fitted to.
+        y_proba : array-like of shape (n,) or (n, k), or float
+            Predictions of the kind that the map was fitted to. A number is one prediction of class
+            1.
         data : frame, optional
             A frame; `y_proba` is then the name of its column, or a list of names, in the order of
             the classes in the fit: the names of its columns are not remembered.
 
         Returns
         -------
-        ndarray of shape (n,) or (n, k)
+        ndarray of shape (n,) or (n, k), or float
             Recalibrated probabilities, in the shape of `y_proba`.
 
         Raises
@@ -252,7 +272,9 @@ class Scaler(ABC):
         Warns
         -----
         SameRows
-            If some of the rows were among those of the fit, in whatever order; see `share_fitted`.
+            If some of 50 rows or more were among those of the fit, in whatever order; see
+            `share_fitted`. Fewer rows are not looked at, nor any rows of a map that was loaded with
+            ``serving=True``.
 
         Examples
         --------
@@ -260,9 +282,13 @@ class Scaler(ABC):
         >>> scaler = TemperatureScaling().fit([0, 1, 1, 0], [-2.0, 1.0, 3.0, 0.5])
         >>> scaler.transform([0.0, 4.0]).round(3).tolist()
         [0.5, 0.997]
+        >>> round(scaler.transform(4.0), 3)
+        0.997
         """
+        if data is None and is_number(y_proba):
+            return self._transform_number(y_proba)
         predictions = self._predictions(y_proba, data)
-        if not self._learns:
+        if self._serving or len(predictions.values) < FEW_ROWS or not self._learns:
             return self._apply(predictions)
         overlap = self._overlap(predictions)
         if overlap.share:
@@ -271,6 +297,15 @@ class Scaler(ABC):
         out = self._apply(predictions)
         remember(type(self).__name__, predictions.values, out, overlap)
         return out
+
+    def _transform_number(self, number: Any) -> float:
+        self._check_fitted()
+        if self._columns is not None:
+            raise InputError(
+                f"y_proba must have the shape (n, {self._columns}), as in fit; it is a single "
+                f"number: give a row of {self._columns} classes as [[...]]"
+            )
+        return float(self._apply(self._predictions([float(number)], None))[0])
 
     @public
     def share_fitted(self, y_proba: Any, *, data: Any = None) -> float | None:
@@ -313,7 +348,11 @@ class Scaler(ABC):
     def _predictions(self, y_proba: Any, data: Any) -> Predictions:
         """New predictions; an error if they are not of the kind that the map was fitted to."""
         self._check_fitted()
-        predictions = to_predictions(y_proba, given=self._given, data=data)
+        given = self._given
+        few = to_few_predictions(y_proba, given, self._columns) if data is None else None
+        if few is not None:
+            return few
+        predictions = to_predictions(y_proba, given=given, data=data)
         if predictions.columns != self._columns:
             fitted, came = (
                 f"(n, {c})" if c else "(n,)" for c in (self._columns, predictions.columns)
@@ -514,8 +553,14 @@ class Scaler(ABC):
 
     # --- saving and printing ----------------------------------------------------------------------
 
-    def to_json(self) -> str:
+    def to_json(self, *, fitted_rows: bool = True) -> str:
         """The fitted map as JSON text, exact to the last bit.
+
+        Parameters
+        ----------
+        fitted_rows : bool, default True
+            Whether hashes of up to 4,096 rows of the fit are written too, by which `transform`
+            recognises them. Without them a map of two parameters takes 400 bytes.
 
         Returns
         -------
@@ -535,21 +580,23 @@ class Scaler(ABC):
         '{"format": "calibrant-scaler", "version": 1, "kind": "Temp'
         """
         self._check_fitted()
-        rows = self._fitted_rows
+        if not isinstance(fitted_rows, bool | np.bool_):
+            raise InputError(f"fitted_rows must be True or False; got {fitted_rows!r}")
+        rows = self._fitted_rows if fitted_rows else None
         return to_text(
             {
                 "kind": type(self).__name__,
                 "options": {n: encode_option(v) for n, v in self._named_options().items()},
                 "learned": {name: encode_learned(getattr(self, name)) for name in self._learned},
                 "columns": self._columns,
-                "fitted_on": self._fitted_on,
+                "fitted_on": self._fitted_on if fitted_rows else None,
                 "fitted_rows": None if rows is None else rows.to_dict(),
                 **{name: getattr(self, name) for name in COUNTS},
                 **{name: encode_learned(getattr(self, name)) for name in LOSSES},
             }
         )
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, fitted_rows: bool = True) -> None:
         """Write the fitted map to a file, as JSON; `calibrant.scaling.load` reads it.
 
         A crash leaves the old file or the new one, never a part of either.
@@ -558,6 +605,8 @@ class Scaler(ABC):
         ----------
         path : str or os.PathLike
             The file; one that exists is replaced.
+        fitted_rows : bool, default True
+            Whether hashes of rows of the fit are written too, as in `to_json`.
 
         Raises
         ------
@@ -574,9 +623,116 @@ class Scaler(ABC):
         ...     load(f"{folder}/scaler.json").n_rows_
         4
         """
-        text = self.to_json() + "\n"
+        text = self.to_json(fitted_rows=fitted_rows) + "\n"
         with atomic_write(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
+
+    def to_python(self, name: str = "recalibrate") -> str:
+        """The fitted map as Python source that needs nothing but the standard library.
+
+        For `TemperatureScaling`, `LabelSmoothingTemperature`, `VectorScaling`, `PlattScaling`,
+        `QuadraticScaling`, `BetaCalibration` and `PriorShift`.
+
+        Parameters
+        ----------
+        name : str, default "recalibrate"
+            Name of the function in the source.
+
+        Returns
+        -------
+        str
+            A module with one function. It takes one prediction of class 1 and returns a number; for
+            a map of (n, k) it takes a row of k predictions and returns a list. Numbers agree with
+            `transform` to 14 digits or more.
+
+        Raises
+        ------
+        StateError
+            If the scaler is not fitted.
+        InputError
+            If the map has more than a few parameters: save it as JSON.
+
+        Examples
+        --------
+        >>> from calibrant.scaling import PriorShift
+        >>> scaler = PriorShift(prior=0.02, source_prior=0.5).fit_unlabelled([0.1, 0.5])
+        >>> source = scaler.to_python()
+        >>> made = {}
+        >>> exec(source, made)
+        >>> round(made["recalibrate"](0.9), 6) == round(scaler.transform(0.9), 6)
+        True
+        """
+        inputs, outputs = self._written_as("to_python")
+        read = "log-probabilities" if inputs.given == LOGPROBS else "probabilities"
+        read = "logits" if inputs.given is True else read
+        classes = f"{self.n_classes_} classes" if inputs.columns else "class 1"
+        about = (
+            f"{type(self).__name__}, fitted to {self.n_rows_:,} rows: {read} of {classes} become "
+            "recalibrated probabilities."
+        )
+        return to_python(outputs, inputs, name, about)
+
+    def to_sql(self, columns: str | Sequence[str]) -> Any:
+        """The fitted map as an SQL expression.
+
+        It is standard SQL (CASE, ABS) with the functions LN and EXP, as PostgreSQL, DuckDB, SQLite,
+        Spark, BigQuery and Snowflake have them; SQL Server has LOG for LN. For the maps of
+        `to_python`. NULL stays NULL.
+
+        Parameters
+        ----------
+        columns : str or sequence of str
+            The column of predictions, as it is written in SQL; for a map of (n, k) the k columns in
+            the order of the classes.
+
+        Returns
+        -------
+        str or list of str
+            The expression; for a map of (n, k) one for each class.
+
+        Raises
+        ------
+        StateError
+            If the scaler is not fitted.
+        InputError
+            If the map has more than a few parameters, or the columns are not as many as in fit.
+
+        Examples
+        --------
+        >>> import math, sqlite3
+        >>> from calibrant.scaling import PriorShift
+        >>> scaler = PriorShift(prior=0.02, source_prior=0.5).fit_unlabelled([0.1, 0.5])
+        >>> query = f"SELECT {scaler.to_sql('p')} FROM (SELECT 0.9 AS p)"
+        >>> ((found,),) = sqlite3.connect(":memory:").execute(query)
+        >>> round(found, 12) == round(scaler.transform(0.9), 12)
+        True
+        """
+        inputs, outputs = self._written_as("to_sql")
+        one = isinstance(columns, str)
+        names = [columns] if isinstance(columns, str) else list(columns)
+        if one != (inputs.columns is None) or len(names) != len(inputs.raw):
+            need = f"a list of {inputs.columns} columns" if inputs.columns else "one column's name"
+            raise InputError(f"columns must be {need}, as in fit; got {columns!r}")
+        if not all(isinstance(each, str) and each.strip() for each in names):
+            raise InputError(f"columns must be names as SQL has them; got {columns!r}")
+        written = to_sql(outputs, names)
+        return written[0] if one else written
+
+    def _written_as(self, method: str) -> tuple[Inputs, list[Node]]:
+        """What the map reads, and its formula."""
+        self._check_fitted()
+        inputs = Inputs(self._given, self._columns)
+        outputs = self._formula(inputs)
+        if outputs is None:
+            raise InputError(
+                f"{method} writes maps of few parameters: {type(self).__name__} is none. Save it "
+                "as JSON (save), or fit TemperatureScaling, PlattScaling or BetaCalibration"
+            )
+        return inputs, outputs
+
+    def _formula(self, inputs: Inputs) -> list[Node] | None:
+        """The map as a formula; None if it has more than a few parameters."""
+        return None
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self._named_options().items())

@@ -10,6 +10,7 @@ import numpy as np
 from calibrant._core.validation import public
 from calibrant._data.links import softmax
 from calibrant.scaling._device_temperature import logits_on_device
+from calibrant.scaling._formula import Inputs, Node, softmax_nodes
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem, Solution
 from calibrant.scaling._scaler import Scaler
@@ -104,6 +105,10 @@ class TemperatureScaling(Scaler):
         self._remember_rows(logits.row_hashes())
         self._warn(solution.cautions)
         return True
+
+    def _formula(self, inputs: Inputs) -> list[Node]:
+        scaled = [s / self.temperature_ for s in inputs.scores]
+        return inputs.of_classes(softmax_nodes(scaled, inputs.largest / self.temperature_))
 
     def _apply(self, predictions: Predictions) -> FloatArray:
         out = softmax(predictions.class_scores() / self.temperature_)

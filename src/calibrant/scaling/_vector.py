@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from calibrant._core.validation import public
 from calibrant._data.links import softmax
+from calibrant.scaling._formula import Inputs, Node, softmax_nodes
 from calibrant.scaling._linear import fit_vector
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem, Solution
@@ -68,6 +71,12 @@ class VectorScaling(Scaler):
 
     def _solve(self, problem: Problem) -> Solution:
         return fit_vector(problem, problem.predictions.class_scores())
+
+    def _formula(self, inputs: Inputs) -> list[Node]:
+        terms = zip(inputs.scores, self.coef_, self.intercept_, strict=True)
+        steepest, furthest = (np.abs(each).max() for each in (self.coef_, self.intercept_))
+        largest = 2 * (steepest * inputs.largest + furthest)
+        return inputs.of_classes(softmax_nodes([s * v + b for s, v, b in terms], largest))
 
     def _apply(self, predictions: Predictions) -> FloatArray:
         out = softmax(predictions.class_scores() * self.coef_ + self.intercept_)

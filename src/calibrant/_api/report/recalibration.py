@@ -1,5 +1,5 @@
 """Recalibration maps side by side: each fitted on one half of the rows and measured on the other,
-with the one that suits the rows best chosen on the first half.
+with the one marked that all rows choose by the rule of `recommend`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from calibrant._api.cross_fitting import check_two_classes
 from calibrant._api.curve_of_rows import curve_of_rows
-from calibrant._api.report.map_choice import Trial, left_out, plain, renumbered, tried
+from calibrant._api.report.map_choice import Trial, plain, renumbered, tried
 from calibrant._core.binning import Rule
 from calibrant._core.errors import CalibrantError, CalibrantWarning, InputError
 from calibrant._core.validation import N_RESAMPLES
 from calibrant._data.samples import Samples
 from calibrant._inference.means import influences, mean_limits, row_values
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure, listed
+from calibrant._measures.catalogue import Measure, find, listed
 from calibrant._summaries.samples import Summary
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._report import BeforeAfter, Change, spoken
@@ -83,7 +83,7 @@ def side_by_side(
         check_two_classes(training)
     except InputError as error:
         return SideBySide(absent=f"No map is fitted to one half of the rows: {error}.")
-    trial = tried(training, renumbered(groups, fitted), names)
+    trial = tried(samples, groups, names, seed)
     held_out = _HeldOut(samples.take(rest), rule, quantile, renumbered(groups, rest), level, seed)
     maps, failed = [], []
     for name, scaler in trial.maps.items():
@@ -93,20 +93,19 @@ def side_by_side(
             failed.append(f"{spoken(name)} could not be fitted: {str(error).rstrip('.')}.")
     if not maps:
         return SideBySide(absent="No map could be fitted. " + " ".join(failed))
-    if names is None and (not_tried := left_out(training)) is not None:
-        failed.append(not_tried)
+    failed += [f"{note[0].upper()}{note[1:]}." for note in trial.notes]
     absent = None if trial.chosen is not None else f"No map was chosen. {trial.why}{_still(maps)}"
     return SideBySide(tuple(maps), absent, " ".join(failed) or None)
 
 
 def _still(maps: list[BeforeAfter]) -> str:
-    """What the measured half says where the fitted half has chosen no map."""
+    """What the measured half says where no map was chosen."""
     better = [each.method_name for each in maps if each.helps]
     if not better:
         return ""
     return (
-        f" On the measured half the Brier score of {', '.join(better)} is clearly lower all the "
-        "same: the halves disagree, and cal.recommend, which uses all rows for both, may decide."
+        f" On the measured half alone the Brier score of {', '.join(better)} is clearly lower; of "
+        f"{len(maps)} maps on half of the rows, one may be so by chance."
     )
 
 
@@ -149,7 +148,7 @@ def _reverses(before: NDArray[Any], after: NDArray[Any]) -> bool:
 
 
 def _outcome(changes: tuple[Change, ...]) -> str:
-    """Whether it helps, on the half that neither fit nor choice has used."""
+    """Whether it helps, on the half that it was not fitted to."""
     brier = next(change for change in changes if change.measure == "brier")
     assert brier.low is not None and brier.high is not None
     if brier.high < 0:
@@ -249,13 +248,24 @@ class _HeldOut:
         self.groups, self.level, self.seed = groups, level, seed
         self.table = _table(samples, rule)
         self.measures = tuple(listed("recalibration", samples.shape))
+        # A map fitted to votes brings means of predictions to those of votes, and may move rows
+        # away from their own distribution: both are shown.
+        if samples.votes is not None:
+            self.measures += (find("dist_ce", samples.shape),)
         self.values = self._values(samples)
-        self.losses = row_values(samples, distribution=False)
+        self.losses = self._of_rows(samples)
         self.own = self._uncertainty(samples)
 
     def _values(self, samples: Samples) -> dict[str, float]:
         summary = Summary(samples, self.rule, self.quantile, together=True)
         return {measure.name: measure.compute(summary) for measure in self.measures}
+
+    def _of_rows(self, samples: Samples) -> dict[str, NDArray[np.float64]]:
+        """Losses of each row and, where there are votes, distances to them."""
+        losses = row_values(samples, distribution=False)
+        if samples.votes is None:
+            return losses
+        return {**losses, **row_values(samples, distribution=True)}
 
     def _uncertainty(self, samples: Samples) -> Uncertainty:
         return Uncertainty(
@@ -265,7 +275,7 @@ class _HeldOut:
 
     def changes(self, after: Samples) -> tuple[Change, ...]:
         """Each measure before and after, with the limits that it has."""
-        values, losses = self._values(after), row_values(after, distribution=False)
+        values, losses = self._values(after), self._of_rows(after)
         own = self._uncertainty(after)
         return tuple(
             self._of_loss(measure, values[measure.name], losses, own)

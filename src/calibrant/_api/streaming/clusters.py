@@ -82,7 +82,7 @@ def _check_whole(
     kept: NDArray[np.bool_],
     every: WindowWidth,
 ) -> None:
-    starts = us // every.us * every.us
+    starts = every.numbers(us) * every.us + every.offset
     first = np.full(int(index.max(initial=-1)) + 1, np.iinfo(np.int64).max)
     last = np.full(first.size, np.iinfo(np.int64).min)
     np.minimum.at(first, index[kept], starts[kept])

@@ -44,7 +44,8 @@ class Monitor:
     Parameters
     ----------
     every : str, timedelta or float, default "1d"
-        Width of windows: "1d", "6h", "15m", a timedelta, or seconds.
+        Width of windows: "1d", "6h", "15m", a timedelta, or seconds, counted from 1970-01-01 00:00
+        UTC (a Thursday); "1w", which begins on Mondays, "1w-sun" on Sundays.
     bins : int, sequence of float, EqualWidth or Edges, default 15
         Bins that are fixed before the data are seen; a rule in place of a number is used for all
         measures.

@@ -1,7 +1,8 @@
 """Windows of time: how wide they are, where they begin, and which rows lie in which.
 
 Windows are aligned to 1970-01-01 00:00 UTC, wherever the data begin: writers that know nothing of
-each other cut time at the same places.
+each other cut time at the same places. That day was a Thursday, and so do windows of "7d" begin;
+weeks ("1w") begin on Mondays, or on a day that is named ("1w-sun").
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ from calibrant._data.times import SECOND, moment
 
 _UNITS = {"d": 86_400 * SECOND, "h": 3_600 * SECOND, "m": 60 * SECOND, "s": SECOND}
 _TEXT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
+_WEEKS = re.compile(r"\s*(\d+)\s*[wW](?:eeks?)?(?:-([A-Za-z]{3}))?\s*")
+# Days from 1970-01-01 to the first such weekday.
+_WEEKDAYS = {"thu": 0, "fri": 1, "sat": 2, "sun": 3, "mon": 4, "tue": 5, "wed": 6}
+_WEEK = 7 * _UNITS["d"]
 _LONGEST = 36_500 * _UNITS["d"]
 
 Rows = slice | NDArray[np.intp]
@@ -29,11 +34,22 @@ Rows = slice | NDArray[np.intp]
 
 @dataclass(frozen=True)
 class WindowWidth:
-    """The width of windows, in microseconds."""
+    """The width of windows, and where the first after 1970-01-01 begins, in microseconds.
+
+    `weekday` is the day on which weeks begin; None for other widths.
+    """
 
     us: int
+    weekday: str | None = None
+
+    @property
+    def offset(self) -> int:
+        """Where a window begins, after 1970-01-01 00:00."""
+        return 0 if self.weekday is None else _WEEKDAYS[self.weekday] * _UNITS["d"]
 
     def __str__(self) -> str:
+        if self.weekday is not None:
+            return f"{self.us // _WEEK}w-{self.weekday}"
         for unit, size in _UNITS.items():
             if self.us % size == 0:
                 return f"{self.us // size}{unit}"
@@ -41,7 +57,15 @@ class WindowWidth:
 
     def start(self, us: int) -> int:
         """Where the window of a time begins."""
-        return us // self.us * self.us
+        return (us - self.offset) // self.us * self.us + self.offset
+
+    def numbers(self, us: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of each time's window, which begins at `begin` of it."""
+        out: NDArray[np.int64] = (us - self.offset) // self.us
+        return out
+
+    def begin(self, number: int) -> int:
+        return number * self.us + self.offset
 
 
 def window_width(value: Any) -> WindowWidth:
@@ -49,6 +73,8 @@ def window_width(value: Any) -> WindowWidth:
     if isinstance(value, WindowWidth):
         return value
     us: Any
+    if isinstance(value, str) and (weeks := _WEEKS.fullmatch(value)) is not None:
+        return _of_weeks(value, int(weeks[1]), weeks[2])
     if isinstance(value, str):
         us = _of_text(value)
     elif isinstance(value, timedelta):
@@ -69,19 +95,30 @@ def window_width(value: Any) -> WindowWidth:
     return WindowWidth(int(us))
 
 
+def _of_weeks(text: str, number: int, day: str | None) -> WindowWidth:
+    """Weeks, from Monday on or from the day that was named."""
+    weekday = "mon" if day is None else day.lower()
+    if weekday not in _WEEKDAYS:
+        days = ", ".join(sorted(_WEEKDAYS, key=lambda name: (_WEEKDAYS[name] - 4) % 7))
+        raise InputError(f"every={text!r} names no day: a week begins on {days}, as in '1w-sun'")
+    if not 0 < number * _WEEK <= _LONGEST:
+        raise InputError(f"every must be above 0 and at most 100 years; got {text!r}")
+    return WindowWidth(number * _WEEK, weekday)
+
+
 def _of_text(text: str) -> Decimal:
     match = _TEXT.fullmatch(text)
     # Elsewhere "M" is a month; "min" is a minute everywhere.
     unit = "" if match is None else {"M": "month", "min": "m"}.get(match[2], match[2].lower())
     if match is None or unit not in _UNITS:
-        calendar = unit.startswith(("w", "mo", "y"))
         hint = (
-            ". Weeks counted from 1970 begin on Thursdays, and months differ in length: keep days, "
-            "and put them together with between(start, stop)"
+            ". Months and years differ in length: keep days, and put them together with "
+            "between(start, stop)"
         )
         raise InputError(
-            f"every={text!r} is not a width of windows: give a number with d, h, m (minutes) or s, "
-            f"such as '1d', '6h' or '15m'{hint if calendar else ''}"
+            f"every={text!r} is not a width of windows: give a number with w (from Monday on; "
+            "'1w-sun' from Sunday), d, h, m (minutes) or s, such as '1d', '6h' or '15m'"
+            f"{hint if unit.startswith(('mo', 'y')) else ''}"
         )
     return Decimal(match[1]) * _UNITS[unit]
 
@@ -102,13 +139,13 @@ def split(
     if every.start(int(us.min())) == every.start(int(us.max())):
         starts, bounds, order = [every.start(int(us[0]))], [0, us.size], None
     else:
-        number = us // every.us
+        number = every.numbers(us)
         order = None
         if (number[1:] < number[:-1]).any():
             order = np.argsort(number, kind="stable")
             number = number[order]
         firsts = np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1])
-        starts = [int(k) * every.us for k in number[firsts]]
+        starts = [every.begin(int(k)) for k in number[firsts]]
         bounds = [*firsts.tolist(), us.size]
     out: list[tuple[int, Rows]] = []
     for j, start in enumerate(starts):

@@ -103,7 +103,7 @@ def _flag(each: Any) -> str:
         return ""
     if each.reverses:
         return "turns the order round"
-    return "suits best" if each.helps else "chosen on the other half"
+    return "suits best" if each.helps else "chosen, no clear gain here"
 
 
 def _after(row: Any) -> dict[str, str]:

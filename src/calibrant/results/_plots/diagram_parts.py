@@ -120,6 +120,19 @@ def draw_band(ax: Axes, curve: CurveData, colour: Any) -> Any:
     )  # fmt: skip
 
 
+def _band_patch(ax: Axes, label: str) -> Any:
+    """The band's sign in a legend: its own colour, grey where bands of several curves have one
+    label.
+    """
+    from matplotlib.patches import Patch
+
+    faces: list[Any] = [each.get_facecolor() for each in ax.collections if each.get_gid() == label]
+    colours: set[Any] = {tuple(face[0]) for face in faces if len(face)}
+    if len(colours) == 1:
+        return Patch(facecolor=colours.pop(), linewidth=0, label=label)
+    return Patch(facecolor=GREY, alpha=0.35, linewidth=0, label=label)
+
+
 def pale_bins(ax: Axes, line: Any, opacity: Any) -> None:
     """Draw the markers of bins that have few rows in less of their colour."""
     few = opacity < 1.0
@@ -165,7 +178,7 @@ def legend(ax: Axes) -> None:
     known = (str(each.get_gid()) for each in ax.collections)
     for label in sorted({gid for gid in known if "interval" in gid or "band" in gid}):
         if label.endswith(("pointwise", "simultaneous", "calibrated")):
-            handles.append(Patch(facecolor=GREY, alpha=0.35, linewidth=0, label=label))
+            handles.append(_band_patch(ax, label))
         else:
             handles.append(
                 Line2D([], [], color=GREY, linestyle="none", marker="|", markersize=8,

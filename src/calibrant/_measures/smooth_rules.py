@@ -1,0 +1,82 @@
+"""The smooth ECE of another tool, done again: relplot's grid, kernel and search of a bandwidth."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibrant._measures.peer_rules import Array, PeerRule
+
+# relplot 1.0.3: points at which the smoothed residuals are read, and what is added to a density.
+_MESH, _ADDED = 200, 1e-4
+# Halvings in the search of the bandwidth, and the smallest one.
+_HALVINGS, _SMALLEST = 10, 1e-3
+
+
+def relplot_smooth_ece(predictions: Array, targets: Array, n_bins: int = 0) -> float:
+    """`relplot.smECE`: the smoothed residual at its own bandwidth; there are no bins."""
+    residuals = predictions - targets
+    width = _bandwidth(predictions, residuals)
+    return _at_bandwidth(predictions, residuals, width)
+
+
+def _bandwidth(predictions: Array, residuals: Array) -> float:
+    """The smallest width that its search finds to be above the error at that width."""
+
+    def too_small(width: float) -> bool:
+        return width < _SMALLEST or width < _at_bandwidth(predictions, residuals, width)
+
+    if too_small(1.0):
+        return 1.0
+    above, below = 1.0, 0.0
+    for _ in range(_HALVINGS):
+        middle = (above + below) / 2
+        if too_small(middle):
+            below = middle
+        else:
+            above = middle
+    return above
+
+
+def _at_bandwidth(predictions: Array, residuals: Array, width: float) -> float:
+    mesh = np.linspace(0, 1, max(round(10 / width), _MESH))
+    error = _smoothed(predictions, residuals, mesh, width)
+    density = _smoothed(predictions, np.ones(predictions.size), mesh, width) + _ADDED
+    return float(np.abs(error).sum() / density.sum())
+
+
+def _smoothed(predictions: Array, values: Array, mesh: Array, width: float) -> Array:
+    """Values on a grid, smoothed by a Gaussian that is reflected at both ends, on the mesh.
+
+    The grid is mirrored at its outer nodes, each of which is there once. What lies on such a node
+    should count twice, once for its image, and counts once: rows in the outer cells lose up to half
+    of their weight, in the error and in the density that it is divided by.
+    """
+    from scipy.signal import fftconvolve
+
+    nodes = max(2000, round(20 / width)) // 2 + 1
+    at = (predictions * (nodes - 1)).astype(np.intp).clip(0, nodes - 2)
+    share = predictions * (nodes - 1) - at
+    grid = np.bincount(at, (1 - share) * values, nodes)
+    grid += np.bincount(at + 1, share * values, nodes)
+    steps = np.linspace(0, 1, nodes) - 0.5
+    kernel = np.exp(-(steps**2) / (2 * width**2)) / (np.sqrt(2 * np.pi) * width)
+    mirrored = np.concatenate([grid[::-1][:-1], grid, grid[::-1][1:]])
+    smooth = fftconvolve(mirrored, kernel, "valid")[nodes // 2 : nodes // 2 + nodes]
+    out: Array = np.interp(mesh, np.linspace(0, 1, nodes), smooth)
+    return out
+
+
+SMOOTH_RULES: tuple[PeerRule, ...] = (
+    PeerRule(
+        tool="relplot smECE",
+        version="1.0.3",
+        default_bins=0,
+        rule="no bins: a reflected Gaussian whose width is its own error, on a grid of 1/1000 or "
+        "finer; a row in the outer cell of the grid counts up to half",
+        why="It is the smooth ECE. Its grid is mirrored at its outer nodes, which count once where "
+        "reflection would have them twice: confidences above 0.999 lose up to half of their "
+        "weight, and the error of all others is divided by the rest.",
+        soft_targets="right",
+        compute=relplot_smooth_ece,
+    ),
+)

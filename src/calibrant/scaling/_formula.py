@@ -1,0 +1,367 @@
+"""Fitted maps of few parameters as Python and SQL text, for places where Calibrant does not run.
+
+A formula is a graph of a few operations, made once by each kind of map and written in either
+language. Numbers are written so that they come back to the last bit, and Python does the steps of
+`transform` in their order. SQL has no variables in an expression: there a part that others use
+several times is written several times, so that it has shorter forms where there are any.
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+from calibrant._core.errors import InputError
+from calibrant._data.links import LOG_FLOOR
+from calibrant._data.logprobs import LOGPROBS, Given
+
+# exp of more than this overflows in some databases; beyond it a probability is 0 or 1 anyway.
+FURTHEST = 700.0
+# The largest logit and logarithm of a probability that is lifted to the floor.
+LARGEST = -math.log(LOG_FLOOR)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """An operation on other nodes; `value` are its numbers, or the position of an input."""
+
+    operation: str
+    parts: tuple[Node, ...] = ()
+    value: tuple[float, ...] = ()
+
+    def __add__(self, other: Node | float) -> Node:
+        return Node("add", (self, node(other)))
+
+    def __radd__(self, other: float) -> Node:
+        return Node("add", (node(other), self))
+
+    def __sub__(self, other: Node | float) -> Node:
+        return Node("subtract", (self, node(other)))
+
+    def __rsub__(self, other: float) -> Node:
+        return Node("subtract", (node(other), self))
+
+    def __mul__(self, other: Node | float) -> Node:
+        return Node("multiply", (self, node(other)))
+
+    def __rmul__(self, other: float) -> Node:
+        return Node("multiply", (node(other), self))
+
+    def __truediv__(self, other: Node | float) -> Node:
+        return Node("divide", (self, node(other)))
+
+    def __rtruediv__(self, other: float) -> Node:
+        return Node("divide", (node(other), self))
+
+    def __neg__(self) -> Node:
+        return Node("negate", (self,))
+
+    def ln(self) -> Node:
+        return Node("ln", (self,))
+
+    def ln_of_rest(self) -> Node:
+        """ln(1 - x)."""
+        return either(Node("log1p", (-self,)), (1.0 - self).ln())
+
+    def exp(self, largest: float = math.inf) -> Node:
+        """exp, without overflow; `largest` is the largest size that the exponent may have."""
+        return Node("exp", (self if largest <= FURTHEST else self.clip(-FURTHEST, FURTHEST),))
+
+    def clip(self, low: float, high: float) -> Node:
+        return Node("clip", (self,), (float(low), float(high)))
+
+    def sigmoid(self, largest: float = math.inf) -> Node:
+        """1 / (1 + exp(-x)), where no x is larger than `largest`."""
+        return either(Node("sigmoid", (self,)), 1.0 / (1.0 + (-self).exp(largest)))
+
+    def softplus(self) -> Node:
+        """ln(1 + exp(x))."""
+        size = Node("abs", (self,))
+        sql = self.clip(0.0, math.inf) + (1.0 + (-size).exp()).ln()
+        return either(Node("softplus", (self,)), sql)
+
+
+def node(value: Node | float) -> Node:
+    """A number as a node."""
+    return value if isinstance(value, Node) else Node("number", (), (float(value),))
+
+
+def either(python: Node, sql: Node) -> Node:
+    """One form for each language."""
+    return Node("either", (python, sql))
+
+
+def total(nodes: Iterable[Node]) -> Node:
+    """The sum of nodes."""
+    return reduce(lambda a, b: a + b, nodes)
+
+
+def softmax_nodes(scores: Sequence[Node], largest: float = math.inf) -> list[Node]:
+    """The softmax of scores; in SQL as 1 / sum_i exp(s_i - s_j), which does without a maximum.
+
+    `largest` is the largest difference that two scores may have.
+    """
+    whole = Node("softmax", tuple(scores))
+    out = []
+    for j, own in enumerate(scores):
+        others = total((s - own).exp(largest) for s in scores if s is not own)
+        out.append(either(Node("item", (whole,), (float(j),)), 1.0 / (1.0 + others)))
+    return out
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The predictions of one row: of class 1 alone (`columns` is None), or of every class."""
+
+    given: Given
+    columns: int | None
+
+    @cached_property
+    def raw(self) -> list[Node]:
+        return [Node("input", (), (float(j),)) for j in range(self.columns or 1)]
+
+    @cached_property
+    def probabilities(self) -> list[Node]:
+        """The probability of each class; of the second alone without columns."""
+        if self.given is False:
+            return self.raw
+        if self.given == LOGPROBS:
+            return softmax_nodes(self.raw) if self.columns else [self.raw[0].exp()]
+        return softmax_nodes(self.raw) if self.columns else [self.raw[0].sigmoid()]
+
+    @cached_property
+    def scores(self) -> list[Node]:
+        """One score a class: logits, or logarithms of probabilities; always of two classes."""
+        if self.given is True:
+            return self.raw if self.columns else [-self.raw[0] / 2.0, self.raw[0] / 2.0]
+        p = self.probabilities
+        both = p if self.columns else [1.0 - p[0], p[0]]
+        return [each.clip(LOG_FLOOR, float("inf")).ln() for each in both]
+
+    @cached_property
+    def log_odds(self) -> list[Node]:
+        """The logit of each class against the rest; of the second alone without columns."""
+        if self.given is True:
+            if not self.columns:
+                return self.raw
+            others = [[s for s in self.raw if s is not own] for own in self.raw]
+            pairs = zip(self.raw, others, strict=True)
+            return [-total((s - own).exp() for s in rest).ln() for own, rest in pairs]
+        clipped = [u.clip(LOG_FLOOR, 1.0 - LOG_FLOOR) for u in self.probabilities]
+        return [u.ln() - u.ln_of_rest() for u in clipped]
+
+    @property
+    def largest(self) -> float:
+        """The largest size of a log-odds, or distance of two scores."""
+        return math.inf if self.given is True else LARGEST
+
+    def of_classes(self, both: list[Node]) -> list[Node]:
+        """What a row of this shape becomes: every class, or the second alone."""
+        return both if self.columns else both[1:]
+
+    def one_against_rest(self, maps: Sequence[Callable[[Node], Node]]) -> list[Node]:
+        """A map of each class's log-odds, divided by their sum; one map for two classes."""
+        if len(maps) == 1:
+            one = maps[0](self.log_odds[-1])
+            return [1.0 - one, one] if self.columns else [one]
+        mapped = [each(h) for each, h in zip(maps, self.log_odds, strict=True)]
+        whole = total(mapped)
+        return [each / whole for each in mapped]
+
+
+# --- Python ------------------------------------------------------------------------------------
+
+_PYTHON = {
+    "add": "({} + {})", "subtract": "({} - {})", "multiply": "({} * {})", "divide": "({} / {})",
+    "negate": "-{}", "ln": "log({})", "log1p": "log1p({})", "exp": "exp({})",
+    "sigmoid": "sigmoid({})", "softplus": "softplus({})",
+}  # fmt: skip
+# Operations that are written with parentheses of their own.
+_CALLS = ("ln", "log1p", "exp", "abs", "sigmoid", "softplus")
+_HELPERS = {
+    "sigmoid": (
+        "def sigmoid(h):\n"
+        "    small = exp(-abs(h))\n"
+        "    return (1.0 if h >= 0.0 else small) / (1.0 + small)\n"
+    ),
+    "softplus": (
+        "def softplus(h):\n"
+        "    return max(h, 0.0) + log1p(exp(-abs(h)))\n"
+    ),
+    "softmax": (
+        "def softmax(scores):\n"
+        "    top, total = max(scores), 0.0\n"
+        "    powers = [exp(score - top) for score in scores]\n"
+        "    for power in powers:\n"
+        "        total += power\n"
+        "    return [power / total for power in powers]\n"
+    ),
+}  # fmt: skip
+
+
+def to_python(outputs: Sequence[Node], inputs: Inputs, name: str, about: str) -> str:
+    """A module with one function to call, which needs the standard library alone."""
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
+        raise InputError(f"name must be that of a Python function; got {name!r}")
+    if name in (*_HELPERS, "exp", "log", "log1p"):
+        raise InputError(f"name {name!r} is that of a function which the source uses: take another")
+    done: dict[int, Node] = {}
+    chosen = [_chosen(each, 0, done) for each in outputs]
+    uses = _uses(chosen)
+    lines: list[str] = []
+    written: dict[int, str] = {}
+
+    def text(each: Node) -> str:
+        if id(each) in written:
+            return written[id(each)]
+        out = _python_of(each, [text(part) for part in each.parts])
+        if (uses[id(each)] > 1 and each.parts) or each.operation == "softmax":
+            variable = f"t{len(lines)}"
+            lines.append(f"{variable} = {_bare(out)}")
+            out = variable
+        written[id(each)] = out
+        return out
+
+    results = [_bare(text(each)) for each in chosen]
+    shown = f"[{', '.join(results)}]" if inputs.columns else results[0]
+    body = "".join(f"    {line}\n" for line in (*_checks(inputs), *lines, f"return {shown}"))
+    argument = "row" if inputs.columns else "x0"
+    used = [source for helper, source in _HELPERS.items() if f"{helper}(" in body]
+    functions = "\n\n".join((*used, f"def {name}({argument}):\n{body}"))
+    math_names = [each for each in ("exp", "log", "log1p") if re.search(rf"\b{each}\(", functions)]
+    imports = f"from math import {', '.join(math_names)}\n\n\n" if math_names else "\n"
+    return f'"""{about}"""\n\n{imports}{functions}'
+
+
+def _chosen(each: Node, language: int, done: dict[int, Node]) -> Node:
+    """The graph with one form of what has a form for each language."""
+    if id(each) not in done:
+        if each.operation == "either":
+            done[id(each)] = _chosen(each.parts[language], language, done)
+        else:
+            parts = tuple(_chosen(part, language, done) for part in each.parts)
+            done[id(each)] = Node(each.operation, parts, each.value)
+    return done[id(each)]
+
+
+def _uses(outputs: Sequence[Node]) -> Counter[int]:
+    """How often each node is part of others."""
+    uses: Counter[int] = Counter()
+    pending = list(outputs)
+    while pending:
+        each = pending.pop()
+        uses[id(each)] += 1
+        if uses[id(each)] == 1:
+            pending.extend(each.parts)
+    return uses
+
+
+def _python_of(each: Node, parts: Sequence[str]) -> str:
+    if each.operation == "number":
+        return repr(each.value[0]) if each.value[0] >= 0 else f"({each.value[0]!r})"
+    if each.operation == "input":
+        return f"x{each.value[0]:.0f}"
+    if each.operation == "softmax":
+        return f"softmax([{', '.join(map(_bare, parts))}])"
+    if each.operation == "item":
+        return f"{parts[0]}[{each.value[0]:.0f}]"
+    if each.operation == "clip":
+        low, high = each.value
+        out = _bare(parts[0])
+        if low > -math.inf:
+            out = f"max({out}, {low!r})"
+        return out if high == math.inf else f"min({out}, {high!r})"
+    return _format(_PYTHON[each.operation], each, parts)
+
+
+def _format(form: str, each: Node, parts: Sequence[str]) -> str:
+    return form.format(*(map(_bare, parts) if each.operation in _CALLS else parts))
+
+
+def _bare(text: str) -> str:
+    """A text without the parentheses around all of it."""
+    if not text.startswith("("):
+        return text
+    depth = 0
+    for i, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return text[1:-1] if i == len(text) - 1 else text
+    return text
+
+
+def _checks(inputs: Inputs) -> list[str]:
+    """Lines that take the inputs apart, and refuse what is no prediction."""
+    low, high, need = -1e100, 1e100, "logit"
+    if inputs.given is not True:
+        low, high, need = (-1e100, 0.0, "log-probability") if inputs.given else (0.0, 1.0, "")
+    need = need or "probability"
+    x, indent = ("x", "    ") if inputs.columns else ("x0", "")
+    lines = [
+        f"{indent}if not {low!r} <= {x} <= {high!r}:",
+        f'{indent}    raise ValueError(f"{{{x}!r}} is not a {need}")',
+    ]
+    if not inputs.columns:
+        return lines
+    names = ", ".join(f"x{j}" for j in range(inputs.columns))
+    return [f"{names} = row", "for x in row:", *lines]
+
+
+# --- SQL ---------------------------------------------------------------------------------------
+
+_SQL = {
+    "add": "({} + {})", "subtract": "({} - {})", "multiply": "({} * {})", "divide": "({} / {})",
+    "negate": "(-{})", "ln": "LN({})", "exp": "EXP({})", "abs": "ABS({})",
+}  # fmt: skip
+_PLAIN_COLUMN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+
+
+def to_sql(outputs: Sequence[Node], columns: Sequence[str]) -> list[str]:
+    """An expression for each output, in standard SQL and the functions LN, EXP and ABS."""
+    names = [c if _PLAIN_COLUMN.fullmatch(c) else f"({c})" for c in columns]
+    written: dict[int, str] = {}
+
+    def text(each: Node) -> str:
+        if id(each) not in written:
+            written[id(each)] = _sql_of(each, [text(part) for part in each.parts], names)
+        return written[id(each)]
+
+    done: dict[int, Node] = {}
+    chosen = [_chosen(each, 1, done) for each in outputs]
+    return [text(each) for each in chosen]
+
+
+def _sql_of(each: Node, parts: Sequence[str], names: Sequence[str]) -> str:
+    if each.operation == "number":
+        return _sql_number(each.value[0])
+    if each.operation == "input":
+        return names[int(each.value[0])]
+    if each.operation == "clip":
+        low, high = each.value
+        return _cases(parts[0], low, _sql_number(low), high, _sql_number(high), parts[0])
+    if each.operation == "pieces":
+        below, above, inside = (_bare(part) for part in parts[1:])
+        return _cases(parts[0], each.value[0], below, each.value[1], above, inside)
+    return _format(_SQL[each.operation], each, parts)
+
+
+def _cases(x: str, low: float, below: str, high: float, above: str, inside: str) -> str:
+    """What holds below, above and between two numbers; NULL is between them, and stays NULL."""
+    cases = "".join(
+        f"WHEN {x} {sign} {_sql_number(bound)} THEN {value} "
+        for sign, bound, value in (("<", low, below), (">", high, above))
+        if math.isfinite(bound)
+    )
+    return f"(CASE {cases}ELSE {inside} END)"
+
+
+def _sql_number(value: float) -> str:
+    """An approximate number: without an exponent some databases read an exact decimal."""
+    text = repr(value)
+    text = text if "e" in text else f"{text}e0"
+    return text if value >= 0 else f"({text})"
