@@ -10,8 +10,9 @@ from scipy.stats import binom
 import calibrant as cal
 from calibrant._core.binning import both_rules
 from calibrant._data.to_samples import to_samples
-from calibrant._inference.gap_paths import FEW_EVENTS, GapPaths
+from calibrant._inference.gap_paths import GapPaths
 from calibrant._inference.inversion import Path
+from calibrant._inference.numbers import FEW_EVENTS
 from calibrant._inference.readings import SlotReading, slot_reading
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find

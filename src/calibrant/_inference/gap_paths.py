@@ -22,29 +22,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._inference.budget import MOST_EVENTS, MULTIPLES, PARTS, STEPS
 from calibrant._inference.gap_pairs import Formula
 from calibrant._inference.inversion import Path
-from calibrant._inference.second_moments import PRIOR_ROWS, Slots
+from calibrant._inference.numbers import FEW_EVENTS, LUCK, PRIOR_ROWS, SMOOTHED_OVER
+from calibrant._inference.rounding import NO_ERROR
+from calibrant._inference.second_moments import Slots
 from calibrant._inference.slot_noise import SlotNoise
 
 Array = NDArray[np.float64]
-
-# How often calibrated predictions show less than an upper limit is ever based on.
-LUCK = 0.16
-# How far along the predictions gaps are smoothed.
-SMOOTHED_OVER = 0.05
-# A standard error below this is none.
-SMALLEST = 1e-9
-# Expected events, or failures, below which a slot's outcomes are drawn as such, and the most drawn.
-FEW_EVENTS, MOST_EVENTS = 5.0, 20
-# Points of the paths: standard errors, and shares of the slots that are not surely off.
-STEPS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
-PARTS = 12
-# Multiples of smoothed gaps.
-MULTIPLES = (
-    0.0, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.5, 5.0,
-    8.0, 12.0,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -137,7 +123,7 @@ class GapPaths:
     @cached_property
     def _smoothed(self) -> Array:
         """The gaps averaged with those next to them, by how well they are known."""
-        mean, known = self.slots.mean_u, np.maximum(self.scale, SMALLEST) ** -2
+        mean, known = self.slots.mean_u, np.maximum(self.scale, NO_ERROR) ** -2
         near = np.exp(-0.5 * ((mean[:, None] - mean) / SMOOTHED_OVER) ** 2) * known
         out: Array = near @ self.slots.gap / near.sum(axis=1)
         return out

@@ -12,6 +12,7 @@ from calibrant._core.bin_tables import BinTable
 from calibrant._inference.cells import Cells, Drawn, Problem, drawn_tables, full_cells
 from calibrant._inference.class_errors import errors_over_classes
 from calibrant._inference.gap_pairs import Formula
+from calibrant._inference.numbers import FINE_CELLS, ROWS_OF_WIDE, WIDE_CELLS
 from calibrant._inference.resampling import Resampler
 from calibrant._inference.second_moments import Slots
 from calibrant._inference.squares import Form, matrix_form, scaled_identity
@@ -19,13 +20,6 @@ from calibrant._measures.catalogue import Measure
 from calibrant._measures.of_cells import CellSums
 
 Array = NDArray[np.float64]
-
-# Cells of a measure that is not of bins. They are equally wide on the scale of arcsin(sqrt(u)), on
-# which outcomes vary alike everywhere: 0.008 wide in the middle, 0.0001 at the ends. Their gaps are
-# found in wider cells of equal weight.
-FINE_CELLS, WIDE_CELLS = 192, 32
-# Rows, or clusters, that a wider cell has at least: of fewer it is not known how they vary.
-ROWS_OF_WIDE = 10.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
 from calibrant._inference.few_events import (
-    FEW_EVENTS,
     Losses,
     n_certain,
     possible_targets,
@@ -23,13 +22,15 @@ from calibrant._inference.few_events import (
 from calibrant._inference.gap_paths import GapPaths
 from calibrant._inference.means import Influences, influences, mean_limits, moment_limits
 from calibrant._inference.noise_floors import NoiseFloors
+from calibrant._inference.numbers import FEW_EVENTS
 from calibrant._inference.paired import Scatter
 from calibrant._inference.readings import SlotReading, slot_reading
 from calibrant._inference.resamples import draw_blocks, replicates
+from calibrant._inference.rounding import NO_ERROR
 from calibrant._inference.second_moments import second_moments
 from calibrant._inference.slot_noise import FineSlots, SlotNoise
 from calibrant._inference.squares import Square, diagonal_form, limits_of_square
-from calibrant._inference.tails import SMALLEST, upper_tail
+from calibrant._inference.tails import upper_tail
 from calibrant._inference.vote_limits import note_on_votes
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
@@ -293,7 +294,7 @@ class Uncertainty(NoiseFloors):
         low, high, estimate = (
             math.sqrt(end) for end in limits_of_square(square, square.value, self.level)
         )
-        error = square.standard_error / (2.0 * max(estimate, math.sqrt(square.bias), SMALLEST))
+        error = square.standard_error / (2.0 * max(estimate, math.sqrt(square.bias), NO_ERROR))
         return low, high, f"roots of limits: {SQUARED}", error, estimate
 
     def _influenced(
