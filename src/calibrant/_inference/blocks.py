@@ -39,15 +39,18 @@ class Blocks:
         """The factor for residuals that are to scatter as blocks of these weights would again: they
         saw their own mean, and of few clusters the quantiles are Student's.
         """
-        factor = np.sqrt(self.size / max(1.0, self.size - 1.0))
+        return float(np.sqrt(self.size / max(1.0, self.size - 1.0))) * self.student(weights)
+
+    def student(self, weights: Array | None) -> float:
+        """How much wider Student's quantiles are than normal ones; 1 of rows by themselves."""
         if self.groups is None:
-            return float(factor)
+            return 1.0
         from scipy.special import stdtrit
 
         of_each = np.bincount(self.groups, weights)
         worth = float(of_each.sum()) ** 2 / max(float((of_each**2).sum()), 1e-300)
         student = float(stdtrit(max(worth - 1.0, 1.0), TAIL)) / NORMAL
-        return float(factor) * min(student, MOST_WIDENED_CLUSTERS)
+        return min(student, MOST_WIDENED_CLUSTERS)
 
     def _with_weight(self, counts: Array, weights: Array) -> Array:
         """The same, but for a resample without any weight: it is the sample itself."""

@@ -29,6 +29,7 @@ from calibrant._inference.numbers import FEW_EVENTS, LUCK, PRIOR_ROWS, SMOOTHED_
 from calibrant._inference.rounding import NO_ERROR
 from calibrant._inference.second_moments import Slots
 from calibrant._inference.slot_noise import SlotNoise
+from calibrant._inference.tails import Law
 
 Array = NDArray[np.float64]
 
@@ -263,9 +264,15 @@ class GapPaths:
     # --- limits ----------------------------------------------------------------------------------
 
     def limits(
-        self, of_sample: Formula, of_population: Formula, value: float, level: float
+        self,
+        of_sample: Formula,
+        of_population: Formula,
+        value: float,
+        level: float,
+        null: Array | None = None,
     ) -> Limits:
-        """Limits of the true value, of which slots show `value`.
+        """Limits of the true value, of which slots show `value`. `null` are values of calibrated
+        predictions as the noise floor draws them, where there are such.
 
         Where the value is lower than calibrated predictions show on a day in six, that counts: a
         limit below what such data can exclude would be luck (power-constrained: Cowan, Cranmer,
@@ -275,12 +282,18 @@ class GapPaths:
         lower, upper = self._paths(of_sample, of_population)
         floor = lower[0].usual(0, LUCK)  # where it begins there are no gaps
         low = min(path.crossing(1.0 - tail, value) for path in lower)
+        low = max(low, _beyond(null, value, tail))
         high = max(low, *(path.crossing(tail, max(value, floor)) for path in upper))
         estimate = float(np.mean([path.crossing(0.5, value) for path in (*lower, *upper)]))
         return self._within(low, high, estimate, of_sample, of_population)
 
     def limits_of_largest(
-        self, of_sample: Formula, of_population: Formula, value: float, level: float
+        self,
+        of_sample: Formula,
+        of_population: Formula,
+        value: float,
+        level: float,
+        null: Array | None = None,
     ) -> Limits:
         """Limits of the largest true gap, of which slots show `value`.
 
@@ -293,7 +306,7 @@ class GapPaths:
         far = np.abs(slots.gap) + float(ndtri(1.0 - tail)) * self.scale
         most = np.minimum(far, np.maximum(slots.mean_u, 1.0 - slots.mean_u)) * (slots.weight > 0)
         alike = self._alike(most, of_sample, of_population)
-        low = alike.crossing(1.0 - tail, value)
+        low = max(alike.crossing(1.0 - tail, value), _beyond(null, value, tail))
         estimate = alike.crossing(0.5, value)
         return self._within(low, max(low, float(most.max())), estimate, of_sample, of_population)
 
@@ -303,3 +316,11 @@ class GapPaths:
         _, shown = self._values(self.slots.gap, of_sample, of_population)
         error = float(shown.std(ddof=1))
         return Limits(low, high, min(max(estimate, low), high), error)
+
+
+def _beyond(null: Array | None, value: float, tail: float) -> float:
+    """How far a value lies beyond what noise alone shows. A distance of gaps and noise together is
+    at most the sum of their distances, so that the true one is at least this; of few rows the noise
+    floor knows the noise better than slots do.
+    """
+    return -math.inf if null is None else value - Law(null).quantile(1.0 - tail)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from calibrant._inference.cells import Cells, Drawn, Problem, as_seen
 from calibrant._inference.class_bins import ClassBins
 from calibrant._inference.class_errors import errors_over_classes
+from calibrant._inference.context import Context
 from calibrant._inference.means import null_losses
 from calibrant._inference.null import drawn_samples, null_drawn, null_mean, null_of_rare_events
 from calibrant._inference.null_classes import ClassNull, LabelDraws, can_draw_labels
-from calibrant._inference.resampling import Resampler
 from calibrant._inference.rounding import LEAST_FITTED_P, ROUNDED_FLOOR
 from calibrant._inference.tails import chance_as_far, lower_tail, upper_chance, upper_tail
 from calibrant._measures.catalogue import Measure
@@ -62,7 +62,7 @@ def widest(several: Sequence[Array]) -> Array:
 
 
 @dataclass
-class NoiseFloors(Resampler):
+class NoiseFloors(Context):
     """Noise floors of one set of samples; draws are shared between measures."""
 
     _null: dict[Any, Any] = field(default_factory=dict)

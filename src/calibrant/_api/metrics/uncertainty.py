@@ -16,8 +16,8 @@ from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
+from calibrant._inference.context import checked_resample
 from calibrant._inference.noise_floors import why_no_floor
-from calibrant._inference.resampling import checked_resample
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import checked_tolerance
