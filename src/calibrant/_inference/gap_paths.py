@@ -274,16 +274,16 @@ class GapPaths:
         """Limits of the true value, of which slots show `value`. `null` are values of calibrated
         predictions as the noise floor draws them, where there are such.
 
-        Where the value is lower than calibrated predictions show on a day in six, that counts: a
+        Where the value is lower than the beginning of a path shows on a day in six, that counts: a
         limit below what such data can exclude would be luck (power-constrained: Cowan, Cranmer,
         Gross and Vitells, 2011, arXiv:1105.3166).
         """
         tail = (1.0 - level) / 2.0
         lower, upper = self._paths(of_sample, of_population)
-        floor = lower[0].usual(0, LUCK)  # where it begins there are no gaps
         low = min(path.crossing(1.0 - tail, value) for path in lower)
         low = max(low, _beyond(null, value, tail))
-        high = max(low, *(path.crossing(tail, max(value, floor)) for path in upper))
+        # A path that keeps gaps which are surely off begins with these.
+        high = max(low, *(path.crossing(tail, max(value, path.usual(0, LUCK))) for path in upper))
         estimate = float(np.mean([path.crossing(0.5, value) for path in (*lower, *upper)]))
         return self._within(low, high, estimate, of_sample, of_population)
 

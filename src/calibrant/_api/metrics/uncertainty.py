@@ -147,7 +147,7 @@ def interval(
 
     Calibration errors have intervals by test inversion over a least-favourable family of
     populations, from calibrated to worse than observed; losses and distances have BCa limits of a
-    mean, and Poisson limits too where fewer than five events, or wrong top labels, were seen.
+    mean, and Poisson limits too where fewer than ten events, or wrong top labels, were seen.
 
     Parameters
     ----------
