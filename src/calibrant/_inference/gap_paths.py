@@ -284,7 +284,9 @@ class GapPaths:
         low = max(low, _beyond(null, value, tail))
         # A path that keeps gaps which are surely off begins with these.
         high = max(low, *(path.crossing(tail, max(value, path.usual(0, LUCK))) for path in upper))
-        estimate = float(np.mean([path.crossing(0.5, value) for path in (*lower, *upper)]))
+        # Noise adds to an absolute error: what draws lead beyond the value is theirs.
+        middle = float(np.mean([path.crossing(0.5, value) for path in (*lower, *upper)]))
+        estimate = min(middle, value)
         return self._within(low, high, estimate, of_sample, of_population)
 
     def limits_of_largest(
