@@ -61,8 +61,12 @@ BLOCK_ENTRIES = 30_000_000
 COUNTED, ROW_ENTRIES = 1 << 15, 1 << 16
 # Entries of a table of slots by slots: beyond it, what predictors have in common is left out.
 MOST_OVERLAPS = 1 << 24
-# Bins that the classes of top labels may have between them: every one is drawn.
+# Bins of a scalar problem, or of the classes of top labels between them: every one is drawn.
 MOST_BINS = 1500
+# Slots whose second moments are factored exactly, by eigenvectors; beyond, blocks of rows are their
+# factor. And slots of a class whose gaps have one joint law with those of another predictor;
+# beyond, limits of a difference are those of two single ones.
+FACTORED_SLOTS, PAIRED_SLOTS = 300, 300
 # Up to so many cells a product with a matrix sums them faster than a loop over each draw.
 FEW_CELLS = 128
 # Additions for which outcomes of segments are drawn row by row; beyond, whole blocks of rows are

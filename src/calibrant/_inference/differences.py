@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._inference.budget import PAIRED_SLOTS
 from calibrant._inference.gap_pairs import GapPair, Reading
 from calibrant._inference.paired import difference_limits, independent_limits
 from calibrant._inference.readings import SlotReading, slot_reading
@@ -87,6 +88,8 @@ class Differences:
         readings: tuple[SlotReading, SlotReading],
         level: float,
     ) -> Limits:
+        if any(_most_slots(each.slots) > PAIRED_SLOTS for each in readings):
+            return -np.inf, np.inf, values[0] - values[1]
         key = ("pair", readings[0].key, readings[1].key)
         if key not in self._made:
             moments = self._moments(*readings)
@@ -151,6 +154,11 @@ def _may_be_calibrated(rows: Uncertainty, measure: Measure, value: float, level:
     if null is None:
         return True
     return upper_tail(null[0], rows.on_null_scale(measure, value)) > (1.0 - level) / 2.0
+
+
+def _most_slots(slots: Slots) -> int:
+    """The most slots that a class has."""
+    return int(np.bincount(slots.classes[slots.weight > 0]).max(initial=0))
 
 
 def _alike(first: Slots, second: Slots) -> bool:

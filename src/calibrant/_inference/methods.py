@@ -26,7 +26,7 @@ from calibrant._inference.rounding import NO_ERROR
 from calibrant._inference.second_moments import SecondMoments, second_moments
 from calibrant._inference.slot_noise import FineSlots, SlotNoise
 from calibrant._inference.squares import Square, diagonal_form, limits_of_square
-from calibrant._inference.tails import upper_tail
+from calibrant._inference.tails import Law, upper_tail
 from calibrant._measures.catalogue import Measure
 
 Array = NDArray[np.float64]
@@ -247,9 +247,15 @@ def replicates_of(rows: Context, measure: Measure) -> Array:
 
 
 def resampled(rows: NoiseFloors, measure: Measure, value: float) -> Found:
-    """Basic limits of resamples, for a measure that has nothing better."""
+    """Basic limits of resamples, for a measure that has nothing better. Of an error over more bins
+    than are drawn they do not know the bias: from what the noise floor allows up to the value.
+    """
     drawn = replicates_of(rows, measure)
     low, high = basic_limits(value, drawn, rows.level)
+    floor = rows.null_values(measure) if measure.interval_method == "inversion" else None
+    if floor is not None:
+        low = max(0.0, value - Law(floor[0]).quantile((1.0 + rows.level) / 2.0))
+        high = max(high, value)
     return Found(low, high, f"basic bootstrap of {_units(rows)}", float(drawn.std(ddof=1)))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
+from calibrant._inference.budget import MOST_BINS
 from calibrant._inference.cells import Cells, Drawn, Problem, drawn_tables, full_cells
 from calibrant._inference.class_errors import errors_over_classes
 from calibrant._inference.context import Context
@@ -65,6 +66,8 @@ def _reading(measure: Measure, rows: Context) -> SlotReading | None:
     binned = rows.binned(measure)
     if binned is not None and measure.table_formula is not None:
         key, problem = binned
+        if problem.m > MOST_BINS:
+            return None
         slots = rows.once(("slots", key), lambda: Slots.of_problem(problem))
         population = measure.of_population or measure.table_formula
         form = scaled_identity(1.0) if measure.form else None

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._inference.blocks import Blocks, summed
-from calibrant._inference.budget import MOST_OVERLAPS
+from calibrant._inference.budget import FACTORED_SLOTS, MOST_OVERLAPS
 from calibrant._inference.cells import Problem
 from calibrant._inference.class_bins import ClassBins
 from calibrant._inference.numbers import MOST_WIDENED_SLOTS, PRIOR_ROWS, SHOWN_AT_LEAST
@@ -238,10 +238,11 @@ class SecondMoments:
         scale, seen, expected = self._spread
         missing = np.where(scale * seen < SHOWN_AT_LEAST * expected, expected - scale * seen, 0.0)
         own, sizes = np.flatnonzero(missing > 0), [each.size for each in self.slots]
-        more = np.zeros((max(sizes), self.size))
         start = np.cumsum([0, *sizes[:-1]])[self.owners[own]]
-        more[own - start, own] = np.sqrt(missing[own])
-        return more[more.any(axis=1)]
+        places, row = np.unique(own - start, return_inverse=True)
+        more = np.zeros((places.size, self.size))
+        more[row.reshape(-1), own] = np.sqrt(missing[own])
+        return more
 
     @cached_property
     def units(self) -> Array:
@@ -274,7 +275,8 @@ def second_moments(slots: Sequence[Slots], blocks: Blocks | None) -> SecondMomen
     both, row = tuple(slots), slots[0].w.max(axis=1)
     if slots[0].noise is not None:
         return _of_votes(both, blocks)
-    if all(each.k == 1 for each in both) and (blocks is None or not blocks.clustered):
+    plain = all(each.k == 1 for each in both) and (blocks is None or not blocks.clustered)
+    if plain and sum(each.size for each in both) <= FACTORED_SLOTS:
         return SecondMoments(both, _joint_factor(both), _share(row), 1.0, False)
     assert blocks is not None
     sums = [_block_sums(each, blocks, each.residuals) for each in both]
