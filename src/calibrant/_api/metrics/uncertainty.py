@@ -350,8 +350,9 @@ def verdict(
     )  # fmt: skip
     if chosen.is_ranking:
         raise InputError(
-            f"measure={measure!r} measures ranking, not calibration, so that it has no verdict: "
-            "name a calibration error, or ask for its interval with cal.interval"
+            f"measure={measure!r} measures {chosen.in_place_of_calibration}, not calibration, so "
+            "that it has no verdict: name a calibration error, or ask for its interval with "
+            "cal.interval"
         )
     value = chosen.compute(summary)
     interval, floor = uncertainty.interval(chosen, value), uncertainty.noise_floor(chosen, value)
