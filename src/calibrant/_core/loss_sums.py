@@ -28,7 +28,7 @@ FIELDS = (
 )
 N_PROPER = 7
 # What is 1 less a mean loss, and has no sum of its own.
-COMPLEMENTS = {"accuracy": "classification"}
+COMPLEMENTS = {"hits": "classification"}
 
 
 @dataclass(frozen=True, eq=False)

@@ -420,12 +420,12 @@ _ENTRIES: tuple[Measure, ...] = (
     # Of (n,) predictions by name only: whether y = 1 is an event or a right answer, arrays do not
     # say.
     Measure("accuracy", "accuracy", "(1/W) sum w z_top", "loss", _MULTI, "losses", 0, 1, _NONE,
-            _BREIMAN, "accuracy", _mean_loss("accuracy"), higher_is_better=True, group="ranking",
-            rank=0, label="accuracy", loss="accuracy",
+            _BREIMAN, "accuracy", _mean_loss("hits"), higher_is_better=True, group="ranking",
+            rank=0, label="accuracy", loss="hits",
             listed=Listed(headline=7, compare=6), aliases=_ACCURACY),
     Measure("accuracy", "accuracy of predictions held against 1/2", "(1/W) sum w z_top", "loss",
-            _BINARY, "losses", 0, 1, _NONE, _BREIMAN, "accuracy", _mean_loss("accuracy"),
-            higher_is_better=True, group="ranking", rank=0, label="accuracy", loss="accuracy",
+            _BINARY, "losses", 0, 1, _NONE, _BREIMAN, "accuracy", _mean_loss("hits"),
+            higher_is_better=True, group="ranking", rank=0, label="accuracy", loss="hits",
             on_request=True, folds=True, aliases=_ACCURACY),
     Measure("auroc", "area under the ROC curve",
             "P(u of an event > u of a non-event) + P(equal) / 2", "scalar", _BOTH, "levels", 0, 1,

@@ -275,7 +275,7 @@ class Measure:
     @property
     def in_place_of_calibration(self) -> str:
         """What it measures if not calibration: accuracy or ranking."""
-        return "accuracy" if self.name == "accuracy" else "ranking"
+        return "accuracy" if self.title.startswith("accuracy") else "ranking"
 
     @property
     def is_binned(self) -> bool:

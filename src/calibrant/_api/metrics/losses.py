@@ -301,7 +301,7 @@ def accuracy(
     summary = Summary(samples)
     if samples.answers:
         return find("accuracy", samples.shape).compute(summary)
-    return summary.mean_loss("accuracy")
+    return summary.mean_loss("hits")
 
 
 @public
