@@ -123,7 +123,7 @@ def test_the_guide_says_how_each_measure_gets_its_interval():
     # The second row is the same method on other sums.
     assert methods[0] == methods[1] == {"test inversion over a least-favourable family"}
     assert all(len(found) == 1 for found in methods.values())
-    assert len({*map(frozenset, methods.values())}) == 5
+    assert len({*map(frozenset, methods.values())}) == 6
 
 
 def test_the_guide_names_what_a_monitor_measures_by_default():

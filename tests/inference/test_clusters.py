@@ -248,12 +248,14 @@ def test_an_interval_does_not_depend_on_the_name_of_the_outcome():
     y = (luck < u).astype(int)
     measures = ("brier_miscalibration", "smooth_ece", "sweep_ece", "ici")
     here, there = (
-        intervals(*given, measures, groups=groups, n_resamples=200)
+        intervals(*given, measures, groups=groups, n_resamples=1000)
         for given in ((y, u), (1 - y, 1 - u))
     )
     for name in measures:
         high = here[name].high
-        assert there[name].high == pytest.approx(high, rel=0.1), name
+        # A sweep may have one bin more on one side.
+        rel = 0.3 if name == "sweep_ece" else 0.1
+        assert there[name].high == pytest.approx(high, rel=rel), name
         assert there[name].low == pytest.approx(here[name].low, abs=0.1 * high), name
 
 

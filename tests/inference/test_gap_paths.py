@@ -10,8 +10,10 @@ from scipy.stats import binom
 import calibrant as cal
 from calibrant._core.binning import both_rules
 from calibrant._data.to_samples import to_samples
-from calibrant._inference.gap_paths import FEW_EVENTS, GapPaths
+from calibrant._inference.gap_paths import GapPaths
 from calibrant._inference.inversion import Path
+from calibrant._inference.methods import gap_paths
+from calibrant._inference.numbers import FEW_EVENTS
 from calibrant._inference.readings import SlotReading, slot_reading
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find
@@ -24,7 +26,7 @@ def made(y: Any, u: Any, name: str = "ece", bins: int = 15, **given: Any) -> Any
     measure = find(name, "multiclass" if samples.multiclass else "binary")
     rows = Uncertainty(samples, *both_rules(bins), (measure,), **given)
     reading = slot_reading(measure, rows)
-    return reading, rows._paths(reading)
+    return reading, gap_paths(rows, reading)
 
 
 def at(paths: GapPaths, reading: SlotReading, gap: Any) -> tuple[float, Any]:

@@ -14,8 +14,9 @@ from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.bootstrap import resampled_tables
-from calibrant._inference.cells import FINE, Problem, as_seen, cells_of, problem_of
+from calibrant._inference.cells import Problem, as_seen, cells_of, problem_of
 from calibrant._inference.null import drawn_samples, null_drawn, null_mean
+from calibrant._inference.numbers import FINE
 from calibrant._inference.resamples import draw_blocks
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find

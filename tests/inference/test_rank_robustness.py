@@ -12,6 +12,7 @@ from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._inference.robustness import rank_robustness
 from rivals import (
     binary,
+    calibrated,
     multi,
     sigmoid,
     softmax,
@@ -60,14 +61,15 @@ def test_robustness_is_that_of_the_values(shape):
             f"m{i}": softmax(rng.uniform(0.3, 3) * x["right"] + i / 8 * noise[i]) for i in range(8)
         }
     counts = (20, 5, 60)
-    names = list(errors_of(y, u["m0"], 5))
+    asked = list(errors_of(y, next(iter(u.values())), 5))
     found = cal.compare(
-        y, u, measures=names, bins=9, bin_counts=(20, 5, 60, 5), n_resamples=50
+        y, u, measures=asked, bins=9, bin_counts=(20, 5, 60, 5), n_resamples=50
     ).robustness
     losses, errors = {}, {}
     for predictions in u.values():
         for name, value in losses_of(y, predictions).items():
             losses.setdefault(name, []).append(value)
+    names = list(errors_of(y, predictions, 5))
     for name in names:
         for m in counts:
             errors[name, m] = [errors_of(y, predictions, m)[name] for predictions in u.values()]
@@ -118,8 +120,9 @@ def pool():
         scaler = cal.TemperatureScaling().fit(labels[first], logits[first].astype(np.float64))
         scaled[file.stem] = scaler.transform(logits[second].astype(np.float64))
     return cal.compare(
-        labels[second], scaled, measures=["brier"], bin_counts=(2000, 20, 5), n_resamples=50
-    )
+        labels[second], scaled, measures=["brier", *OF_THIRTEEN], bin_counts=(2000, 20, 5),
+        n_resamples=50,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("measure", OF_THIRTEEN)
@@ -142,3 +145,11 @@ def test_the_order_of_real_networks_by_a_loss_is_firm():
     best, worst = table["predictor"][0], table["predictor"][-1]
     assert found.difference(best, worst, "brier").better == best
     assert len(found.robustness.chain) == 6
+
+
+@pytest.mark.parametrize("n", [2, 7, 8])
+def test_of_few_predictors_there_is_no_order_to_be_kept(n):
+    y, p = calibrated(100)
+    models = {f"m{i}": p ** (1 + i / 8) for i in range(n)}
+    found = cal.compare(y, models, measures=["ece"], n_resamples=50, bin_counts=(5, 10))
+    assert (found.robustness is None) == (n < 8)

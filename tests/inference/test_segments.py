@@ -81,7 +81,7 @@ def test_blocks_say_what_outcomes_say(monkeypatch):
     p, columns, rng = world(2000, 3)
     y = (rng.random(2000) < p).astype(int)
     exact = cal.find_segments(y, p, columns, n_draws=400)
-    monkeypatch.setattr("calibrant._inference.segments.AFFORDABLE", 0)
+    monkeypatch.setattr("calibrant._inference.segments.SEGMENT_ADDITIONS", 0)
     near = cal.find_segments(y, p, columns, n_draws=400)
     for a, b in zip(exact, near, strict=True):
         assert a.ratio == b.ratio

@@ -446,7 +446,8 @@ class TestAllButCertain:
         assert "certain" not in cal.interval(y, almost, measure="log_loss").note
         # Where misses of such were seen they tell what they cost.
         often = np.where(certain & (np.arange(200) < 60), 1 - y, models["certain"])
-        assert "certain" not in cal.interval(y, often, measure="log_loss").note
+        thrice = np.tile(y, 3), np.tile(often, 3)
+        assert "certain" not in cal.interval(*thrice, measure="log_loss").note
         # What is lost to a miss is bounded: these limits are wide enough without.
         assert cal.interval(y, models["certain"], measure="brier").note == ""
 

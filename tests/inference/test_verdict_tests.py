@@ -225,7 +225,7 @@ def test_the_slope_is_that_of_cox():
 def test_the_slope_of_many_rows_is_that_of_cells(monkeypatch):
     y, u = off("slope", 5000, 3)
     by_rows = judged(y, u).slope
-    monkeypatch.setattr(tests, "MANY_ROWS", 1000)
+    monkeypatch.setattr(tests, "FITTED_CELLS_FROM", 1000)
     by_cells = judged(y, u).slope
     assert by_cells.value == pytest.approx(by_rows.value, rel=1e-4) and by_cells != by_rows
     assert by_cells.error == pytest.approx(by_rows.error, rel=1e-3)

@@ -20,8 +20,9 @@ from calibrant._inference.bayes_error import (
     possible_limits,
 )
 from calibrant._inference.bootstrap import basic_limits
-from calibrant._inference.few_events import FEW_EVENTS, poisson_limits, with_unseen
+from calibrant._inference.few_events import poisson_limits, with_unseen
 from calibrant._inference.means import influences, mean_limits
+from calibrant._inference.numbers import FEW_EVENTS
 from calibrant.results._bayes_error import BayesError
 
 Array = NDArray[np.float64]

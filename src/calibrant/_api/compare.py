@@ -26,7 +26,7 @@ from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads
 from calibrant._inference.budget import THREADS_FROM
-from calibrant._inference.resampling import checked_resample
+from calibrant._inference.context import checked_resample
 from calibrant._inference.robustness import rank_robustness
 from calibrant._measures.catalogue import Measure, Shape, listed
 from calibrant._measures.gap_scale import checked_tolerance

@@ -102,7 +102,7 @@ def decision_curve(
     Notes
     -----
     Limits are those of means of rows or clusters (see `interval`); a recalibrated model is taken as
-    it is. Where fewer than five rows with an outcome decide, because they are acted on, or by one
+    it is. Where fewer than ten rows with an outcome decide, because they are acted on, or by one
     of two models alone, the limits are at least those of Poisson counts, put together as Zou and
     Donner (2008) do.
 

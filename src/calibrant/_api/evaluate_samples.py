@@ -128,7 +128,7 @@ def _with_rows(
         uncertainty_of,
     )
     from calibrant._api.slices import Judging, sliced
-    from calibrant._inference.resampling import checked_resample
+    from calibrant._inference.context import checked_resample
 
     asked, judging = options.measures is not None, None
     groups, resample = options.groups, checked_resample(options.resample, samples.votes)

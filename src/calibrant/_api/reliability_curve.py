@@ -19,8 +19,8 @@ from calibrant._data.samples import Notion, Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import Problem, problem_of
+from calibrant._inference.context import rows_of_weight, take_rows
 from calibrant._inference.curves import isotonic_curve, local_curve
-from calibrant._inference.resampling import rows_of_weight, take_rows
 from calibrant._summaries.samples import resolve_notion
 from calibrant.results._reliability_curve import ReliabilityCurve
 

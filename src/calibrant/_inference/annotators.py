@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._inference.bayes_error import agreement
+from calibrant._inference.budget import EXCHANGES
 from calibrant._inference.tails import upper_chance
 from calibrant._inference.vote_splits import without_replacement
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
-
-# Exchanges that are drawn for groups; their mean is known, and spread and skewness need no more.
-_DRAWS = 300
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +55,7 @@ def agreement_with_rest(own: Counts, counts: Counts, rng: np.random.Generator) -
     if (many == 1).all():
         variance, third = _single_moments(counts, expected)
     else:
-        drawn = np.empty((_DRAWS, len(own)))
+        drawn = np.empty((EXCHANGES, len(own)))
         for each in drawn:
             each[:] = _agreeing(without_replacement(counts, many, rng), counts)
         away = (drawn - expected) @ weights

@@ -15,15 +15,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._inference.budget import MOST_SIZES, MOST_VOTES_OF_BIAS
 from calibrant._inference.means import influences, mean_limits
+from calibrant._inference.rounding import LEAST_CONCENTRATION, MOST_CONCENTRATION
 
 Array = NDArray[np.float64]
-
-# Concentrations beyond which a population is all but one point, or all but certain.
-_SMALLEST, _LARGEST = 1e-4, 1e4
-# Numbers of votes for which the bias is computed; between them it is interpolated. Beyond the
-# largest it falls as 1 / m.
-_MOST_SIZES, _MOST_VOTES = 8, 150
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +45,7 @@ def population_of(mean: Array, agree: float) -> Population:
     by_chance = float((mean**2).sum())
     apart = agree - by_chance
     a = (1.0 - agree) / apart if apart > 0 else np.inf
-    return Population(mean, float(np.clip(a, _SMALLEST, _LARGEST)))
+    return Population(mean, float(np.clip(a, LEAST_CONCENTRATION, MOST_CONCENTRATION)))
 
 
 def largest_share(population: Population) -> float:
@@ -108,9 +104,9 @@ def _coefficient(series: Array, t: int) -> float:
 
 def vote_bias(population: Population, votes: NDArray[np.int64]) -> Array:
     """By how much the largest share of each row is above the largest probability, in the mean."""
-    sizes = np.unique(np.minimum(votes, _MOST_VOTES))
-    if sizes.size > _MOST_SIZES:
-        chosen = np.linspace(0, sizes.size - 1, _MOST_SIZES).round().astype(int)
+    sizes = np.unique(np.minimum(votes, MOST_VOTES_OF_BIAS))
+    if sizes.size > MOST_SIZES:
+        chosen = np.linspace(0, sizes.size - 1, MOST_SIZES).round().astype(int)
         sizes = sizes[chosen]
     truth = largest_share(population)
     times_m = np.array([m * (largest_vote_share(population, int(m)) - truth) for m in sizes])
@@ -199,14 +195,16 @@ def possible_limits(counts: NDArray[np.int64], weights: Array, level: float) -> 
 
 def _hidden(votes: NDArray[np.int64], k: int) -> Array:
     """What votes hide at most of the error of rows, as a part of the chance that two disagree."""
-    sizes, index = np.unique(np.minimum(votes, _MOST_VOTES), return_inverse=True)
+    sizes, index = np.unique(np.minimum(votes, MOST_VOTES_OF_BIAS), return_inverse=True)
     out = []
     for m in sizes.tolist():
-        level = [Population(np.full(j, 1.0 / j), _LARGEST) for j in range(2, min(k, 10) + 1)]
+        level = [
+            Population(np.full(j, 1.0 / j), MOST_CONCENTRATION) for j in range(2, min(k, 10) + 1)
+        ]
         shown = [(1.0 - largest_vote_share(one, m)) / (1.0 - 1.0 / one.mean.size) for one in level]
         out.append(1.0 - min(shown))
     # Beyond the largest number it falls as the root of m does.
-    more = np.sqrt(np.minimum(votes, _MOST_VOTES) / votes)
+    more = np.sqrt(np.minimum(votes, MOST_VOTES_OF_BIAS) / votes)
     parts: Array = np.array(out)[index] * more
     return parts
 

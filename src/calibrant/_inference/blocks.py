@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._inference.budget import MAX_BLOCKS
+from calibrant._inference.numbers import FEW_CLUSTERS, MOST_WIDENED_CLUSTERS
 
 Array = NDArray[np.float64]
 
-# Of fewer clusters two signs alone have too few arrangements (Webb, 2023, doi:10.1111/caje.12661).
-FEW_BLOCKS = 12
 # Of few clusters the scatter is known as badly as Student's t says at this quantile.
-TAIL, NORMAL, MOST_WIDENED = 0.975, 1.959963984540054, 3.0
+TAIL, NORMAL = 0.975, 1.959963984540054
 _WEBB = np.sqrt([0.5, 1.0, 1.5])
 
 
@@ -40,15 +39,18 @@ class Blocks:
         """The factor for residuals that are to scatter as blocks of these weights would again: they
         saw their own mean, and of few clusters the quantiles are Student's.
         """
-        factor = np.sqrt(self.size / max(1.0, self.size - 1.0))
+        return float(np.sqrt(self.size / max(1.0, self.size - 1.0))) * self.student(weights)
+
+    def student(self, weights: Array | None) -> float:
+        """How much wider Student's quantiles are than normal ones; 1 of rows by themselves."""
         if self.groups is None:
-            return float(factor)
+            return 1.0
         from scipy.special import stdtrit
 
         of_each = np.bincount(self.groups, weights)
         worth = float(of_each.sum()) ** 2 / max(float((of_each**2).sum()), 1e-300)
         student = float(stdtrit(max(worth - 1.0, 1.0), TAIL)) / NORMAL
-        return float(factor) * min(student, MOST_WIDENED)
+        return min(student, MOST_WIDENED_CLUSTERS)
 
     def _with_weight(self, counts: Array, weights: Array) -> Array:
         """The same, but for a resample without any weight: it is the sample itself."""
@@ -64,7 +66,7 @@ class Blocks:
         """A random factor of mean 0 and variance 1 for each block in each draw."""
         shape = (n_draws, self.size)
         signs: Array = rng.integers(0, 2, shape).astype(np.float64) * 2.0 - 1.0
-        if self.size <= FEW_BLOCKS:
+        if self.size <= FEW_CLUSTERS:
             signs *= _WEBB[rng.integers(0, 3, shape)]
         return signs
 

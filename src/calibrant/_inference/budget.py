@@ -1,6 +1,7 @@
 """Budgets: how many draws and how much data intervals may take, and which measures that excludes.
 
-Every threshold that trades time for precision is here, so that one change of mind is one edit.
+Every threshold that trades time for precision is here, so that one change of mind is one edit. What
+decides a limit or a p-value stands in `numbers`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,17 @@ def few_draws(n_resamples: int) -> int:
     return max(100, n_resamples // 8)
 
 
+# Draws behind a p-value: a few settle a large one, and the most a small one.
+FEW_DRAWS, MOST_DRAWS = 1_000, 10_000
+# Redrawn samples behind a consistency band, and cells of a local regression.
+BAND_DRAWS, CURVE_CELLS = 400, 512
+# Exchanges that are drawn for groups of annotators; their mean is known, and spread and skewness
+# need no more.
+EXCHANGES = 300
+# Rows that are drawn to learn what twice as many votes change, enough for three digits; and draws.
+SPLIT_ROWS, SPLIT_DRAWS = 40_000, 40
+# Entries (rows times classes) of a vote profile that are drawn in all, and draws of it.
+PROFILE_ENTRIES, FEWEST_PROFILES, MOST_PROFILES = 20_000_000, 25, 200
 # Rows from which on resampling is worth two threads.
 THREADS_FROM = 1000
 
@@ -44,6 +56,62 @@ SINGLE_ROWS = 100_000_000
 DRAWN_LABELS = 20_000_000
 # Blocks times bins of all classes up to which blocks are summed bin by bin.
 BLOCK_ENTRIES = 30_000_000
+
+# Blocks that are drawn and counted at a time, and entries of rows: they stay in a cache.
+COUNTED, ROW_ENTRIES = 1 << 15, 1 << 16
+# Entries of a table of slots by slots: beyond it, what predictors have in common is left out.
+MOST_OVERLAPS = 1 << 24
+# Bins that the classes of top labels may have between them: every one is drawn.
+MOST_BINS = 1500
+# Up to so many cells a product with a matrix sums them faster than a loop over each draw.
+FEW_CELLS = 128
+# Additions for which outcomes of segments are drawn row by row; beyond, whole blocks of rows are
+# drawn. And numbers of a chunk of draws.
+SEGMENT_ADDITIONS, SEGMENT_BLOCKS, SEGMENT_NUMBERS = 1.5e9, 1024, 1 << 22
+
+# --- grids, series and fits: finer ones change limits by less than their draws --------------------
+
+# Points of the paths of gaps: standard errors, shares of the slots that are not surely off, and
+# multiples of smoothed gaps; multiples of the discrimination seen.
+STEPS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
+PARTS = 12
+MULTIPLES = (
+    0.0, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.5, 5.0,
+    8.0, 12.0,
+)  # fmt: skip
+DISCRIMINATIONS = (0.0, 0.2, 0.45, 0.65, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15, 1.25, 1.4, 1.6, 2.0)
+# Events that are drawn of a slot at most, where few are expected.
+MOST_EVENTS = 32
+# Steps of the fit of variances; they converge linearly, and limits do not need their last digits.
+FIT_STEPS = 25
+# Rows of the factor whose products make up tr(A C A C), where there are many more slots.
+MOST_UNITS = 500
+# More rows than this are fitted as fine cells: five digits of the slope stay the same.
+FITTED_CELLS_FROM = 20_000
+# Points of a path of partial sums that are told apart, and where clusters have a covariance of
+# their own; terms of the series for the range of a Brownian motion, and the range they reach.
+MOST_POINTS, MOST_POINTS_CLUSTERED = 512, 64
+TERMS, LEAST_RANGE = 64, 0.5
+# Numbers of votes for which the bias of the Bayes error is computed; between them it is
+# interpolated, and beyond the largest it falls as 1 / m.
+MOST_SIZES, MOST_VOTES_OF_BIAS = 8, 150
+# Bounds of what votes identify in part hold whatever these are; they make them sharp, and quick.
+# Folds; knots of one prediction and along each axis of two; how near by rank rows count at a knot;
+# rows of other classes that do where a class has few; classes with bounds of their own; rows that
+# are fitted at most, and bounded at a time.
+FOLDS = 5
+KNOTS = {1: 20, 2: 12}
+NEAR = {1: (0.1,), 2: (0.2, 0.5)}
+BORROWED = 50.0
+OWN_CLASSES = 10
+FITTED_ROWS = 25_000
+BOUNDED_ROWS = 1 << 14
+# True shares, denser towards 0 and 1, between which polynomials leave their side of a distance by
+# less than 1e-4 on average; numbers of votes that count; patterns of votes without regard to which
+# class is which, the shares these are held against, and subsets that stand for all.
+TRUE_SHARES = 60
+DEGREES = (0, 1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 50)
+PATTERNS, SORTED_SHARES, SUBSETS = 50, 200, 8
 
 # --- what is done unasked -------------------------------------------------------------------------
 

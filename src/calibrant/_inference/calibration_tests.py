@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 from calibrant._core.binning import EqualWidth
 from calibrant._data.links import logit
 from calibrant._engines.arrays.streams import EPS
+from calibrant._inference.budget import FITTED_CELLS_FROM
 from calibrant._inference.cells import Drawn, Problem
 from calibrant._inference.coefficients import COEFFICIENTS, fit_coefficient
 from calibrant._inference.logistic import fit_logistic, why_not_estimable
-from calibrant._inference.noise_floors import ROUNDING, NoiseFloors
-from calibrant._inference.significance import LEAST_P, student_quantile
+from calibrant._inference.noise_floors import NoiseFloors
+from calibrant._inference.numbers import CONVINCING, SHARES
+from calibrant._inference.rounding import LEAST_P, ROUNDED_FLOOR
+from calibrant._inference.significance import student_quantile
 from calibrant._inference.tails import upper_tail
 from calibrant._measures.catalogue import Measure
 from calibrant.results._uncertainty import NoiseFloor
@@ -28,17 +31,8 @@ from calibrant.results._uncertainty import NoiseFloor
 Array = NDArray[np.float64]
 
 SLOPE, MEAN, FLOOR, BINS = "slope", "mean", "noise floor", "bins"
-# Shares of the chance of a false alarm. Their sum of 1.15 bounds it at 5.75 % for a level of 95 %.
-# The tests overlap, so that it is about 4 %: `python benchmarks/verdicts.py --calibrated`; the same
-# command without --calibrated shows what each share buys. Half for the noise floor, since intervals
-# lie above 0 where its p-value is below half of 1 - level.
-SHARES = {SLOPE: 0.3, MEAN: 0.2, FLOOR: 0.5, BINS: 0.15}
 # Notions that ask about one probability: P(y = 1), or that of the top label.
 SCALAR = ("scalar", "confidence", "confidence by class")
-# More rows than this are fitted as fine cells: five digits of the slope stay the same.
-MANY_ROWS = 20_000
-# P-values below this are all convincing: the most specific test is named.
-CONVINCING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -129,7 +123,7 @@ def calibration_tests(
     slope = fit_slope(problem, rows.groups)
     w = problem.weights / problem.weights.sum()
     # Soft labels that are the predictions: what is left of residuals is rounding.
-    off = float(w @ np.abs(problem.z - problem.u)) > ROUNDING
+    off = float(w @ np.abs(problem.z - problem.u)) > ROUNDED_FLOOR
     draws = rows.calibrated_draws(problem) if off else []
     p_values = {}
     if slope is not None:
@@ -162,7 +156,7 @@ def fit_slope(problem: Problem, groups: NDArray[np.intp] | None) -> Slope | None
     Predictions of 0 and 1 have no logit. Clipped, they would decide the slope by where they are
     clipped, so that they are left to the other tests.
     """
-    if problem.hard and problem.w is None and groups is None and problem.n > MANY_ROWS:
+    if problem.hard and problem.w is None and groups is None and problem.n > FITTED_CELLS_FROM:
         cells = problem.fine_cells
         kept = _has_logit(cells.u)
         z, h, w = (cells.wz / cells.w)[kept], logit(cells.u[kept]), cells.w[kept]

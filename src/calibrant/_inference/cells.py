@@ -22,23 +22,13 @@ from calibrant._engines.arrays.quantiles import quantile_cuts
 from calibrant._engines.arrays.top_classes import top_classes
 from calibrant._engines.protocol import Findings
 from calibrant._inference.blocks import Blocks, summed
+from calibrant._inference.budget import FEW_CELLS, MOST_BINS
+from calibrant._inference.numbers import CELL_LIMIT, FEW_ROWS, FINE, FINEST
 from calibrant._inference.rare_events import design_effect, dispersion
 
 Array = NDArray[np.float64]
 # Predictions, targets and weights of every row, and what was found in them.
 Whole = tuple[Array, Array, Array | None, Findings]
-
-# Predictions in one cell differ by less than this on the logit scale: outcomes drawn from their
-# mean are as good as drawn from each. At 1/2 it is a width of 1/256.
-FINE = 1.0 / 64.0
-# So few rows have all but a cell each: measures that choose their own bins are then those of rows.
-FEW_ROWS, FINEST = 1000, 1.0 / 4096.0
-# Up to so many cells a product with a matrix sums them faster than a loop over each draw.
-FEW_CELLS = 128
-# Bins that classes may have between them: every one is drawn.
-MOST_BINS = 1500
-# Beyond this logit all predictions share a cell.
-CELL_LIMIT = 14.0
 
 
 @dataclass(frozen=True, eq=False)

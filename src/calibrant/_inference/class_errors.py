@@ -13,7 +13,7 @@ from calibrant._core.bin_tables import FIELDS, BinTable, empty_sums
 from calibrant._core.binning import Rule, equal_mass_rule
 from calibrant._inference.budget import TABLE_ENTRIES
 from calibrant._inference.class_bins import ClassBins
-from calibrant._inference.resampling import Resampler
+from calibrant._inference.context import Context
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
 
@@ -36,7 +36,7 @@ class ClassErrors:
     errors: Errors
 
 
-def errors_over_classes(measure: Measure, rows: Resampler) -> ClassErrors | None:
+def errors_over_classes(measure: Measure, rows: Context) -> ClassErrors | None:
     """The bins of all classes that a measure reads; None for one that does not."""
     statistic = STATISTICS[measure.statistic]
     if not statistic.over_classes or measure.interval_method != "inversion":

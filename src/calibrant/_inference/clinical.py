@@ -12,6 +12,7 @@ from calibrant._core.errors import NotDefined
 from calibrant._inference.cells import Problem
 from calibrant._inference.few_events import poisson_limits
 from calibrant._inference.means import influences, mean_limits, moment_limits
+from calibrant._inference.numbers import FEW_EVENTS
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure
 from calibrant.results._clinical import ClinicalValue
@@ -26,8 +27,6 @@ SLOPE_TITLES = {
 }
 OBSERVED_EXPECTED = "observed over expected events; below 1, predictions are too high on the whole"
 SCALED = "share of the Brier score of the mean outcome that is saved"
-# Events below which their number scatters more than its logarithm tells.
-FEW_EVENTS = 10
 ONE_OUTCOME = "every outcome is the same"
 
 

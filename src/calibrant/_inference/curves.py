@@ -14,24 +14,22 @@ from numpy.typing import NDArray
 
 from calibrant._engines.arrays.draws import fit_isotonic
 from calibrant._inference.blocks import Blocks
+from calibrant._inference.budget import BAND_DRAWS, CURVE_CELLS
 from calibrant._inference.cells import Problem
 from calibrant._inference.null import null_drawn
+from calibrant._inference.numbers import FEWEST_CELLS, FEWEST_ROWS, RUNS
 from calibrant._measures.local_regression import SPAN, curve_matrix, local_fit
 from calibrant._measures.proportions import wilson
 from calibrant.results._reliability_curve import ReliabilityCurve
 
 Array = NDArray[np.float64]
 
-# Cells of equal mass that a local regression is made of, and runs of rows that a confidence band
-# is made of: their number is what such a band pays for.
-CELLS, RUNS = 512, 120
 # Points at which a curve is drawn, and redrawn samples behind a consistency band.
-POINTS, DRAWS = 256, 400
+POINTS = 256
 # Places of equal width in which rows are counted, for the strip over a diagram.
 PLACES = 40
 # Shares of rows that a local regression may look at; each needs so many cells and rows.
 SPANS = (SPAN, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.055, 0.04, 0.028, 0.02)
-FEWEST_CELLS, FEWEST_ROWS = 10, 40
 
 
 def _pooled(problem: Problem, most: int) -> tuple[Array, Array, Array]:
@@ -89,7 +87,7 @@ def _consistency(
     cells = problem.fine_cells
     rng = np.random.default_rng((seed, 11))
     # Clusters and soft labels are drawn by how far they scatter: beyond what frequencies can be.
-    curves = np.clip(null_drawn(problem, cells, blocks, DRAWS, rng).isotonic(), 0.0, 1.0)
+    curves = np.clip(null_drawn(problem, cells, blocks, BAND_DRAWS, rng).isotonic(), 0.0, 1.0)
     order = np.argsort(cells.u)
     tails = (1.0 - level) / 2.0
     low, high = np.quantile(curves[:, order], [tails, 1.0 - tails], axis=0)
@@ -154,7 +152,7 @@ def local_curve(
     """A local regression that looks at the share of rows with the least error when a row is left
     out.
     """
-    u, w, wz = _pooled(problem, CELLS)
+    u, w, wz = _pooled(problem, CURVE_CELLS)
     rows = _worth(problem)
     if u.size <= 3:
         curve, chosen = wz / w, SPAN

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._inference.few_events import FEW_EVENTS, poisson_limits
+from calibrant._inference.few_events import poisson_limits
 from calibrant._inference.means import Influences, influences, mean_limits
+from calibrant._inference.numbers import FEW_EVENTS
 
 Array = NDArray[np.float64]
 

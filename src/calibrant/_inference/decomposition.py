@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant._engines.arrays.draws import Outcomes, fit_isotonic
 from calibrant._inference.blocks import Blocks
+from calibrant._inference.budget import DISCRIMINATIONS
 from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._inference.inversion import Path
 from calibrant._inference.means import influences, mean_limits
@@ -16,9 +17,6 @@ from calibrant._inference.null import outcome_noise
 from calibrant._measures.of_cells import isotonic_parts
 
 Array = NDArray[np.float64]
-
-# Multiples of the discrimination seen.
-_FACTORS = (0.0, 0.2, 0.45, 0.65, 0.8, 0.9, 0.95, 1.0, 1.05, 1.15, 1.25, 1.4, 1.6, 2.0)
 
 
 def uncertainty_limits(
@@ -91,6 +89,6 @@ def discrimination_limits(
         return float(parts(cells.w[None], (cells.w * rates)[None])[0]), parts(weight, drawn)
 
     value = float(parts(cells.w[None], cells.wz[None])[0])
-    path, tail = Path(_FACTORS, at), (1.0 - level) / 2.0
+    path, tail = Path(DISCRIMINATIONS, at), (1.0 - level) / 2.0
     low, estimate, high = (path.crossing(q, value) for q in (1.0 - tail, 0.5, tail))
     return low, high, min(max(estimate, low), high)

@@ -19,18 +19,9 @@ from calibrant._core.loss_sums import COMPLEMENTS, FIELDS, N_PROPER
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
 from calibrant._inference.means import distribution_blocks, distribution_rows
+from calibrant._inference.numbers import CERTAIN, FEW_EVENTS, NO_MISS, TOWARDS
 
 Array = NDArray[np.float64]
-
-# Of fewer events than these, or misses, the limits of their number are Poisson's.
-FEW_EVENTS = 5
-# How far towards the limits of what is rare errors are looked at: they bend where a gap is 0.
-TOWARDS = (-1.0, 0.1, 0.25, 0.5, 0.75, 1.0)
-# Predictions so close to 1 are certain: what they say of misses is rounding.
-_CERTAIN = 1e-9
-# Misses that a prediction expects of as many rows as there are, below which it is all but certain:
-# that none was seen says no more than that such rows are few.
-_NO_MISS = 0.01
 
 
 class Losses(NamedTuple):
@@ -95,7 +86,7 @@ def n_certain(values: Mapping[str, Array]) -> int:
     wrong = values["classification"]
     off = np.sqrt(np.maximum(values["confidence"] - wrong, 0.0))
     chance = np.where(wrong > 0.5, 1.0 - off, off)
-    certain = chance * wrong.size <= _NO_MISS
+    certain = chance * wrong.size <= NO_MISS
     n, misses = int(certain.sum()), int((wrong[certain] > 0.5).sum())
     return n if min(misses, n - misses) < FEW_EVENTS else 0
 
@@ -168,7 +159,7 @@ def _kinds(predictors: Sequence[Samples], loss: str) -> Iterator[_Kind]:
             kind = _missing(values, own, label)
             # What they say of a miss is next to nothing: it may as well be any of them.
             alike = np.ones(len(own))
-            parts.append(kind._replace(chance=alike, own=kind.chance * n <= _NO_MISS))
+            parts.append(kind._replace(chance=alike, own=kind.chance * n <= NO_MISS))
     for parts in filter(None, (misses, events, *certain)):
         yield _Kind(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
@@ -181,8 +172,8 @@ def _missing(values: Array, p: Array, label: NDArray[np.intp]) -> _Kind:
     others[rows, top] = 0.0
     chance = others.sum(axis=1)
     # Of rows that are certain there is no mean over misses: any of them will do.
-    mean = np.einsum("ij,ij->i", others, values) / np.maximum(chance, _CERTAIN)
-    missed = np.where(chance > _CERTAIN, mean, values[rows, (top + 1) % k])
+    mean = np.einsum("ij,ij->i", others, values) / np.maximum(chance, CERTAIN)
+    missed = np.where(chance > CERTAIN, mean, values[rows, (top + 1) % k])
     return _Kind(missed - values[rows, top], chance, label != top, np.ones(len(p), np.bool_))
 
 
@@ -256,7 +247,7 @@ class _Rare(NamedTuple):
     @classmethod
     def of(cls, p: Array, z: Array, votes: NDArray[np.int64], best: NDArray[np.intp]) -> _Rare:
         for_it = np.eye(p.shape[1])[best]
-        against = np.where(for_it > 0.0, 0.0, np.maximum(p, _CERTAIN))
+        against = np.where(for_it > 0.0, 0.0, np.maximum(p, CERTAIN))
         against /= against.sum(axis=1, keepdims=True)
         total = float(votes.sum())
         seen = float(votes @ (1.0 - z[np.arange(len(p)), best]))

@@ -23,6 +23,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._inference.budget import FIT_STEPS
+from calibrant._inference.numbers import SMOOTH_OVER
+from calibrant._inference.rounding import JITTER
 from calibrant._inference.second_moments import SecondMoments
 from calibrant._inference.slot_noise import SlotNoise
 from calibrant._inference.tails import quantiles
@@ -30,13 +33,6 @@ from calibrant._inference.tails import quantiles
 Array = NDArray[np.float64]
 # Gaps and weights of slots, (draws, slots), to the measure of each draw.
 Formula = Callable[[Array, Array], Array]
-
-# How far a smooth gap reaches along the predictions.
-SMOOTH_OVER = 0.25
-# Steps of the fit of variances; they converge linearly, and limits do not need their last digits.
-FIT_STEPS = 25
-# What is added to a covariance that may be singular, as a share of its mean variance.
-JITTER = 1e-9
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,29 +22,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._inference.budget import MOST_EVENTS, MULTIPLES, PARTS, STEPS
 from calibrant._inference.gap_pairs import Formula
 from calibrant._inference.inversion import Path
-from calibrant._inference.second_moments import PRIOR_ROWS, Slots
+from calibrant._inference.numbers import FEW_EVENTS, LUCK, PRIOR_ROWS, SMOOTHED_OVER
+from calibrant._inference.rounding import NO_ERROR
+from calibrant._inference.second_moments import Slots
 from calibrant._inference.slot_noise import SlotNoise
+from calibrant._inference.tails import Law
 
 Array = NDArray[np.float64]
-
-# How often calibrated predictions show less than an upper limit is ever based on.
-LUCK = 0.16
-# How far along the predictions gaps are smoothed.
-SMOOTHED_OVER = 0.05
-# A standard error below this is none.
-SMALLEST = 1e-9
-# Expected events, or failures, below which a slot's outcomes are drawn as such, and the most drawn.
-FEW_EVENTS, MOST_EVENTS = 5.0, 20
-# Points of the paths: standard errors, and shares of the slots that are not surely off.
-STEPS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
-PARTS = 12
-# Multiples of smoothed gaps.
-MULTIPLES = (
-    0.0, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 1.0, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.5, 5.0,
-    8.0, 12.0,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -137,7 +124,7 @@ class GapPaths:
     @cached_property
     def _smoothed(self) -> Array:
         """The gaps averaged with those next to them, by how well they are known."""
-        mean, known = self.slots.mean_u, np.maximum(self.scale, SMALLEST) ** -2
+        mean, known = self.slots.mean_u, np.maximum(self.scale, NO_ERROR) ** -2
         near = np.exp(-0.5 * ((mean[:, None] - mean) / SMOOTHED_OVER) ** 2) * known
         out: Array = near @ self.slots.gap / near.sum(axis=1)
         return out
@@ -277,24 +264,36 @@ class GapPaths:
     # --- limits ----------------------------------------------------------------------------------
 
     def limits(
-        self, of_sample: Formula, of_population: Formula, value: float, level: float
+        self,
+        of_sample: Formula,
+        of_population: Formula,
+        value: float,
+        level: float,
+        null: Array | None = None,
     ) -> Limits:
-        """Limits of the true value, of which slots show `value`.
+        """Limits of the true value, of which slots show `value`. `null` are values of calibrated
+        predictions as the noise floor draws them, where there are such.
 
-        Where the value is lower than calibrated predictions show on a day in six, that counts: a
+        Where the value is lower than the beginning of a path shows on a day in six, that counts: a
         limit below what such data can exclude would be luck (power-constrained: Cowan, Cranmer,
         Gross and Vitells, 2011, arXiv:1105.3166).
         """
         tail = (1.0 - level) / 2.0
         lower, upper = self._paths(of_sample, of_population)
-        floor = lower[0].usual(0, LUCK)  # where it begins there are no gaps
         low = min(path.crossing(1.0 - tail, value) for path in lower)
-        high = max(low, *(path.crossing(tail, max(value, floor)) for path in upper))
+        low = max(low, _beyond(null, value, tail))
+        # A path that keeps gaps which are surely off begins with these.
+        high = max(low, *(path.crossing(tail, max(value, path.usual(0, LUCK))) for path in upper))
         estimate = float(np.mean([path.crossing(0.5, value) for path in (*lower, *upper)]))
         return self._within(low, high, estimate, of_sample, of_population)
 
     def limits_of_largest(
-        self, of_sample: Formula, of_population: Formula, value: float, level: float
+        self,
+        of_sample: Formula,
+        of_population: Formula,
+        value: float,
+        level: float,
+        null: Array | None = None,
     ) -> Limits:
         """Limits of the largest true gap, of which slots show `value`.
 
@@ -307,7 +306,7 @@ class GapPaths:
         far = np.abs(slots.gap) + float(ndtri(1.0 - tail)) * self.scale
         most = np.minimum(far, np.maximum(slots.mean_u, 1.0 - slots.mean_u)) * (slots.weight > 0)
         alike = self._alike(most, of_sample, of_population)
-        low = alike.crossing(1.0 - tail, value)
+        low = max(alike.crossing(1.0 - tail, value), _beyond(null, value, tail))
         estimate = alike.crossing(0.5, value)
         return self._within(low, max(low, float(most.max())), estimate, of_sample, of_population)
 
@@ -317,3 +316,11 @@ class GapPaths:
         _, shown = self._values(self.slots.gap, of_sample, of_population)
         error = float(shown.std(ddof=1))
         return Limits(low, high, min(max(estimate, low), high), error)
+
+
+def _beyond(null: Array | None, value: float, tail: float) -> float:
+    """How far a value lies beyond what noise alone shows. A distance of gaps and noise together is
+    at most the sum of their distances, so that the true one is at least this; of few rows the noise
+    floor knows the noise better than slots do.
+    """
+    return -math.inf if null is None else value - Law(null).quantile(1.0 - tail)

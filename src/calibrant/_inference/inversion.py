@@ -13,12 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._inference.rounding import ROUNDED_ERROR, SLACK
 from calibrant._inference.tails import Law
 
 Array = NDArray[np.float64]
-
-# Values that differ by less of themselves are the same, and true values below this are 0.
-SLACK, ROUNDING = 1e-12, 1e-14
 
 
 @dataclass(eq=False)
@@ -37,7 +35,7 @@ class Path:
         t = self.points[j]
         if t not in self._known:
             truth, shown = self.at(t)
-            self._known[t] = (0.0 if abs(truth) < ROUNDING else truth), Law(shown)
+            self._known[t] = (0.0 if abs(truth) < ROUNDED_ERROR else truth), Law(shown)
         return self._known[t]
 
     def usual(self, j: int, q: float) -> float:

@@ -8,12 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._data.links import sigmoid
+from calibrant._inference.numbers import MOST_LEVERAGE
 
 Array = NDArray[np.float64]
-
-# A row (or a cluster) that decides the fit alone has a leverage of 1 and a residual of 0: nothing
-# can be learnt of its scatter, and dividing by 1 - leverage is stopped here.
-MOST_LEVERAGE = 0.9
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,13 +19,10 @@ from calibrant._core.distances import distances
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
 from calibrant._inference.blocks import summed
+from calibrant._inference.budget import ROW_ENTRIES
+from calibrant._inference.numbers import ROWS_ALIKE
 
 Array = NDArray[np.float64]
-
-# Entries at a time: a handful of arrays of so many stay in a cache.
-_BLOCK = 1 << 16
-# Rows, or clusters, of about the same weight that tell how such ones scatter.
-_ALIKE = 50
 
 
 def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
@@ -45,7 +42,7 @@ def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
 def distribution_blocks(samples: Samples) -> Iterator[tuple[Array, Array]]:
     """Predictions and targets as rows of probabilities, block by block."""
     k = samples.n_classes
-    step = max(1, _BLOCK // k)
+    step = max(1, ROW_ENTRIES // k)
     for start in range(0, samples.n, step):
         block = samples.block(start, min(start + step, samples.n))
         p = np.clip(block.predictions.astype(np.float64), 0.0, 1.0)
@@ -124,7 +121,7 @@ class Influences:
             return own
         _, level, units = np.unique(-self.shares, return_inverse=True, return_counts=True)
         # Units of one weight stay together, so that their order does not matter.
-        alike = ((np.cumsum(units) - units) // _ALIKE)[level]
+        alike = ((np.cumsum(units) - units) // ROWS_ALIKE)[level]
         carries = self.shares > 0
         apart = np.divide(self.moved, self.shares, out=np.zeros_like(self.moved), where=carries)
         # What rows add in a cluster falls with its size; the rest is that of clusters of any size.
@@ -249,7 +246,7 @@ def null_losses(samples: Samples) -> dict[str, tuple[float, float, float]]:
     predictions.
     """
     sums: dict[str, Array] = {}
-    total, step = 0.0, max(1, _BLOCK // samples.n_classes)
+    total, step = 0.0, max(1, ROW_ENTRIES // samples.n_classes)
     for start in range(0, samples.n, step):
         block = samples.block(start, min(start + step, samples.n))
         p = np.clip(block.predictions.astype(np.float64), 0.0, 1.0)

@@ -12,24 +12,17 @@ from numpy.typing import NDArray
 from calibrant._inference.cells import Cells, Drawn, Problem, as_seen
 from calibrant._inference.class_bins import ClassBins
 from calibrant._inference.class_errors import errors_over_classes
+from calibrant._inference.context import Context
 from calibrant._inference.means import null_losses
 from calibrant._inference.null import drawn_samples, null_drawn, null_mean, null_of_rare_events
 from calibrant._inference.null_classes import ClassNull, LabelDraws, can_draw_labels
-from calibrant._inference.resampling import Resampler
-from calibrant._inference.tails import (
-    SMALLEST,
-    chance_as_far,
-    lower_tail,
-    upper_chance,
-    upper_tail,
-)
+from calibrant._inference.rounding import LEAST_FITTED_P, ROUNDED_FLOOR
+from calibrant._inference.tails import chance_as_far, lower_tail, upper_chance, upper_tail
 from calibrant._measures.catalogue import Measure
 from calibrant.results._uncertainty import NoiseFloor
 
 Array = NDArray[np.float64]
 
-# Values below this are sums that should cancel, of labels that are their predictions.
-ROUNDING = 1e-13
 OUTCOMES, SCATTER = "outcomes drawn from the predictions", "scatter of the labels given"
 
 SOFT_HAVE_NO_FLOOR = (
@@ -56,7 +49,7 @@ def why_no_floor(measure: Measure, *, soft: bool) -> str:
 
 def rounded(values: Array) -> Array:
     """Values with those at 0 that are sums which should cancel."""
-    return np.where(np.abs(values) < ROUNDING, 0.0, values)
+    return np.where(np.abs(values) < ROUNDED_FLOOR, 0.0, values)
 
 
 def widest(several: Sequence[Array]) -> Array:
@@ -69,7 +62,7 @@ def widest(several: Sequence[Array]) -> Array:
 
 
 @dataclass
-class NoiseFloors(Resampler):
+class NoiseFloors(Context):
     """Noise floors of one set of samples; draws are shared between measures."""
 
     _null: dict[Any, Any] = field(default_factory=dict)
@@ -233,8 +226,8 @@ class NoiseFloors(Resampler):
             p, p_low = upper_chance(x, skew), upper_chance(-x, -skew)
             upper = min(mean + spread * self._upper_point(skew), measure.high)
         else:  # certain predictions: what they say can be shown, and nothing else
-            above, below = value > mean + ROUNDING, value < mean - ROUNDING
-            p, p_low = (SMALLEST if above else 1.0), (SMALLEST if below else 1.0)
+            above, below = value > mean + ROUNDED_FLOOR, value < mean - ROUNDED_FLOOR
+            p, p_low = (LEAST_FITTED_P if above else 1.0), (LEAST_FITTED_P if below else 1.0)
             upper = mean
         return NoiseFloor(
             measure.name, value, mean, upper, p, 0, "moments under the predictions", True,

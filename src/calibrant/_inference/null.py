@@ -20,16 +20,12 @@ from calibrant._engines.arrays.draws import Outcomes
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import DRAWN_NUMBERS, SINGLE_ROWS
 from calibrant._inference.cells import Cells, Drawn, Problem
-from calibrant._inference.rare_events import FEW_EVENTS, rare_events
+from calibrant._inference.numbers import MOST_VOTES
+from calibrant._inference.rare_events import rare_events
 from calibrant._inference.scatter import ScatterModel
 from calibrant._measures.catalogue import Measure
 
 Array = NDArray[np.float64]
-
-# The same as FEW_EVENTS, where outcomes are drawn row by row: measures without bins look closer.
-FEW_OF_ROWS = 30.0
-# Soft labels that are as good as means of more outcomes scatter little: bins' sums will do.
-MOST_VOTES = 10
 
 
 def null_drawn(
@@ -92,8 +88,7 @@ def with_rare_events(
     # Labels as soft as these are as good as means of so many outcomes.
     votes = round(1.0 / problem.dispersion)
     of_rows = votes <= MOST_VOTES and votes * problem.n * n_draws <= SINGLE_ROWS
-    few = FEW_OF_ROWS if of_rows else FEW_EVENTS
-    rare = rare_events(weight, cells.by_bin(cells.w2), mean, size, few)
+    rare = rare_events(weight, cells.by_bin(cells.w2), mean, size)
     own, place = rare.within(cells.bins)
     if own.size == 0:
         return None

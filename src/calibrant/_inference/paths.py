@@ -13,27 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.level_table import LevelTable
-from calibrant._inference.cells import Problem
-from calibrant._inference.scatter import ScatterModel
-from calibrant._inference.significance import (
-    LEAST_P,
+from calibrant._inference.budget import (
+    LEAST_RANGE,
     MOST_DRAWS,
-    NOT_NORMAL,
-    Drawn,
-    Groups,
-    drawn_p,
-    drawn_tail,
-    far_from_normal,
+    MOST_POINTS,
+    MOST_POINTS_CLUSTERED,
+    TERMS,
 )
+from calibrant._inference.cells import Problem
+from calibrant._inference.numbers import NOT_NORMAL
+from calibrant._inference.rounding import LEAST_P
+from calibrant._inference.scatter import ScatterModel
+from calibrant._inference.significance import Drawn, Groups, drawn_p, drawn_tail, far_from_normal
 from calibrant._measures.cutoffs import Cutoffs, worst_interval
 
 Array = NDArray[np.float64]
-
-# Points of the path that are told apart, and where clusters have a covariance of their own.
-MOST_POINTS, MOST_POINTS_CLUSTERED = 512, 64
-# Terms of the series for the range of a Brownian motion: enough down to a range that nearly all
-# exceed.
-TERMS, LEAST_RANGE = 64, 0.5
 
 
 @dataclass(frozen=True, eq=False)

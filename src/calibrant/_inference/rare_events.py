@@ -12,10 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from calibrant._inference.numbers import FEW_EVENTS
 
-# Expected events, or failures, below which a bin's outcomes are drawn from a rate.
-FEW_EVENTS = 10.0
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +42,13 @@ class RareEvents:
         return out
 
 
-def rare_events(
-    weight: Array, squares: Array, rates: Array, size: float, few: float = FEW_EVENTS
-) -> RareEvents:
+def rare_events(weight: Array, squares: Array, rates: Array, size: float) -> RareEvents:
     """The rare events of bins with these sums of weights and of their squares; one outcome counts
     as `size` rows.
     """
     each = np.divide(squares, weight, out=np.ones(weight.size), where=weight > 0) * size
     rare = np.minimum(rates, 1.0 - rates)
-    bins = np.flatnonzero((weight * rare < few * each) & (weight > 0))
+    bins = np.flatnonzero((weight * rare < FEW_EVENTS * each) & (weight > 0))
     trials = np.maximum(1, np.rint(weight[bins] / each[bins])).astype(np.int64)
     return RareEvents(bins, weight[bins], trials)
 

@@ -11,21 +11,15 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import BinTable
 from calibrant._inference.cells import Cells, Drawn, Problem, drawn_tables, full_cells
 from calibrant._inference.class_errors import errors_over_classes
+from calibrant._inference.context import Context
 from calibrant._inference.gap_pairs import Formula
-from calibrant._inference.resampling import Resampler
+from calibrant._inference.numbers import FINE_CELLS, ROWS_OF_WIDE, WIDE_CELLS
 from calibrant._inference.second_moments import Slots
 from calibrant._inference.squares import Form, matrix_form, scaled_identity
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.of_cells import CellSums
 
 Array = NDArray[np.float64]
-
-# Cells of a measure that is not of bins. They are equally wide on the scale of arcsin(sqrt(u)), on
-# which outcomes vary alike everywhere: 0.008 wide in the middle, 0.0001 at the ends. Their gaps are
-# found in wider cells of equal weight.
-FINE_CELLS, WIDE_CELLS = 192, 32
-# Rows, or clusters, that a wider cell has at least: of fewer it is not known how they vary.
-ROWS_OF_WIDE = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +45,7 @@ class SlotReading:
         return float(self.of_sample(slots.gap[None], slots.weight[None])[0])
 
 
-def slot_reading(measure: Measure, rows: Resampler) -> SlotReading | None:
+def slot_reading(measure: Measure, rows: Context) -> SlotReading | None:
     """The slots that a measure's residuals fall into; None for a measure that is not of such."""
     if measure.interval_method != "inversion":
         return None
@@ -67,7 +61,7 @@ def slot_reading(measure: Measure, rows: Resampler) -> SlotReading | None:
     return replace(found, slots=replace(found.slots, noise=noise), fine=fine)
 
 
-def _reading(measure: Measure, rows: Resampler) -> SlotReading | None:
+def _reading(measure: Measure, rows: Context) -> SlotReading | None:
     binned = rows.binned(measure)
     if binned is not None and measure.table_formula is not None:
         key, problem = binned
@@ -108,7 +102,7 @@ def _within(slots: Slots) -> Array:
 
 
 def _cell_reading(
-    measure: Measure, formula: Callable[[CellSums], Array], rows: Resampler
+    measure: Measure, formula: Callable[[CellSums], Array], rows: Context
 ) -> SlotReading:
     fine: Problem = rows.once("fine angles", lambda: _angle_problem(rows.plain_problem))
     parents, wide = rows.once("wide angles", lambda: _wider(fine, rows.groups))
@@ -149,7 +143,7 @@ def _wider(fine: Problem, groups: NDArray[np.intp] | None) -> tuple[NDArray[np.i
     return parents, replace(fine, bins=parents[fine.bins], m=int(used.size))
 
 
-def _class_reading(measure: Measure, rows: Resampler) -> SlotReading | None:
+def _class_reading(measure: Measure, rows: Context) -> SlotReading | None:
     found = errors_over_classes(measure, rows)
     if found is None:
         return None

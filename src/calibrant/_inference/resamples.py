@@ -10,15 +10,12 @@ from numpy.typing import NDArray
 from calibrant._core.binning import Rule
 from calibrant._core.errors import InputError
 from calibrant._data.samples import Samples
-from calibrant._inference.budget import MAX_BLOCKS
+from calibrant._inference.budget import COUNTED, MAX_BLOCKS
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.measure import only_distance
 from calibrant._summaries.samples import Summary
 
 Array = NDArray[np.float64]
-
-# Blocks that are drawn and counted at a time: they stay in a cache.
-COUNTED = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)

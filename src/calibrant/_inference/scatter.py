@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._inference.cells import Problem
-from calibrant._inference.few_events import FEW_EVENTS
+from calibrant._inference.numbers import FEW_EVENTS
 
 Array = NDArray[np.float64]
 Groups = NDArray[np.intp]

@@ -17,19 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._inference.blocks import Blocks, summed
+from calibrant._inference.budget import MOST_OVERLAPS
 from calibrant._inference.cells import Problem
 from calibrant._inference.class_bins import ClassBins
+from calibrant._inference.numbers import MOST_WIDENED_SLOTS, PRIOR_ROWS, SHOWN_AT_LEAST
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-# The bootstrap's own rule of thumb: a prediction counts as two rows in the variance of a bin's
-# outcomes, because a bin without any event is not known to have none.
-PRIOR_ROWS = 2.0
-# How much more than seen gaps may vary on average: beyond it slots are corrected one by one.
-MOST_WIDENED = 2.0
-# Entries of a table of slots by slots: beyond it, what predictors have in common is left out.
-MOST_OVERLAPS = 1 << 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +236,7 @@ class SecondMoments:
         that is expected of them; predictors share it slot by slot.
         """
         scale, seen, expected = self._spread
-        missing = np.where(scale * seen < 0.5 * expected, expected - scale * seen, 0.0)
+        missing = np.where(scale * seen < SHOWN_AT_LEAST * expected, expected - scale * seen, 0.0)
         own, sizes = np.flatnonzero(missing > 0), [each.size for each in self.slots]
         more = np.zeros((max(sizes), self.size))
         start = np.cumsum([0, *sizes[:-1]])[self.owners[own]]
@@ -272,7 +266,7 @@ class SecondMoments:
             expected = np.maximum(expected, np.concatenate(of_outcomes) * (weight > 0))
         share = (weight / self.totals) ** 2
         common = float((share * expected).sum()) / max(float((share * seen).sum()), 1e-300)
-        return min(common, MOST_WIDENED) if seen.any() else 1.0, seen, expected
+        return min(common, MOST_WIDENED_SLOTS) if seen.any() else 1.0, seen, expected
 
 
 def second_moments(slots: Sequence[Slots], blocks: Blocks | None) -> SecondMoments:

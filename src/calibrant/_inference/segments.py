@@ -17,20 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._data.segment_columns import SegmentColumn
+from calibrant._inference.budget import SEGMENT_ADDITIONS, SEGMENT_BLOCKS, SEGMENT_NUMBERS
 from calibrant._inference.cells import Problem
+from calibrant._inference.numbers import LEAST_SEGMENT_VARIANCE
 from calibrant._inference.significance import drawn_tail
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.intp]
 Columns = Sequence[SegmentColumn]
-
-# Additions for which outcomes are drawn row by row; beyond, whole blocks of rows are drawn.
-AFFORDABLE = 1.5e9
-N_BLOCKS = 1024
-# Numbers of a chunk of draws.
-CHUNK = 1 << 22
-# A segment with less variance than ten even chances is not judged: a single outcome may decide.
-LEAST_VARIANCE = 2.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +131,7 @@ def search_cells(
     """
     rows = (sums.n, sums.w, sums.wu, sums.wz)
     typical = float(sums.ww.sum() / sums.w.sum())
-    least = LEAST_VARIANCE * typical**2 if sums.even is None else 1e-300
+    least = LEAST_SEGMENT_VARIANCE * typical**2 if sums.even is None else 1e-300
     noise = _CellNoise(sums.spread, None, least, sums.even)
     return _judged(rows, noise, columns, depth, min_rows=min_rows, n_draws=n_draws, seed=seed)
 
@@ -202,8 +196,8 @@ class _Noise(ABC):
     ) -> Array:
         """The largest absolute ratio of each of `n_draws` samples."""
         out = np.zeros(n_draws)
-        if self.spread is not None and len(kept) * self.n * n_draws <= AFFORDABLE:
-            step = max(1, CHUNK // self.n)
+        if self.spread is not None and len(kept) * self.n * n_draws <= SEGMENT_ADDITIONS:
+            step = max(1, SEGMENT_NUMBERS // self.n)
             for start in range(0, n_draws, step):
                 part = out[start : start + step]
                 drawn = [self._drawn(rng) for _ in part]
@@ -229,12 +223,12 @@ class _Noise(ABC):
         """Rows or clusters, at random in so many blocks where there are more of them."""
         n = self.n
         number = n if self.groups is None else int(self.groups.max()) + 1
-        if self.groups is None and number > N_BLOCKS:
-            return rng.integers(0, N_BLOCKS, n), N_BLOCKS
+        if self.groups is None and number > SEGMENT_BLOCKS:
+            return rng.integers(0, SEGMENT_BLOCKS, n), SEGMENT_BLOCKS
         own = np.arange(n) if self.groups is None else self.groups
-        if number <= N_BLOCKS:
+        if number <= SEGMENT_BLOCKS:
             return own, number
-        return rng.integers(0, N_BLOCKS, number)[own], N_BLOCKS
+        return rng.integers(0, SEGMENT_BLOCKS, number)[own], SEGMENT_BLOCKS
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,7 +311,7 @@ class _SeenNoise(_RowNoise):
         self, columns: Columns, kept: Sequence[Crossing], n_draws: int, rng: np.random.Generator
     ) -> Array:
         out = super().largest(columns, kept, n_draws, rng)
-        if not self.problem.hard or len(kept) * self.n * n_draws > AFFORDABLE / 4:
+        if not self.problem.hard or len(kept) * self.n * n_draws > SEGMENT_ADDITIONS / 4:
             return out
         together = self._together(rng)
         crossings = []
@@ -402,9 +396,9 @@ def _noise_of(problem: Problem, votes: Codes | None, groups: Codes | None) -> _N
     typical = float((w**2).sum() / w.sum())
     if groups is not None or (votes is None and not problem.hard):
         # How much soft labels scatter is not known beforehand.
-        least = LEAST_VARIANCE * typical**2 if problem.hard else 1e-300
+        least = LEAST_SEGMENT_VARIANCE * typical**2 if problem.hard else 1e-300
         return _SeenNoise(None, groups, least, problem, votes)
     m = 1.0 if votes is None else votes
     spread = w * w * problem.u * (1.0 - problem.u) / m
-    least = LEAST_VARIANCE * typical**2 / float(np.max(m))
+    least = LEAST_SEGMENT_VARIANCE * typical**2 / float(np.max(m))
     return _RowNoise(spread, None, least, problem, votes)

@@ -10,7 +10,7 @@ from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.ordering import stable_order
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.cells import Whole
-from calibrant._inference.resampling import rows_of_weight, take_rows
+from calibrant._inference.context import rows_of_weight, take_rows
 from calibrant._measures.proportions import wilson
 from calibrant._measures.ranking import aurc, risk_curve
 from calibrant.results._risk_coverage import RiskCoverage

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
+from calibrant._inference.budget import FEW_DRAWS, MOST_DRAWS
 from calibrant._inference.cells import Problem
 from calibrant._inference.logistic import (
     LogisticFit,
@@ -25,30 +26,20 @@ from calibrant._inference.logistic import (
     summed,
     why_not_estimable,
 )
+from calibrant._inference.numbers import (
+    CLEAR,
+    ENOUGH_IN_TAIL,
+    LEAST_DRAWN_P,
+    NOT_NORMAL,
+    SURPRISES,
+    TAIL_SHARE,
+)
+from calibrant._inference.rounding import LEAST_P
 from calibrant._inference.scatter import ScatterModel
 
 Array = NDArray[np.float64]
 Groups = NDArray[np.intp]
 
-# Draws of outcomes behind a p-value: a few settle a large one (Besag and Clifford, 1991). Where
-# fewer than ENOUGH of the most reach what was seen, the tail that is fitted to the largest of them
-# goes on beyond.
-FEW_DRAWS, MOST_DRAWS = 1_000, 10_000
-CLEAR = 100
-ENOUGH = 50
-TAIL_SHARE = 0.05
-# Surprising outcomes (the less likely of the two) that are drawn one by one, on average a draw. The
-# rows that matter least are drawn as a normal sum where there would be more.
-SURPRISES = 100.0
-# Squared skewness and excess kurtosis above which a sum of outcomes is not normal enough.
-NOT_NORMAL = 0.05
-# Expected events or non-events in a group below which a chi-square is not to be relied on.
-SMALL_COUNT = 2.0
-# The smallest p-value that is reported: no sample shows that a chance is 0.
-LEAST_P = 5e-324
-# Of chances much below one in as many draws, the tail that is fitted to these knows nothing: two
-# seeds differ by many powers of ten.
-LEAST_DRAWN_P = 1e-12
 # What twice the log of a likelihood ratio is beyond in 5% of samples whose slope is 1.
 SLOPE_IS_OFF = 3.8414588206941236
 
@@ -152,7 +143,7 @@ def drawn_tail(value: float, drawn: Array) -> float:
     # Sums of the same outcomes in another order differ by rounding.
     reached = int(np.count_nonzero(drawn >= value - 1e-9 * abs(value)))
     by_count = (reached + 1.0) / (drawn.size + 1.0)
-    if reached >= ENOUGH:
+    if reached >= ENOUGH_IN_TAIL:
         return by_count
     n_tail = int(TAIL_SHARE * drawn.size)
     if reached > n_tail:  # it is not in the tail that is fitted

@@ -20,14 +20,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._inference.budget import MOST_UNITS
+from calibrant._inference.rounding import MANY_ERRORS
 from calibrant._inference.second_moments import SecondMoments
 
 Array = NDArray[np.float64]
-
-# Rows of the factor whose products make up tr(A C A C), where there are many more slots.
-MOST_UNITS = 500
-# Squared standard errors from which on the root of a noncentral chi-square is normal.
-MANY_ERRORS = 1e5
 
 
 @dataclass(frozen=True, eq=False)

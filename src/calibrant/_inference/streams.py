@@ -15,17 +15,11 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._inference.budget import STREAM_DRAWS
+from calibrant._inference.numbers import BETS, LEAST_AFTER, LEAST_ROWS, LEAST_VARIANCE
+from calibrant._inference.rounding import FLAT
 from calibrant._inference.tails import chance_as_far, upper_tail
 
 Array = NDArray[np.float64]
-
-# Bins with less than this are put together before two streams are compared: of hard labels the
-# variance of their outcomes' sum, of soft ones rows. Sums of so little are not yet normal.
-LEAST_VARIANCE, LEAST_AFTER, LEAST_ROWS = 3.0, 1.0, 10.0
-# Predictions of exactly 0 or 1 have no variance of their own; this one they get.
-FLAT = 1e-6
-# What is bet on a bin: small bets find small faults in many rows, large ones great ones early.
-BETS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 
 
 def counts_once(table: BinTable) -> bool:

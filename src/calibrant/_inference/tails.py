@@ -15,14 +15,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from calibrant._inference.numbers import ENOUGH_BEYOND, FEWEST_BEYOND
+from calibrant._inference.rounding import LEAST_FITTED_P, NO_SKEW
 
-# Draws that must lie beyond a value before its chance is read off them, and beyond a point.
-ENOUGH, FEWEST = 10.0, 4.0
-# A skewness below this is none.
-NO_SKEW = 1e-3
-# A law fitted to a thousand draws is not believed beyond this.
-SMALLEST = 1e-12
+Array = NDArray[np.float64]
 
 
 def quantile(drawn: Array, q: float) -> float:
@@ -47,7 +43,7 @@ class Law:
     def quantile(self, q: float) -> float:
         """The q-quantile."""
         tail, ordered = min(q, 1.0 - q), self._ordered
-        if tail * ordered.size >= FEWEST * (1.0 - 1e-9):
+        if tail * ordered.size >= FEWEST_BEYOND * (1.0 - 1e-9):
             # Weibull's positions: another draw lies beyond them just as often as it should.
             return _weibull(ordered, q)
         sign = 1 if q >= 0.5 else -1
@@ -81,13 +77,13 @@ def upper_tail(drawn: Array, value: float) -> float:
     n = drawn.size
     beyond = int(np.count_nonzero(drawn >= value * (1.0 - 1e-12)))
     seen = (1.0 + beyond) / (1.0 + n)
-    if beyond >= ENOUGH:
+    if beyond >= ENOUGH_BEYOND:
         return seen
     mean, spread, skew = _moments(drawn)
     if not spread > 0:
-        return seen if beyond else SMALLEST
+        return seen if beyond else LEAST_FITTED_P
     fitted = upper_chance((value - mean) / spread, skew)
-    return min(max(fitted, SMALLEST), (1.0 + ENOUGH) / (1.0 + n))
+    return min(max(fitted, LEAST_FITTED_P), (1.0 + ENOUGH_BEYOND) / (1.0 + n))
 
 
 def chance_as_far(seen: Array, mean: Array, trials: NDArray[np.int64]) -> float:
@@ -136,6 +132,6 @@ def upper_chance(x: float, skew: float) -> float:
     from scipy.special import gammaincc, ndtr
 
     if skew < NO_SKEW:
-        return max(SMALLEST, float(ndtr(-x)))
+        return max(LEAST_FITTED_P, float(ndtr(-x)))
     shape = 4.0 / skew**2
-    return max(SMALLEST, float(gammaincc(shape, max(0.0, shape + np.sqrt(shape) * x))))
+    return max(LEAST_FITTED_P, float(gammaincc(shape, max(0.0, shape + np.sqrt(shape) * x))))

@@ -24,27 +24,20 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._inference.budget import (
+    BORROWED,
+    BOUNDED_ROWS,
+    FITTED_ROWS,
+    FOLDS,
+    KNOTS,
+    NEAR,
+    OWN_CLASSES,
+)
+
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 # From x of points, (points, predictors), and true values, (values,) or (points, 1), to f.
 Distance = Callable[[Array, Array], Array]
-
-# None of these numbers decides whether a bound holds; they make it sharp, and quick.
-# Folds: a fifth of the rows left out of a fit costs it less than a tenth of its sharpness.
-FOLDS = 5
-# Knots of predictions: of one predictor, and along each axis of two.
-KNOTS = {1: 20, 2: 12}
-# Rows that count at a knot lie this near by rank: of the prediction; of the mean of two, and of
-# their difference.
-NEAR = {1: (0.1,), 2: (0.2, 0.5)}
-# Rows of other classes that count at a knot, where a class has few itself.
-BORROWED = 50.0
-# Classes of which each has bounds of its own; all others share theirs.
-OWN_CLASSES = 10
-# Rows that bounds are fitted to at most.
-FITTED_ROWS = 25_000
-# Rows whose bounds are computed at a time.
-CHUNK = 1 << 14
 
 
 class Experiment(Protocol):
@@ -141,7 +134,7 @@ def bounds_of(
                 functions = fit.solved(_added([tallies[j] for j in members]), _added(tallies))
                 for j in members:
                     own = np.flatnonzero((fold == held) & (level[j] == at))
-                    for rows in np.split(own, np.arange(CHUNK, len(own), CHUNK)):
+                    for rows in np.split(own, np.arange(BOUNDED_ROWS, len(own), BOUNDED_ROWS)):
                         fit.apply(functions, parts[j], rows, out[j])
     return out
 
@@ -209,7 +202,7 @@ def _rank(values: Array, among: Array) -> Array:
 
 
 def _chunks(x: Array) -> list[Array]:
-    return np.split(x, np.arange(CHUNK, len(x), CHUNK))
+    return np.split(x, np.arange(BOUNDED_ROWS, len(x), BOUNDED_ROWS))
 
 
 class _Tally(NamedTuple):

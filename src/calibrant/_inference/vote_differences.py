@@ -7,14 +7,10 @@ import math
 import numpy as np
 
 from calibrant._inference.means import influences, mean_limits
+from calibrant._inference.numbers import FITTED_FROM_ROWS
 from calibrant._inference.vote_bounds import Bounds
 from calibrant._inference.voted_rows import VotedRows
 from calibrant._measures.catalogue import Measure
-
-# Rows of each fold are measured by what the others fit, and fit what these are measured by: luck
-# that two folds share counts twice, and the variance is up to twice that of rows by themselves. In
-# simulated worlds standard errors are 1.0 to 1.4 times as large.
-FITTED_FROM_ROWS = math.sqrt(2.0)
 
 
 def bound_limits(

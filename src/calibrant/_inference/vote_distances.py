@@ -17,13 +17,9 @@ from numpy.typing import NDArray
 
 from calibrant._core.distances import distances, entropy, jensen_shannon, same_ranking
 from calibrant._data.links import LOG_FLOOR
+from calibrant._inference.budget import DEGREES
 from calibrant._inference.vote_bounds import Bounds, Distance, Part, bounds_of
-from calibrant._inference.vote_experiments import (
-    DEGREES,
-    Binomial,
-    Unlabelled,
-    unlabelled_degrees,
-)
+from calibrant._inference.vote_experiments import Binomial, Unlabelled, unlabelled_degrees
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]

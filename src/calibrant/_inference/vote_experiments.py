@@ -9,21 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.distances import entropy
+from calibrant._inference.budget import DEGREES, PATTERNS, SORTED_SHARES, SUBSETS, TRUE_SHARES
 from calibrant._inference.vote_splits import without_replacement
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Partition = tuple[int, ...]
-
-# Between so many true shares, denser towards 0 and 1, polynomials leave their side of a distance by
-# less than 1e-4 on average.
-SHARES = 60
-# Votes that count: rows with a number between two of these count the smaller. Beyond the last one
-# bounds are hardly sharper.
-DEGREES = (0, 1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 50)
-# Patterns of votes without regard to which class is which, at most; true shares that polynomials in
-# these are held against; and subsets that stand for all where votes are more than a degree.
-PATTERNS, SORTED_SHARES, SUBSETS = 50, 200, 8
 
 
 class Binomial:
@@ -31,7 +22,7 @@ class Binomial:
 
     def __init__(self, degree: int) -> None:
         self.degree = degree
-        self.values: Array = 0.5 - 0.5 * np.cos(np.pi * np.arange(SHARES + 1) / SHARES)
+        self.values: Array = 0.5 - 0.5 * np.cos(np.pi * np.arange(TRUE_SHARES + 1) / TRUE_SHARES)
         # A distance may jump at a half.
         self.values = np.sort(np.append(self.values, [0.5 - 1e-9, 0.5 + 1e-9]))
         self.seen: Array = np.arange(degree + 1) / degree if degree else np.array([0.5])

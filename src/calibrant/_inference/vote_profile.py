@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from calibrant._core import distances
 from calibrant._data.samples import Samples
+from calibrant._inference.budget import FEWEST_PROFILES, MOST_PROFILES, PROFILE_ENTRIES
 from calibrant._inference.null import drawn_samples
 
 Array = NDArray[np.float64]
 Columns = dict[str, list[float]]
-# Entries (rows times classes) that are drawn in all, and draws at least and at most.
-ENTRIES, FEWEST, MOST = 20_000_000, 25, 200
 DISTANCE_EDGES = np.linspace(0.0, 1.0, 21)
 N_ENTROPY_BINS = 10
 
@@ -77,7 +76,11 @@ def pairs_of(samples: Samples) -> Pairs:
 
 def n_draws_for(samples: Samples) -> int:
     """As many draws as take about a second."""
-    return int(np.clip(ENTRIES // max(1, samples.n * samples.n_classes), FEWEST, MOST))
+    return int(
+        np.clip(
+            PROFILE_ENTRIES // max(1, samples.n * samples.n_classes), FEWEST_PROFILES, MOST_PROFILES
+        )
+    )
 
 
 def drawn_pairs(samples: Samples, votes: NDArray[np.int64], seed: int) -> Iterator[Pairs]:

@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._inference.bayes_error import agreement, population_of
+from calibrant._inference.budget import SPLIT_DRAWS, SPLIT_ROWS
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
-
-# Rows that are drawn to learn what twice as many votes change: enough for three digits.
-_DRAWN, _MOST_DRAWS = 40_000, 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,9 +80,9 @@ def grown(
     seen = np.flatnonzero(mean > 0)
     sizes = votes[several]
     if means:
-        sizes = np.resize(sizes, max(_DRAWN, len(sizes)))
+        sizes = np.resize(sizes, max(SPLIT_ROWS, len(sizes)))
     n = len(sizes)
-    for _ in range(min(_MOST_DRAWS, max(1, _DRAWN // n))):
+    for _ in range(min(SPLIT_DRAWS, max(1, SPLIT_ROWS // n))):
         q = np.zeros((n, counts.shape[1]))
         q[:, seen] = rng.dirichlet(mean[seen] * population.concentration, n)
         yield _drawn(q, sizes, rng)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._data.samples import Samples
 from calibrant._inference.means import distribution_rows, row_functions
+from calibrant._inference.numbers import ROUNDED_SHARES
 from calibrant._inference.vote_bounds import Bounds, fold_of
 from calibrant._inference.vote_distances import VotedDistances
 from calibrant._inference.votes import one_vote, vote_residuals
@@ -20,8 +21,6 @@ from calibrant._measures.votes import vote_variances
 
 Array = NDArray[np.float64]
 
-# Shares may be rounded, to two digits or so: this far from whole numbers of votes.
-ROUNDED = 0.06
 ONE_VOTE = "every row has one vote, which tells nothing of how votes scatter"
 
 
@@ -34,7 +33,7 @@ def whole_counts(z: Array, m: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """Shares as counts of votes; None where they are none."""
     exact = z * m[:, None]
     counts = np.rint(exact)
-    if np.abs(exact - counts).max(initial=0.0) > ROUNDED or (counts.sum(axis=1) != m).any():
+    if np.abs(exact - counts).max(initial=0.0) > ROUNDED_SHARES or (counts.sum(axis=1) != m).any():
         return None
     return counts.astype(np.int64)
 

@@ -207,7 +207,8 @@ class RankRobustness(Rows[RankCorrelation], Result):
     @property
     def title(self) -> str:
         """The number of predictors, in one line."""
+        only_two = "; of two, a correlation can only be 1 or -1" if self.n == 2 else ""
         return (
             f"Rank robustness over {counted(self.n, 'predictor', '')}, "
-            f"{len(self.chain)} of them in the maximum dominance set"
+            f"{len(self.chain)} of them in the maximum dominance set{only_two}"
         )

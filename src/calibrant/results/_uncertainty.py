@@ -76,6 +76,9 @@ class Interval(Record):
         What to know beside the limits: too few events, a value below what chance allows.
     about : str
         What `estimand` says, where it is not the same for all measures.
+    widened_by : tuple of str
+        What the limits allow for beside what rows show, where that made them wider: "few events",
+        "unseen misses", "unseen kinds", "all rows alike", "few clusters".
 
     Examples
     --------
@@ -97,6 +100,7 @@ class Interval(Record):
     estimate: float = math.nan
     note: str = ""
     about: str = ""
+    widened_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         estimate = self.value if math.isnan(self.estimate) else self.estimate

@@ -24,6 +24,7 @@ from calibrant._engines.arrays.passes import whole_problem
 from calibrant._engines.arrays.streams import EPS
 from calibrant._inference import paths, significance
 from calibrant._inference.cells import Problem, problem_of
+from calibrant._inference.numbers import SMALL_COUNT
 from calibrant._measures.catalogue import catalogue
 from calibrant._measures.truthful import linear_null_mean
 from calibrant._summaries.samples import resolve_notion
@@ -219,10 +220,10 @@ def hosmer_lemeshow(
     name, chi_square = "Hosmer-Lemeshow", f"chi-square with {df} degrees of freedom"
     least = significance.smallest_count(table)
     few = f"{rule}; a bin expects only {least:.2g} events or non-events"
-    if least >= significance.SMALL_COUNT or fitted:
+    if least >= SMALL_COUNT or fitted:
         p = significance.chi_square_tail(statistic, df)
         note = str(rule)
-        if least < significance.SMALL_COUNT:
+        if least < SMALL_COUNT:
             note = f"{few}: the chi-square may reject too often; use fewer bins"
         return CalibrationTest(name, statistic, p, chi_square, note)
     u = whole_problem(samples, resolved)[0]

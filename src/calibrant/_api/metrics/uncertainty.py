@@ -19,8 +19,8 @@ from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.calibration_tests import SCALAR
+from calibrant._inference.context import checked_resample
 from calibrant._inference.noise_floors import why_no_floor
-from calibrant._inference.resampling import checked_resample
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, find
 from calibrant._measures.gap_scale import checked_tolerance
@@ -150,7 +150,7 @@ def interval(
 
     Calibration errors have intervals by test inversion over a least-favourable family of
     populations, from calibrated to worse than observed; losses and distances have BCa limits of a
-    mean, and Poisson limits too where fewer than five events, or wrong top labels, were seen.
+    mean, and Poisson limits too where fewer than ten events, or wrong top labels, were seen.
 
     Parameters
     ----------

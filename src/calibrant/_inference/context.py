@@ -1,4 +1,4 @@
-"""Resampler: one set of samples, and the scalar problems that its measures are formulas of."""
+"""Context: one set of samples, how they are drawn anew, and what is made of them once."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def take_rows(
 
 
 @dataclass
-class Resampler:
-    """One set of samples to be resampled, and its problems by notion and binning."""
+class Context:
+    """One set of samples with their rules, clusters and votes; what is costly is made once."""
 
     samples: Samples
     fixed: Rule
@@ -66,25 +66,23 @@ class Resampler:
     problems: dict[Any, Problem | None] = field(default_factory=dict)
     # What is drawn anew: "rows", their "votes", "both", or "" for both where votes are known.
     resample: str = ""
+    # What was made, by name: the same for every level.
+    kept: dict[Any, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Rows without weight are not there: a resample of nothing else would have no value."""
-        kept = rows_of_weight(self.samples)
-        if kept is None:
+        own = rows_of_weight(self.samples)
+        if own is None:
             return
-        self.samples, self.groups = take_rows(self.samples, self.groups, kept)
+        self.samples, self.groups = take_rows(self.samples, self.groups, own)
         if np.ndim(self.votes):
-            self.votes = self.votes[kept]
-
-    @cached_property
-    def _kept(self) -> dict[Any, Any]:
-        return {}
+            self.votes = self.votes[own]
 
     def once(self, key: Any, make: Callable[[], Any]) -> Any:
         """What was made under a key, made when first asked for."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
+        if key not in self.kept:
+            self.kept[key] = make()
+        return self.kept[key]
 
     @cached_property
     def made(self) -> Problems:
@@ -173,6 +171,10 @@ class Resampler:
             lambda measure, samples: measure.compute(self.summary(samples, measure)),
         )  # fmt: skip
 
+    def takes_out_votes(self, measure: Measure) -> bool:
+        """Whether noise of votes that is in the value is not to be in the limits."""
+        return self.resampling == "both" and measure.votes_add
+
     @property
     def many_draws(self) -> int:
         """Draws of what costs little."""
@@ -211,7 +213,7 @@ RESAMPLE = ("rows", "votes", "both")
 
 
 def checked_resample(resample: Any, votes: Any) -> str:
-    """What is resampled, as `Resampler` has it; `votes` have been checked."""
+    """What is resampled, as `Context` has it; `votes` have been checked."""
     if resample is None:
         return ""
     one_of("resample", resample, RESAMPLE)
