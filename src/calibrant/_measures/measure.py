@@ -275,7 +275,7 @@ class Measure:
     @property
     def in_place_of_calibration(self) -> str:
         """What it measures if not calibration: accuracy or ranking."""
-        return "accuracy" if self.title.startswith("accuracy") else "ranking"
+        return "ranking" if self.needs_order and not self.loss else "accuracy"
 
     @property
     def is_binned(self) -> bool:
