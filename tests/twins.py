@@ -653,6 +653,10 @@ def twin_of_classification_error(case: Case) -> float:
     return case.mean(classification_error)
 
 
+def twin_of_accuracy(case: Case) -> float:
+    return 1 - case.mean(classification_error)
+
+
 def twin_of_confidence_loss(case: Case) -> float:
     return case.mean(confidence_loss)
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from calibrant._api.metrics.cutoffs import atb, cutoff_ce, cutoff_test
     from calibrant._api.metrics.distribution import dist_ce, ent_ce, jsd, kl, rank_cs, wasserstein
     from calibrant._api.metrics.losses import (
+        accuracy,
         brier_decomposition,
         brier_score,
         classification_error,
@@ -170,6 +171,7 @@ __all__ = [
     "VoteProfile",
     "Windows",
     "__version__",
+    "accuracy",
     "accuracy_at_coverage",
     "ace",
     "annotator_ceiling",
@@ -277,6 +279,7 @@ _NAMES = {
         "wasserstein",
     ),
     "calibrant._api.metrics.losses": (
+        "accuracy",
         "brier_decomposition",
         "brier_score",
         "classification_error",

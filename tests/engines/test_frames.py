@@ -98,7 +98,7 @@ def test_measures_of_rows_say_that_rows_are_needed():
     with pytest.raises(InputError, match="distinct vector"):
         cal.lin_ce("label", REPORTS, bins=cal.LevelSets(), data=LAZY_FRAME)
     for function in (cal.noise_floor, cal.interval, cal.conventions):
-        with pytest.raises(InputError, match="collect it first"):
+        with pytest.raises(InputError, match="bring the columns here first"):
             function("y", "p", data=LAZY_FRAME)
 
 

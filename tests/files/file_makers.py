@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 
+from calibrant._data.answers import as_answers
 from needs import need
 
 FORMATS = ("parquet", "csv", "jsonl", "arrow", "stream", "feather", "npz", "packed-npz")
@@ -21,10 +22,13 @@ OUTCOMES = (rng.random(N) < REPORTS**1.3).astype(np.int64)
 WEIGHTS = rng.integers(0, 4, N).astype(np.float64)
 NAMES = ["cat", "dog", "eel", "fox"]
 
+# Whether an answer was right, as a column called so says.
+RIGHT = as_answers(OUTCOMES)
+
 # Columns to write, and what cal.evaluate is given for them.
 KINDS = {
     "binary": ({"label": OUTCOMES, "p": REPORTS}, (OUTCOMES, REPORTS), {}),
-    "truth values": ({"correct": OUTCOMES > 0, "p": REPORTS}, (OUTCOMES, REPORTS), {}),
+    "truth values": ({"correct": OUTCOMES > 0, "p": REPORTS}, (RIGHT, REPORTS), {}),
     "soft": ({"label": REPORTS**1.3, "p": REPORTS}, (REPORTS**1.3, REPORTS), {}),
     "ties": (
         {"label": OUTCOMES, "p": np.round(REPORTS, 1)}, (OUTCOMES, np.round(REPORTS, 1)), {},

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from file_makers import FORMATS, KINDS, LABELS, NAMES, OUTCOMES, REPORTS, ROWS, write
+from file_makers import FORMATS, KINDS, LABELS, NAMES, OUTCOMES, REPORTS, RIGHT, ROWS, write
 
 import calibrant as cal
 from calibrant._core.errors import InputError
@@ -164,7 +164,7 @@ class TestColumnsOfArrow:
         )
         path = arrow_file(tmp_path, {"correct": OUTCOMES > 0, "response": inner}, parquet=parquet)
         found = cal.evaluate_file(path, y_proba="response.confidence")
-        same_numbers(found, cal.evaluate(OUTCOMES, REPORTS))
+        same_numbers(found, cal.evaluate(RIGHT, REPORTS))
         with pytest.raises(InputError, match=r"did you mean 'response\.confidence'"):
             cal.evaluate_file(path, y_proba="response.confidnce")
 

@@ -51,7 +51,7 @@ def test_the_usual_measures():
     found = cal.compare(y, x, from_logits=True, n_resamples=50)
     assert found.measures == (
         "ece", "smooth_ece", "classwise_ce", "confidence_ce", "brier", "log_loss",
-        "classification_error", "auroc", "aurc",
+        "accuracy", "auroc", "aurc",
     )  # fmt: skip
     assert found.recipe["n"] == N and found.recipe["n_classes"] == 4
     assert found.recipe["bin_counts"] == [5, 20, 100]

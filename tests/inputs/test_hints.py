@@ -57,9 +57,9 @@ class TestFilesThatAreNotThere:
         assert self.said(folder / "empty", "code.csv").endswith("code.csv'")
 
 
-def test_accuracy_is_not_answered_with_aurc():
-    with pytest.raises(cal.InputError, match="'classification_error' is 1 - accuracy"):
-        cal.evaluate(Y, P, measures=["accuracy"])
+def test_measures_have_the_nearest_name_as_a_hint():
+    with pytest.raises(cal.InputError, match="did you mean 'classification_error'"):
+        cal.evaluate(Y, P, measures=["error_rate"])
     with pytest.raises(cal.InputError, match="did you mean 'brier'"):
         cal.evaluate(Y, P, measures=["brierr"])
 

@@ -34,13 +34,15 @@ DOORS = {
     "stream": lambda: cal.Accumulator().update(Y, TWO).evaluate(),
     "monitor": lambda: cal.Monitor().update(Y, TWO, time="2026-01-05").evaluate(),
     "compare": lambda: cal.compare(Y, {"a": TWO, "b": TWO**2 / (TWO**2).sum(1, keepdims=True)}),
+    "interval": lambda: cal.interval(Y, TWO),
+    "verdict": lambda: cal.verdict(Y, TWO),
     "check": lambda: cal.check(Y, TWO, at_most={"ece": 0.5}),
 }
 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_every_result_says_which(door):
-    assert NOTE in str(DOORS[door]())
+    assert NOTE[1:] in str(DOORS[door]())  # a verdict says it in a sentence of its own
 
 
 @pytest.mark.parametrize("verb", [["report"], ["check", "--max", "ece=0.5"]])
@@ -54,6 +56,8 @@ def test_others_do_not():
     three = np.stack([TWO[:, 0] / 2, TWO[:, 0] / 2, ONE], axis=1)
     for predictions in (ONE, three):
         assert NOTE not in str(cal.evaluate(Y, predictions, measures=["ece"]))
+        assert NOTE not in str(cal.interval(Y, predictions)) + str(cal.verdict(Y, predictions))
+    assert NOTE not in str(cal.interval(Y, TWO, measure="log_loss"))
 
 
 def test_what_it_says_is_so():

@@ -165,12 +165,28 @@ def test_where_the_truth_is_a_line_it_is_platt_scaling_and_elsewhere_better():
 
 def test_many_levels_are_pooled_for_the_choice_alone(monkeypatch):
     made = binary(5, 3000)
+    monkeypatch.setattr("calibrant.scaling._spline_fit.CELLS", 3000)
     plain = SplineScaling().fit(made.hard, made.proba)
-    monkeypatch.setattr("calibrant.scaling._spline_fit.CELLS", 500)
+    monkeypatch.undo()
     pooled = SplineScaling(smoothing=plain.smoothing_[0]).fit(made.hard, made.proba)
     chosen = SplineScaling().fit(made.hard, made.proba)
     np.testing.assert_allclose(pooled.values_[0], plain.values_[0], atol=1e-6)
     assert abs(np.log10(chosen.smoothing_[0] / plain.smoothing_[0])) < 1.5
+
+
+@pytest.mark.parametrize("bend", ["line", "waves", "step"])
+def test_pooling_costs_nothing(monkeypatch, bend):
+    """The expected log loss on the truth, smoothing chosen on 500 cells and on all rows."""
+    rng = np.random.default_rng(3)
+    x = 1.5 * rng.normal(size=5000)
+    logit = {"line": 0.5 * x - 1, "waves": x + np.sin(2 * x), "step": np.where(x > 0, 2.0, -1.0)}
+    q = 1 / (1 + np.exp(-logit[bend]))
+    y, p = (rng.random(x.size) < q).astype(int), 1 / (1 + np.exp(-x))
+    losses = []
+    for cells in (500, x.size):
+        monkeypatch.setattr("calibrant.scaling._spline_fit.CELLS", cells)
+        losses.append(cal.log_loss(q, SplineScaling().fit_transform(y, p)))
+    assert losses[0] - losses[1] < 2e-4
 
 
 @pytest.mark.parametrize(

@@ -50,11 +50,11 @@ def multiclass(n=300, k=6, seed=0):
     return rng.integers(0, k, n), p
 
 
-def _comparison():
+def _comparison(more=()):
     y, p = binary()
     rng = np.random.default_rng(1)
     predictions = {name: np.clip(p + 0.05 * i * rng.normal(size=p.size), 0, 1)
-               for i, name in enumerate(NASTY)}  # fmt: skip
+               for i, name in enumerate((*NASTY, *more))}  # fmt: skip
     return cal.compare(y, predictions, measures=["ece", "brier"], n_resamples=60)
 
 
@@ -81,7 +81,7 @@ def results():
         "classwise": classwise_reliability(*multiclass(k=4), classes=list(titles), bins=5),
         "sensitivity": bin_sensitivity(y, p, bins=range(1, 30)),
         "comparison": comparison,
-        "robustness": comparison.robustness,
+        "robustness": _comparison(more="abcdefgh").robustness,  # it takes eight models
         "slices": cal.evaluate(y, p, measures=["ece"], by=by).slices,
         "windows": monitor.evaluate(baseline=3),
         "evaluation": cal.evaluate(y, p, measures=["ece"]),
@@ -295,7 +295,7 @@ def test_without_the_packages_one_is_told_how_to_get_them():
         "import sys\nimport calibrant as cal\ntold = []\n"
         "sys.modules['matplotlib'] = sys.modules['altair'] = None\n"  # as if not installed
         "y, p = [0, 1, 1, 0] * 9, [0.2, 0.7, 0.9, 0.4] * 9\n"
-        "models = {'a': p, 'b': [0.1, 0.9, 0.6, 0.3] * 9}\n"
+        "models = {f'm{j}': [0.1, 0.9, 0.6, 0.05 * j] * 9 for j in range(8)}\n"
         "found = cal.compare(y, models, measures=['ece'], n_resamples=50)\n"
         "from calibrant._api.bin_sensitivity import bin_sensitivity\n"
         "time = ['2026-01-01', '2026-01-02'] * 18\n"

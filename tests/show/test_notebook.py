@@ -70,6 +70,8 @@ def everything():
     models = {EVIL: p, LONG: rng.dirichlet(np.ones(3), 300)}
     time = np.datetime64("2026-01-01") + (np.arange(300) // 5).astype("timedelta64[D]")
     comparison = cal.compare(y, models, n_resamples=50)
+    more = {f"{name} {j}": p for name, p in models.items() for j in range(8)}
+    eight = cal.compare(y, more, measures=["ece", "lin_ce"], n_resamples=50)
     monitor = cal.Monitor(every="1d").update(y == 0, p[:, 0], time=time)
     return {
         "evaluation": whole,
@@ -81,7 +83,7 @@ def everything():
         "classes": classwise_reliability(y, p, classes=names),
         "sensitivity": bin_sensitivity(y, p),
         "comparison": comparison,
-        "robustness": comparison.robustness,
+        "robustness": eight.robustness,
         "slices": whole.slices,
         "windows": monitor.evaluate(baseline=2),
         "conventions": cal.conventions(y, p),

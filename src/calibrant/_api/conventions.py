@@ -146,7 +146,10 @@ def conventions_of(
         return block.predictions.astype(np.float64), labels
 
     rows = in_threads(row, ALL_RULES, n_threads() if many else 1)
-    smooth = Summary(to_samples(ordered[1], ordered[0]))
+    problem = replace(
+        samples, predictions=u, targets=z, weights=None, from_logits=False, votes=None
+    )
+    smooth = Summary(problem)
     ours_smooth = shown(find("smooth_ece", "binary").compute(smooth))
     rows = [
         replace(each, why=f"{each.why} Calibrant's smooth_ece is {ours_smooth}.")

@@ -221,7 +221,8 @@ def _candidates(
             )
         checked = [one_of("maps", name, METHODS) for name in dict.fromkeys(named)]
         return sorted(checked, key=lambda name: n_parameters(name, k)), ()
-    suited = [n for n in METHODS if samples.shape in SCALERS[METHODS[n]]._tried_on]
+    shape = "multiclass" if samples.multiclass else "binary"
+    suited = [n for n in METHODS if shape in SCALERS[METHODS[n]]._tried_on]
     reasons = {name: _left_out(name, samples) for name in suited}
     notes = []
     for reason in dict.fromkeys(reasons.values()):

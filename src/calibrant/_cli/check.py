@@ -261,7 +261,7 @@ def _of_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str,
         "--by": options.by, "--groups": options.groups, "--baseline": options.baseline,
     })  # fmt: skip
     _, total = sums_in(path)
-    limits = limits_of(shape="multiclass" if total.columns > 1 else "binary", **_limits(options))
+    limits = limits_of(shape=total.shape, **_limits(options))
     fitted = [each.what.name for each in limits if each.what.name in COEFFICIENTS]
     if fitted:
         raise InputError(f"{fitted[0]} is fitted to rows, and a state holds sums")
@@ -345,7 +345,11 @@ def _stream_values(options: argparse.Namespace, request: ReadRequest) -> Evaluat
 
 
 def _shape(result: Evaluation) -> Shape:
-    return "multiclass" if result.inferred[0].startswith("multiclass") else "binary"
+    from calibrant._data.answers import ANSWERS
+
+    if result.inferred[0].startswith("multiclass"):
+        return "multiclass"
+    return "answers" if ANSWERS in result.inferred else "binary"
 
 
 def _show(result: Check, messages: tuple[str, ...], files: str) -> None:

@@ -250,7 +250,7 @@ def before_and_after(
     from calibrant._api.evaluate import evaluate
 
     predictions = to_predictions(rows.y_proba, given=fit_result.scaler.from_logits).probabilities()
-    names = tuple(m.name for m in listed("scale", "multiclass" if rows.multiclass else "binary"))
+    names = tuple(m.name for m in listed("scale", rows.shape))
     both = {"as reported": predictions, "recalibrated": after}
     if predictions.size > COMPARED_PREDICTIONS:
         values = [

@@ -254,7 +254,7 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
     from calibrant._api.report.report import report
 
     # A mistyped name is an error before the work.
-    shown = choose(options.measures, "multiclass" if rows.multiclass else "binary")
+    shown = choose(options.measures, rows.shape)
     clinical = _wants_clinical(options, multiclass=rows.multiclass)
     page = report(
         rows.y_true, rows.y_proba, measures=options.measures,

@@ -106,10 +106,6 @@ def _check_same_rows(
             raise InputError(f"{fault}: give the same labels {hint}")
 
 
-# What a column is called that says whether an answer was right.
-_CORRECT = ("correct", "is_correct", "correctness", "is_right", "accuracy")
-
-
 def _may_be_own(rows: Rows) -> bool:
     """Whether labels may be of the model and not of the rows: right or wrong."""
     return rows.y_true.ndim == 1 and not rows.multiclass
@@ -117,12 +113,7 @@ def _may_be_own(rows: Rows) -> bool:
 
 def are_correctness(*models: Rows) -> bool:
     """Whether labels are each model's own by what their columns are called."""
-    return all(map(_is_correctness, models))
-
-
-def _is_correctness(rows: Rows) -> bool:
-    last = rows.chosen.y_true.names[0].rpartition(".")[2].lower()
-    return rows.chosen.compared or last in _CORRECT
+    return all(rows.chosen.answers for rows in models)
 
 
 def _check_weights(name: str, first_name: str, rows: Rows, first: Rows) -> None:

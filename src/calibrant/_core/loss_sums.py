@@ -27,6 +27,8 @@ FIELDS = (
     "transport",
 )
 N_PROPER = 7
+# What is 1 less a mean loss, and has no sum of its own.
+COMPLEMENTS = {"hits": "classification"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,5 +54,7 @@ class LossSums:
         )
 
     def mean(self, name: str) -> float:
-        """The weighted mean of one loss."""
+        """The weighted mean of one loss, or of what is 1 less it."""
+        if name in COMPLEMENTS:
+            return 1.0 - self.mean(COMPLEMENTS[name])
         return float(self.sums[FIELDS.index(name)] / self.sums[1])

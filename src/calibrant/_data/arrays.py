@@ -29,7 +29,8 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
         return native(value.data)
     if isinstance(value, np.ndarray):
         # NumPy itself has no bfloat16; float32 holds every value of it.
-        plain = value.astype(np.float32) if _is_bfloat16(value.dtype) else native(value)
+        plain = np.asarray(value)  # of a subclass, the array itself
+        plain = plain.astype(np.float32) if _is_bfloat16(plain.dtype) else native(plain)
         return without_objects(plain)
     library = type(value).__module__.partition(".")[0]
     if library in _FRAME_LIBRARIES:

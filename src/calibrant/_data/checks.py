@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._data.answers import ANSWERS
 from calibrant._data.arrays import precision_name, to_array
 from calibrant._data.columns import check_frames_paired
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
@@ -166,6 +167,8 @@ def inferred_from(
     from_logits: bool,
     labels: str | None = None,
     votes: str | None = None,
+    *,
+    answers: bool = False,
 ) -> tuple[str, ...]:
     """What the shapes and types were taken to mean, the labels by their classes, and counts of
     votes; the result echoes it.
@@ -184,6 +187,8 @@ def inferred_from(
         inferred.append(labels)
     elif predictions.ndim == 2:
         inferred.append("targets are class indices")
+    elif answers:
+        inferred.append(ANSWERS)
     if predictions.ndim == 2 and predictions.shape[1] == 2:
         inferred.append(TWO_COLUMNS)
     return tuple(inferred)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from calibrant._data.links import ROW_SUM_TOLERANCE
-from calibrant._data.samples import Samples, Shape
+from calibrant._data.samples import Samples, Shape, shape_of
 
 # Values of a column, each with the index of its class.
 Labels = tuple[tuple[str | int | float, int], ...]
@@ -59,12 +59,14 @@ class FrameSamples:
     stated_votes: str | None = None
     # Whether it is known how many votes the targets are of.
     voted: bool = False
+    # Whether labels say if an answer was right.
+    answers: bool = False
 
     engine: ClassVar[str] = "calibrant._engines.frames"
 
     @property
     def shape(self) -> Shape:
-        return "multiclass" if self.multiclass else "binary"
+        return "multiclass" if self.multiclass else shape_of(1, self.answers)
 
     @property
     def n_classes(self) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 import narwhals as nw
 
 from calibrant._core.errors import InputError, MissingExtra, nearest
+from calibrant._data.answers import ANSWERS, are_answers
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.columns import check_apart, check_column_order
 from calibrant._data.frame_counts import Counted, check_votes_name, counted
@@ -107,6 +108,9 @@ def frame_to_samples(
             schema = frame.collect_schema()
     kind = "log-probabilities" if logprobs else "logits" if logits else "probabilities"
     kind_note = f"multiclass {kind}, {len(predictions)} classes" if multiclass else f"binary {kind}"
+    answers = not multiclass and are_answers(y_true, data)
+    if answers and label_note is None:
+        label_note = ANSWERS
     two_note = [TWO_COLUMNS] if len(predictions) == 2 else []
     if soft_rows:
         label_note = "targets are rows of class probabilities"
@@ -136,6 +140,7 @@ def frame_to_samples(
         vote_columns=counts.votes,
         stated_votes=counts.stated,
         voted=bool(counts.votes) or votes is not None,
+        answers=answers,
     )
 
 

@@ -13,9 +13,18 @@ from numpy.typing import NDArray
 from calibrant._data.links import ROW_SUM_TOLERANCE, sigmoid, softmax
 
 Notion: TypeAlias = Literal["binary", "confidence", "classwise", "full"]
-Shape: TypeAlias = Literal["binary", "multiclass"]
+Shape: TypeAlias = Literal["binary", "answers", "multiclass"]
 # What rows are stored in: arrays or tensors.
 Values = TypeVar("Values", bound=Any)
+
+
+def shape_of(n_columns: int, answers: bool) -> Shape:
+    """The shape of predictions in so many columns; `answers` where (n,) labels say if one was
+    right.
+    """
+    if n_columns > 1:
+        return "multiclass"
+    return "answers" if answers else "binary"
 
 
 class BadRow(Exception):
@@ -64,6 +73,8 @@ class RowSamples(Generic[Values]):
     kept: NDArray[np.bool_] | None = None
     # How many votes are behind each row's labels, which are then shares; None where nobody says.
     votes: Values | None = None
+    # Whether (n,) labels say if an answer was right, so that predictions are confidences in it.
+    answers: bool = False
 
     @property
     def n(self) -> int:
@@ -78,7 +89,7 @@ class RowSamples(Generic[Values]):
 
     @property
     def shape(self) -> Shape:
-        return "multiclass" if self.multiclass else "binary"
+        return "multiclass" if self.multiclass else shape_of(1, self.answers)
 
     @property
     def n_classes(self) -> int:

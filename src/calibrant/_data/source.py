@@ -22,7 +22,11 @@ class Source(Protocol):
 
     @property
     def shape(self) -> Shape:
-        """ "binary" or "multiclass"."""
+        """ "binary", "answers" or "multiclass"."""
+
+    @property
+    def answers(self) -> bool:
+        """Whether labels say if an answer was right."""
 
     @property
     def n_columns(self) -> int:

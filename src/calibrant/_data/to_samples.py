@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._data.answers import are_answers
 from calibrant._data.arrays import stays_on_device, to_array
 from calibrant._data.checks import (
     check_names,
@@ -80,6 +81,7 @@ def to_samples(
     are checked where they are summed. Rows of a `stream` are some of many.
     """
     names: tuple[str, ...] | None = None
+    answers = are_answers(y_true, data)
     if data is not None:
         check_apart(y_true, y_proba)
         if isinstance(y_proba, list | tuple):
@@ -131,7 +133,7 @@ def to_samples(
         logits,
         names,
         (
-            *inferred_from(targets, predictions, logits, label_note, labels.note),
+            *inferred_from(targets, predictions, logits, label_note, labels.note, answers=answers),
             *([FROM_LOGPROBS] if logprobs else []),
             *scaled_by(exponent),
         ),
@@ -141,4 +143,5 @@ def to_samples(
         exponent,
         kept,
         labels.votes,
+        answers and predictions.ndim == 1,
     )

@@ -116,6 +116,8 @@ class Findings:
     soft: bool = False
     # Whether some soft labels are votes, which may be held against predictions of 0 and 1.
     voted: bool = False
+    # Whether some labels say if an answer was right.
+    answers: bool = False
 
     @staticmethod
     def from_status(status: NDArray[np.int64]) -> Findings:
@@ -133,6 +135,7 @@ class Findings:
             self.n_log_clipped + other.n_log_clipped,
             self.soft or other.soft,
             self.voted or other.voted,
+            self.answers or other.answers,
         )
 
 

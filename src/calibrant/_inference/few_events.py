@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.distances import distances
-from calibrant._core.loss_sums import FIELDS, N_PROPER
+from calibrant._core.loss_sums import COMPLEMENTS, FIELDS, N_PROPER
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
 from calibrant._inference.means import distribution_blocks, distribution_rows
@@ -70,7 +70,7 @@ class Losses(NamedTuple):
         where a few such rows were seen. (Where none was, as of maps that keep the order of classes,
         the two may be alike for good.)
         """
-        if self.loss != "classification":
+        if COMPLEMENTS.get(self.loss, self.loss) != "classification":
             return 0.0
         seen = int(np.count_nonzero(self.wrong != other.wrong))
         if not 0 < seen < FEW_EVENTS:
@@ -179,6 +179,8 @@ def _missing(values: Array, p: Array, label: NDArray[np.intp]) -> _Kind:
 
 def _by_outcome(p: Array, loss: str, multiclass: bool) -> Array:
     """The loss of each row, or its distance from a label, under each outcome: (n, k)."""
+    if loss in COMPLEMENTS:
+        return 1.0 - _by_outcome(p, COMPLEMENTS[loss], multiclass)
     if loss not in FIELDS[:N_PROPER]:
         labels = np.eye(p.shape[1])
         each = (np.broadcast_to(label, p.shape) for label in labels)

@@ -88,6 +88,7 @@ def _losses(p: Array, q: Array, multiclass: bool) -> dict[str, Array]:
         "log": -np.einsum("ij,ij->i", q, np.log(np.maximum(p, LOG_FLOOR))),
         "spherical": 1.0 - np.einsum("ij,ij->i", p, q) / np.where(size > 0, size, 1.0),
         "classification": 1.0 - hit,
+        "hits": hit,
         "confidence": 1.0 - hit + (c - hit) ** 2,
     }
 

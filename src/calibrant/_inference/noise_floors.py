@@ -35,8 +35,8 @@ def why_no_floor(measure: Measure, *, soft: bool) -> str:
     """Why a measure of these samples has no noise floor: ranking, soft labels, or else clusters."""
     if measure.is_ranking:
         return (
-            f"{measure.name} measures ranking, not calibration: there is no value that calibrated "
-            "predictions show. cal.interval gives its confidence interval"
+            f"{measure.name} measures {measure.in_place_of_calibration}, not calibration: there is "
+            "no value that calibrated predictions show. cal.interval gives its confidence interval"
         )
     if soft:
         return SOFT_HAVE_NO_FLOOR

@@ -10,6 +10,7 @@ import copyreg
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ from calibrant._measures.ranking import (
     aurc_moved,
     auroc,
     auroc_moved,
+    mean_target,
 )
 from calibrant._measures.smooth import LS_SIGMA, ls_ece_of_grid
 from calibrant._measures.statistics import Statistics
@@ -86,6 +88,7 @@ __all__ = [
     "find",
     "listed",
     "nearest_measure",
+    "of_answers",
     "registered",
 ]
 
@@ -102,6 +105,8 @@ _BAAN = "Baan et al. (2022), arXiv:2210.16133"
 _CHAOS = "Nie, Zhou and Bansal (2020), arXiv:2010.03532"
 _LEWIDI = "Leonardelli et al. (2025), arXiv:2510.08460"
 _CORP = "Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118"
+_BREIMAN = "Breiman, Friedman, Olshen and Stone (1984), Classification and Regression Trees"
+_ACCURACY = ("acc", "accuracy_score")
 _LOG_HIGH = 27.64  # -log of the floor of clipped predictions
 
 _BOTH: tuple[Shape, ...] = ("binary", "multiclass")
@@ -309,7 +314,7 @@ _ENTRIES: tuple[Measure, ...] = (
             "(1/W^2) (sum_B R_B^2 + sum w^2 (1 - z)) of the top label", "confidence", _BOTH,
             "confidence_bins", 0, 2, _LINEAR, _LU + ", theorem 3.3", "confidence_ce",
             _corrected, of_tables=corrected_errors, of_population=linear_errors, power=2,
-            form="squares", aliases=("confidence_ce_corrected", "ConfCE corrected"),
+            form="squares", aliases=("confidence_ce_corrected", "ConfCE corrected"), folds=True,
             group="truthful", rank=2, label="corrected ConfCE", null_mean=corrected_null_mean,
             vote_excess=top_excess, listed_multiclass=Listed(
                 headline=4, bins=3, recalibration=2, compare=3, robustness=3)),
@@ -342,14 +347,13 @@ _ENTRIES: tuple[Measure, ...] = (
     Measure("classification_error", "classification error", "1 - (1/W) sum w z_top", "loss", _BOTH,
             "losses", 0, 1, Claims(True, False, False, False), _LU + ", definition B.6",
             "classification_error", _mean_loss("classification"), group="losses",
-            loss="classification",
+            loss="classification", folds=True,
             listed=Listed(compare=6, robustness=1, monitor=4, scale=5, ceiling=5),
-            listed_multiclass=Listed(
-                headline=7, compare=6, robustness=1, monitor=4, scale=5, ceiling=5)),
+            listed_multiclass=Listed(robustness=1, monitor=4, scale=5, ceiling=5)),
     Measure("confidence_loss", "confidence loss", "(1/W) sum w [1 - z + (c - z)^2]", "loss", _BOTH,
             "losses", 0, 2, Claims(True, False, False, False), _LU + ", section 4.2",
             "confidence_loss", _mean_loss("confidence"), group="losses", loss="confidence",
-            cost="medium", listed=Listed(robustness=5), vote_excess=top_excess),
+            cost="medium", listed=Listed(robustness=5), vote_excess=top_excess, folds=True),
     # --- the Brier score taken apart (isotonic, of the scalar problem) ---
     Measure("brier_miscalibration", "Brier score: miscalibration",
             "Brier score less that of the isotonic recalibration", "scalar", _BOTH, "levels",
@@ -412,7 +416,17 @@ _ENTRIES: tuple[Measure, ...] = (
             _mean_distance("transport"), soft_only=True, on_request=True, high_text="k - 1",
             aliases=("earth_mover", "emd", "wasserstein_1"), label="Wasserstein distance",
             group="distribution", loss="transport", cost="medium", vote_model=True),
-    # --- ranking and abstention: of the scalar problem, and no matter of calibration ---
+    # --- accuracy, ranking and abstention: no matter of calibration ---
+    # Of (n,) predictions by name only: whether y = 1 is an event or a right answer, arrays do not
+    # say.
+    Measure("accuracy", "accuracy", "(1/W) sum w z_top", "loss", _MULTI, "losses", 0, 1, _NONE,
+            _BREIMAN, "accuracy", _mean_loss("hits"), higher_is_better=True, group="ranking",
+            rank=0, label="accuracy", loss="hits",
+            listed=Listed(headline=7, compare=6), aliases=_ACCURACY),
+    Measure("accuracy", "accuracy of predictions held against 1/2", "(1/W) sum w z_top", "loss",
+            _BINARY, "losses", 0, 1, _NONE, _BREIMAN, "accuracy", _mean_loss("hits"),
+            higher_is_better=True, group="ranking", rank=0, label="accuracy", loss="hits",
+            on_request=True, folds=True, aliases=_ACCURACY),
     Measure("auroc", "area under the ROC curve",
             "P(u of an event > u of a non-event) + P(equal) / 2", "scalar", _BOTH, "levels", 0, 1,
             _NONE, "Hanley and McNeil (1982), Radiology 143; DeLong, DeLong and Clarke-Pearson "
@@ -436,6 +450,14 @@ _ENTRIES: tuple[Measure, ...] = (
       for shape, of_what in _RISKS),
 )  # fmt: skip
 
+# Of labels that say whether an answer was right: the answer was given, whatever the confidence.
+_OF_ANSWERS = Measure(
+    "accuracy", "accuracy", "(1/W) sum w z", "scalar", _BINARY, "bins", 0, 1, _NONE, _BREIMAN,
+    "accuracy", lambda s: mean_target(s.bins), higher_is_better=True, group="ranking", rank=0,
+    label="accuracy", cost="low", needs_order=False, moved=partial(accuracy_moved, coverage=1.0),
+    listed=Listed(headline=7, compare=6, monitor=4), aliases=_ACCURACY,
+)  # fmt: skip
+
 
 # The threshold of `tace`.
 THRESHOLD = 0.01
@@ -448,8 +470,9 @@ def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
 
     Parameters
     ----------
-    shape : {"binary", "multiclass"}, optional
-        Predictions (n,) ("binary") or (n, k) ("multiclass"); by default both.
+    shape : {"binary", "answers", "multiclass"}, optional
+        Predictions (n,) ("binary"; "answers" where labels say whether an answer was right) or
+        (n, k) ("multiclass"); by default those of (n,) and (n, k).
 
     Returns
     -------
@@ -464,6 +487,9 @@ def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
     >>> cal.catalogue()[0].title
     'expected calibration error'
     """
+    if shape == "answers":
+        own = (_OF_ANSWERS if m.name == "accuracy" else m for m in catalogue("binary"))
+        return tuple(m for m in own if not m.folds)
     return tuple(m for m in _ENTRIES if shape is None or shape in m.shapes)
 
 
@@ -495,6 +521,15 @@ def listed(where: str, shape: Shape) -> tuple[Measure, ...]:
     return tuple(m for rank, m in sorted(ranked, key=lambda pair: pair[0]) if rank)
 
 
+def of_answers(names: Iterable[str]) -> tuple[str, ...]:
+    """The measures of a list that was made before the rows were seen, of answers that are right or
+    wrong: accuracy in place of the classification error, and nothing else that folds.
+    """
+    folds = {m.name for m in _ENTRIES if m.folds} - {_OF_ANSWERS.name}
+    own = (_OF_ANSWERS.name if name == "classification_error" else name for name in names)
+    return tuple(dict.fromkeys(name for name in own if name not in folds))
+
+
 def equal_mass_names() -> tuple[str, ...]:
     """Names of the measures that are defined by bins of equal mass."""
     return tuple(dict.fromkeys(m.name for m in _ENTRIES if m.equal_mass))
@@ -503,8 +538,6 @@ def equal_mass_names() -> tuple[str, ...]:
 # Names of other people's measures, which are about the order of predictions.
 # What is asked for by another name that is no alias, for its numbers are others.
 _ELSEWHERE = {
-    "accuracy": "'classification_error' is 1 - accuracy",
-    "acc": "'classification_error' is 1 - accuracy",
     "error_rate": "did you mean 'classification_error'?",
     "f1": "calibration has no use for it; 'classification_error' is the rate of errors",
 }
@@ -530,6 +563,12 @@ def find(name: str, shape: Shape) -> Measure:
         if measure.name == own:
             return _found[1].setdefault((name, shape), measure)
     names = [measure.name for measure in catalogue(shape)]
+    if shape == "answers" and any(m.name == own and m.folds for m in _ENTRIES):
+        raise InputError(
+            f"the measure {name!r} holds predictions against 1/2, and these labels say whether an "
+            "answer was right, whatever the confidence in it: 'accuracy' is the share of right "
+            "answers, and 1 - accuracy that of wrong ones"
+        )
     if own in {measure.name for measure in _ENTRIES}:
         raise InputError(f"the measure {name!r} is not defined for {shape} predictions")
     raise InputError(f"no measure is called {name!r}: {nearest_measure(name, names)}")
@@ -591,6 +630,8 @@ def _written(name: object, own: str) -> str:
 
 def _reduced(measure: Measure) -> Any:
     """An entry of the catalogue is pickled by its name: its formula may have none."""
+    if measure is _OF_ANSWERS:
+        return find, (measure.name, "answers")
     if any(entry is measure for entry in _ENTRIES):
         return find, (measure.name, measure.shapes[0])
     return measure.__reduce_ex__(2)

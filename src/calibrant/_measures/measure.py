@@ -16,7 +16,7 @@ from calibrant._measures.statistics import STATISTICS, OneTable, Statistics
 
 Array = NDArray[np.float64]
 
-Shape = Literal["binary", "multiclass"]
+Shape = Literal["binary", "answers", "multiclass"]
 # True, False, or None where the property does not apply.
 Claim = bool | None
 
@@ -96,8 +96,8 @@ GROUPS: dict[Group, tuple[str, str]] = {
     ),
     "distribution": ("Whole distributions", "soft labels against whole predictions"),
     "ranking": (
-        "Ranking and abstention",
-        "not calibration: any rising map of the predictions leaves these as they are",
+        "Accuracy, ranking and abstention",
+        "not calibration: how many are right, and whether those are predicted higher",
     ),
 }  # fmt: skip
 
@@ -188,7 +188,7 @@ class Measure:
     needs_order : bool, default True
         Whether it needs the order of the predictions, where its statistic has it.
     loss : str, default ""
-        The field of `LossSums` that it is the mean of.
+        The field of `LossSums` that it is the mean of, or what is 1 less one.
     spread : callable, optional
         From `Statistics` to its value if every row had a gap of 1, where it is a square of gaps
         that is not over bins; 1 by default.
@@ -202,6 +202,9 @@ class Measure:
     vote_model : bool, default False
         Whether it is neither linear nor a square of the labels, row by row: votes then identify it
         only in part, and it has bounds.
+    folds : bool, default False
+        Whether it takes (n,) predictions for one of two classes, by their side of 1/2: it is not
+        defined where labels say if an answer was right.
     """
 
     name: str
@@ -247,6 +250,7 @@ class Measure:
     moved: Callable[[Levels, Array, Array], Moved] | None = None
     vote_excess: Callable[[Array, Array], Array] | None = None
     vote_model: bool = False
+    folds: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.statistic not in STATISTICS:
@@ -263,10 +267,15 @@ class Measure:
 
     @property
     def is_ranking(self) -> bool:
-        """Whether it is about the order of predictions alone, so that calibration has no part in
-        it and calibrated predictions no value of their own.
+        """Whether it is about right answers and their order alone, so that calibration has no part
+        in it and calibrated predictions no value of their own.
         """
         return self.group == "ranking"
+
+    @property
+    def in_place_of_calibration(self) -> str:
+        """What it measures if not calibration: accuracy or ranking."""
+        return "ranking" if self.needs_order and not self.loss else "accuracy"
 
     @property
     def is_binned(self) -> bool:

@@ -93,6 +93,11 @@ def accuracy_at(levels: BinTable, coverage: float = COVERAGE) -> float:
     return min(1.0, max(0.0, float(part @ wz) / (coverage * float(kept[-1]))))
 
 
+def mean_target(table: BinTable) -> float:
+    """The mean target of all rows."""
+    return min(1.0, max(0.0, float(table.sum_wz[0].sum() / table.sum_w[0].sum())))
+
+
 # --- what each row moves a value by ---------------------------------------------------------------
 
 # The number of each row's prediction among the distinct ones, in increasing order.

@@ -23,7 +23,7 @@ from calibrant._core.binning import (
 from calibrant._core.errors import InputError, NotDefined, check_weight_total, one_of
 from calibrant._core.grid import LogitGrid
 from calibrant._core.level_table import LevelTable
-from calibrant._core.loss_sums import LossSums
+from calibrant._core.loss_sums import COMPLEMENTS, LossSums
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.source import Source
@@ -316,7 +316,7 @@ class Summary:
         if self._fused or "losses" in self.__dict__:
             return self.losses.mean(name)
         with explained(self.samples):
-            out, findings = self.engine.loss_sums(self.samples, only=name)
+            out, findings = self.engine.loss_sums(self.samples, only=COMPLEMENTS.get(name, name))
         self._note(findings)
         return self._weighed(out).mean(name)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
+from calibrant._data.answers import ANSWERS
 from calibrant._measures.catalogue import Shape, find
 from calibrant.results._annotator_ceiling import AnnotatorCeiling
 from calibrant.results._base import Result
@@ -286,7 +287,9 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
 
     @property
     def _shape(self) -> Shape:
-        return "binary" if "binary" in self.inferred[0] else "multiclass"
+        if "binary" not in self.inferred[0]:
+            return "multiclass"
+        return "answers" if ANSWERS in self.inferred else "binary"
 
     def _page(self, name: str | None, source: Any) -> str:
         from calibrant.results._pages.comparison_page import comparison_page

@@ -20,9 +20,10 @@ from calibrant.scaling._predictions import FloatArray
 BEYOND = 4.0
 # Knots that are closer than this, where the first and the last are 1 apart, are one.
 CLOSE = 1e-3
-# Smoothing from a line to almost none, chosen on folds of the levels; more levels are pooled first.
+# Smoothing from a line to almost none, chosen on folds of the levels. More levels are pooled first:
+# splines chosen on 500 cells are as near to the truth as those chosen on 5,000.
 GRID = np.logspace(0.0, -8.0, 9)
-FOLDS, CELLS = 5, 5000
+FOLDS, CELLS = 5, 500
 # Standard errors by which a smoother spline may be behind the best.
 MARGIN = 0.5
 # A search ends where a step would lower the loss by less; to compare smoothings, by `ROUGH`.

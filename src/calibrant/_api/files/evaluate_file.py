@@ -178,7 +178,7 @@ def evaluate_file(
         fixed, quantile = both_rules(bins, partial(_count_rows, rows, progress))
         assert isinstance(fixed, FixedRule)
     plan = Plan(rows.chosen, fixed, names, bool(from_logits), bool(exact))
-    _check_available(names, plan, rows.multiclass)
+    _check_available(names, plan, "multiclass" if rows.multiclass else plan.shape)
     tally = plan.tally()
     with RowProgress(rows.n_bytes, show=progress) as shown:
         for piece in over_pieces(rows, plan.tally, shown):
@@ -193,12 +193,12 @@ def _count_rows(rows: FileRows, progress: bool | None) -> int:
         return sum(over_pieces(rows, lambda batches: sum(batch.n for batch in batches), shown))
 
 
-def _check_available(names: tuple[str, ...] | None, plan: Plan, multiclass: bool) -> None:
+def _check_available(names: tuple[str, ...] | None, plan: Plan, shape: Shape) -> None:
     """An error, before anything is read, for a measure that one pass cannot give."""
     if names is None or plan.exact:
         return
     own_bins = plan.tally().total.own_bins
-    for measure in choose(names, "multiclass" if multiclass else "binary"):
+    for measure in choose(names, shape):
         # Whether labels are soft, as distances between distributions need, is not known yet.
         if not in_stream(measure, own_bins=own_bins, approximate=True):
             raise InputError(
@@ -226,7 +226,7 @@ def _evaluation(
     """The evaluation of the sums, and of the files where they must be read again."""
     assert tally.example is not None
     total, plan = tally.total, tally.plan
-    shape: Shape = "multiclass" if total.columns > 1 else "binary"
+    shape: Shape = "multiclass" if total.columns > 1 else plan.shape
     chosen = choose(names, shape)
     own = not isinstance(truthful, Quantile)
     summary = total.summary(approximate=True)

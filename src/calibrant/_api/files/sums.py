@@ -19,7 +19,7 @@ from calibrant._data.labels import Titles
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.columns import ColumnMapping
 from calibrant._data.readers.find import File
-from calibrant._data.samples import Samples
+from calibrant._data.samples import Samples, Shape, shape_of
 from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.passes import scalar_sums
 from calibrant._engines.arrays.streams import NO_SQUARES, StreamSums, stream_sums
@@ -58,6 +58,11 @@ class Plan:
     @property
     def class_names(self) -> Titles | None:
         return self.chosen.class_names
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of predictions in one column."""
+        return shape_of(1, self.chosen.answers)
 
     def samples(self, batch: Batch) -> Samples:
         return batch.samples(self.from_logits, self.class_names)

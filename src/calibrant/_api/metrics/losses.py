@@ -12,6 +12,7 @@ from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
 from calibrant._data.logprobs import Given, given_as
 from calibrant._data.to_samples import to_samples_in_place
+from calibrant._measures.catalogue import catalogue, find
 from calibrant._measures.decomposition import BrierDecomposition, decompose, decompose_isotonic
 from calibrant._summaries.samples import Summary, resolve_notion
 
@@ -27,6 +28,8 @@ def _mean_loss(
     votes: Any,
 ) -> float:
     samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    if samples.answers:  # an error of losses that hold predictions against 1/2
+        find(next(m.name for m in catalogue("binary") if m.loss == name), samples.shape)
     return Summary(samples).mean_loss(name)
 
 
@@ -221,6 +224,84 @@ def spherical_loss(
     """
     given = given_as(from_logits, from_logprobs)
     return _mean_loss("spherical", y_true, y_proba, sample_weight, given, classes, data, votes)
+
+
+@public
+def accuracy(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Accuracy: the share of rows whose top label is the target, 1 less `classification_error`.
+
+    .. math:: \frac{1}{W} \sum_i w_i z_{i r_i}, \quad r_i = \arg\max_r p_{ir}
+
+    where the lowest class wins ties; with soft labels, z is the target's mass on the top label.
+    Range [0, 1], higher is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The accuracy, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    Where labels say whether an answer was right, the answer was given whatever the confidence in
+    it: accuracy is then the mean label, and no prediction is held against 1/2. Labels are taken so
+    if their column or series is called `correct`, `is_correct` or alike; an array has no name.
+
+    References
+    ----------
+    Breiman, Friedman, Olshen and Stone (1984), Classification and Regression Trees.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.accuracy([0, 1, 1, 0], [0.2, 0.7, 0.4, 0.4])
+    0.75
+    >>> import pandas as pd
+    >>> answers = pd.DataFrame({"correct": [0, 1, 1, 0], "confidence": [0.2, 0.7, 0.4, 0.4]})
+    >>> cal.accuracy("correct", "confidence", data=answers)
+    0.5
+    """
+    given = given_as(from_logits, from_logprobs)
+    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    summary = Summary(samples)
+    if samples.answers:
+        return find("accuracy", samples.shape).compute(summary)
+    return summary.mean_loss("hits")
 
 
 @public

@@ -16,6 +16,7 @@ from calibrant._core.validation import public
 from calibrant._data.logprobs import given_as
 from calibrant._data.to_samples import to_samples_in_place
 from calibrant._measures.binned import binned_error
+from calibrant._measures.catalogue import find
 from calibrant._measures.truthful import (
     confidence_correction,
     linear_error,
@@ -295,5 +296,7 @@ def confidence_ce(
     given = given_as(from_logits, from_logprobs)
     samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
+    if samples.answers:
+        find("confidence_ce", samples.shape)  # an error: the class is not on a side of 1/2
     table = Summary(samples).table("confidence", rule, squares=False)
     return linear_error(table) + (confidence_correction(table) if corrected else 0.0)

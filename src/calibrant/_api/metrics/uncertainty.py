@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from calibrant._api.verdicts import verdict_of
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
+from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
+from calibrant._inference.calibration_tests import SCALAR
 from calibrant._inference.context import checked_resample
 from calibrant._inference.noise_floors import why_no_floor
 from calibrant._inference.uncertainty import Uncertainty
@@ -230,7 +233,10 @@ def interval(
         samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
         groups=group_index(groups, samples, data), resample=resample,
     )  # fmt: skip
-    return uncertainty.interval(chosen, chosen.compute(summary))
+    found = uncertainty.interval(chosen, chosen.compute(summary))
+    if not _is_of_two_columns(samples, chosen):
+        return found
+    return replace(found, note="; ".join(filter(None, [found.note, TWO_COLUMNS])))
 
 
 @public
@@ -350,12 +356,17 @@ def verdict(
     )  # fmt: skip
     if chosen.is_ranking:
         raise InputError(
-            f"measure={measure!r} measures ranking, not calibration, so that it has no verdict: "
-            "name a calibration error, or ask for its interval with cal.interval"
+            f"measure={measure!r} measures {chosen.in_place_of_calibration}, not calibration, so "
+            "that it has no verdict: name a calibration error, or ask for its interval with "
+            "cal.interval"
         )
     value = chosen.compute(summary)
     interval, floor = uncertainty.interval(chosen, value), uncertainty.noise_floor(chosen, value)
-    return verdict_of(interval, floor, tolerance, chosen, uncertainty)
+    found = verdict_of(interval, floor, tolerance, chosen, uncertainty)
+    if not _is_of_two_columns(samples, chosen):
+        return found
+    more = f"{TWO_COLUMNS[0].upper()}{TWO_COLUMNS[1:]}"
+    return replace(found, sentence=f"{found.sentence} {more}.")
 
 
 @public
@@ -469,6 +480,11 @@ def vote_noise(
         int(rows.m.max()), rows.singles, rows.method(chosen), uncertainty.vote_note(chosen),
         *((None, None) if bounds is None else (bounds.low, bounds.high)),
     )  # fmt: skip
+
+
+def _is_of_two_columns(samples: Samples, measure: Measure) -> bool:
+    """Whether the measure is of the top label of two columns, where that of P(y = 1) differs."""
+    return samples.n_columns == 2 and measure.notion in SCALAR
 
 
 def _measured(

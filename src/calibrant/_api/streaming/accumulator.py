@@ -28,6 +28,7 @@ from calibrant._data.logits import (
 )
 from calibrant._data.logprobs import LOGPROBS, given_as
 from calibrant._data.missing import check_missing
+from calibrant._data.samples import Shape, shape_of
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples_in_place
 from calibrant._engines.arrays.streams import StreamSums
@@ -52,6 +53,7 @@ SIGMOID_OF_1 = 1.0 / (1.0 + math.exp(-1.0))
 ROUNDING = 1e-12
 # The count of soft labels in a state: 1, or this where some of them are votes.
 VOTED = 2
+OF_ANSWERS = 4
 
 
 class Accumulator:
@@ -202,7 +204,8 @@ class Accumulator:
         """
         holds = holdings(self.measures, samples.multiclass)
         sums = engine_of(samples).stream_sums(samples, self._cells, holds)
-        return replace(sums, findings=replace(sums.findings, voted=samples.voted))
+        seen = replace(sums.findings, voted=samples.voted, answers=samples.answers)
+        return replace(sums, findings=seen)
 
     def add(self, sums: StreamSums, columns: int) -> Accumulator:
         """Add sums that an engine has made.
@@ -336,7 +339,7 @@ class Accumulator:
         stream = SummedStream(
             summary, self._n_classes, self.n_rows, self.n_missing, self.given, self.rule,
             own_bins=self.own_bins, measures=self.measures, classes=self.classes,
-            cells=self._cells.m, soft=self._findings.soft,
+            cells=self._cells.m, soft=self._findings.soft, shape=self.shape,
         )  # fmt: skip
         return stream.evaluate(measures)
 
@@ -377,6 +380,11 @@ class Accumulator:
     def columns(self) -> int:
         """Number of columns of `y_proba`: 1 for (n,) predictions, 0 before the first update."""
         return self._n_classes
+
+    @property
+    def shape(self) -> Shape:
+        """Shape of the predictions: "binary", "answers" (right or wrong) or "multiclass"."""
+        return shape_of(self._n_classes, self._findings.answers)
 
     @property
     def weight(self) -> float:
@@ -501,7 +509,7 @@ class Accumulator:
             findings.n_predictions_clipped,
             findings.n_rows_off_simplex,
             findings.n_log_clipped,
-            findings.soft + (findings.soft and findings.voted),
+            findings.soft + (findings.soft and findings.voted) + OF_ANSWERS * findings.answers,
             self.n_missing,
         ], dtype=np.float64)  # fmt: skip
         return {"counts": counts, **self._state}
@@ -551,7 +559,10 @@ class Accumulator:
             raise StateError("its counts are not numbers of rows")
         rows, columns, clipped, off_simplex, log_clipped, soft, missing = map(int, arrays["counts"])
         out.n_rows, out._n_classes, out.n_missing = rows, columns, missing
-        out._findings = Findings(clipped, off_simplex, log_clipped, bool(soft), soft == VOTED)
+        answers, soft = divmod(soft, OF_ANSWERS)
+        out._findings = Findings(
+            clipped, off_simplex, log_clipped, bool(soft), soft == VOTED, bool(answers)
+        )
         out._state = {name: array for name, array in arrays.items() if name != "counts"}
         return out
 

@@ -24,8 +24,9 @@ from calibrant._api.streaming.sums import WindowedSums
 from calibrant._core.binning import Bins, FixedRule
 from calibrant._core.errors import InputError, StateError
 from calibrant._core.validation import public
+from calibrant._data.samples import Shape, shape_of
 from calibrant._data.times import moment, single
-from calibrant._measures.catalogue import Measure, catalogue, listed
+from calibrant._measures.catalogue import Measure, catalogue, listed, of_answers
 from calibrant._summaries.requirements import in_stream
 from calibrant.results._windows import Windows
 
@@ -196,16 +197,18 @@ class Monitor:
                     f"Monitor has been given {sums.columns} so far"
                 )
             if not sums.columns:
-                self._check_measurable(batch.columns)
+                answers = any(part.findings.answers for _, part in batch.parts)
+                self._check_measurable(shape_of(batch.columns, answers))
             sums.add(batch.parts, batch.columns)
             self.n_without_time += batch.n_without_time
         return self
 
-    def _check_measurable(self, columns: int) -> None:
+    def _check_measurable(self, shape: Shape) -> None:
         """An error for measures that no window would ever show, before weeks of rows are in."""
         if self.measures is None:
             return
-        for measure in choose(self.measures, "multiclass" if columns > 1 else "binary"):
+        names = of_answers(self.measures) if shape == "answers" else self.measures
+        for measure in choose(names, shape):
             _check_summable((measure,), self._sums.blank)
 
     def merge(self, other: Monitor, *, again: bool = False) -> Monitor:

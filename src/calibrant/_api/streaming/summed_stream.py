@@ -11,15 +11,17 @@ import numpy as np
 from calibrant._api.evaluate_samples import assemble, choose, rule_names
 from calibrant._core.binning import Cuts, FixedRule
 from calibrant._core.errors import InputError
+from calibrant._data.answers import ANSWERS
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.labels import taken_in_streams
 from calibrant._data.logprobs import LOGPROBS
-from calibrant._measures.catalogue import Measure, Shape, equal_mass_names
+from calibrant._measures.catalogue import Measure, Shape, equal_mass_names, of_answers
 from calibrant._summaries.requirements import follows_rule, in_stream, is_available
 from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._reliability import ReliabilityTable
 
+_KINDS = {"multiclass": "multiclass", "binary": "binary", "answers": "binary"}
 _GIVEN = {True: "logits", False: "probabilities", LOGPROBS: "log-probabilities"}
 
 
@@ -52,11 +54,14 @@ class SummedStream:
     classes: Sequence[Any] | None
     cells: int
     soft: bool
+    shape: Shape
 
     def evaluate(self, measures: Iterable[str] | None) -> Evaluation:
         """The measures asked for, or all that the sums have."""
-        kind: Shape = "multiclass" if self.columns > 1 else "binary"
-        chosen = choose(self.measures if measures is None else measures, kind)
+        made_for = self.measures
+        if made_for is not None and self.shape == "answers":
+            made_for = of_answers(made_for)
+        chosen = choose(made_for if measures is None else measures, self.shape)
         self._check_summed(chosen)
         summary = self.summary
         kept = tuple(measure for measure in chosen if summary.has(measure))
@@ -72,9 +77,10 @@ class SummedStream:
             everything=everything,
             notes=self._notes(chosen, kept),
             inferred=(
-                f"a stream of {kind} {_GIVEN[self.given]}",
+                f"a stream of {_KINDS[self.shape]} {_GIVEN[self.given]}",
                 "labels are soft (probabilities)" if self.soft else "labels are hard",
                 *self._classes_note(),
+                *([ANSWERS] if self.shape == "answers" else []),
                 *([TWO_COLUMNS] if self.columns == 2 else []),
             ),
             classes=None,

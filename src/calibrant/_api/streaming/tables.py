@@ -43,7 +43,7 @@ def evaluated(
     if not total.n_rows:
         raise InputError("this Monitor holds no samples yet: call update(..., time=...) first")
     whole = total.evaluate(measures=asked)
-    chosen = choose(tuple(whole.values), "multiclass" if total.columns > 1 else "binary")
+    chosen = choose(tuple(whole.values), total.shape)
     headline = next((m for m in chosen if m.statistic == "bins" and m.of_tables), None)
     starts = _starts(sums, *span)
     windows = [_window(moment(start), sums.windows[start], chosen, headline) for start in starts]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._data.answers import as_answers
 from calibrant._data.checks import inferred_from
 from calibrant._data.counts import VOTE_NOTES, BadCount
 from calibrant._data.explain import explain, first_bad_row
@@ -71,8 +72,9 @@ class Batch:
             raise InputError(f"{self.file}: {error}") from None
         told = next((note for note in checked.inferred if note in VOTE_NOTES), None)
         inferred = inferred_from(
-            checked.targets, checked.predictions, from_logits, self.taken, told
-        )
+            checked.targets, checked.predictions, from_logits, self.taken, told,
+            answers=checked.answers,
+        )  # fmt: skip
         return replace(
             checked, class_names=class_names, n_missing=self.n_missing, inferred=inferred
         )
@@ -122,7 +124,7 @@ def batch_of(
     batch = Batch(
         file,
         chunk,
-        targets.values,
+        as_answers(targets.values) if chosen.answers else targets.values,
         values,
         parts["sample_weight"].values if "sample_weight" in parts else None,
         parts["votes"].values if "votes" in parts else None,

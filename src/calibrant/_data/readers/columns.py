@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._data.answers import says_right
 from calibrant._data.columns import check_column_order, check_paired
 from calibrant._data.labels import Titles, number_of
 from calibrant._data.readers.chunks import Field, Reader, Role, new_class
@@ -113,6 +114,11 @@ class ColumnMapping:
     proba_role: Role = "proba"
     # The column of numbers of votes.
     votes: str | None = None
+
+    @property
+    def answers(self) -> bool:
+        """Whether labels say if an answer was right."""
+        return self.compared or (not self.y_true.stacked and says_right(self.y_true.names[0]))
 
     @property
     def label_role(self) -> Role:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError, counted
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
+from calibrant._data.answers import as_answers
 from calibrant._data.explain import explain, first_bad_row
 from calibrant._data.labels import Titles
 from calibrant._data.missing import check_missing
@@ -23,6 +24,7 @@ from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import FileRows, file_rows, open_reader
 from calibrant._data.readers.vote_rows import check_vote_columns, counted_labels, items_of
 from calibrant._data.readers.written import PLAIN, Written, written_as
+from calibrant._data.samples import Shape, shape_of
 from calibrant._data.vote_table import VoteTable, spread_of
 
 
@@ -83,6 +85,15 @@ class Rows:
     @property
     def multiclass(self) -> bool:
         return self.y_proba.ndim == 2
+
+    @property
+    def answers(self) -> bool:
+        """Whether labels say if an answer was right."""
+        return self.chosen.answers and not self.multiclass
+
+    @property
+    def shape(self) -> Shape:
+        return "multiclass" if self.multiclass else shape_of(1, self.answers)
 
     @property
     def class_names(self) -> Titles | None:
@@ -150,8 +161,8 @@ def read_rows(request: ReadRequest, *, at_most: int | None = None) -> Rows:
     read = with_votes(_combine(rows, batches), request)
     labels = read.y_true
     if labels.ndim == 1 and labels.dtype.kind == "f" and (labels == np.floor(labels)).all():
-        return replace(read, y_true=labels.astype(np.int64))  # text files have them as 3.0
-    return read
+        labels = labels.astype(np.int64)  # text files have them as 3.0
+    return replace(read, y_true=as_answers(labels) if read.answers else labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,7 +312,7 @@ def read_file(
         batches = [batch for piece in over_pieces(files, list, shown) for batch in piece]
     rows = with_votes(_combine(files, batches), request)
     return FileArrays(
-        rows.y_true,
+        as_answers(rows.y_true) if rows.answers else rows.y_true,
         rows.y_proba,
         rows.sample_weight,
         rows.chosen.class_names,

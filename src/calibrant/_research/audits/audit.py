@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from calibrant._research.audits.subjects import Function, Subject, call
 from calibrant.results._audit import Audit, AuditVerdict
 
 PROPERTIES = ("truthful", "continuous", "complete", "sound", "weighted", "bin_sensitivity")
-_SHAPES: tuple[Shape, ...] = get_args(Shape)
+_SHAPES: tuple[Shape, ...] = ("binary", "multiclass")
 _REPLAYS: dict[str, Callable[[Subject, dict[str, Any]], dict[str, float]]] = {
     "truthful": truthfulness.replay,
     "continuous": continuity.replay,
