@@ -30,7 +30,7 @@ from calibrant._core.bin_tables import BinTable
 from calibrant._core.validation import public
 from calibrant._data.to_samples import to_samples_in_place
 from calibrant._inference.budget import quick_measures
-from calibrant._inference.uncertainty import INVERTED
+from calibrant._inference.methods import INVERTED
 from calibrant._measures.catalogue import GROUPS, Claims, Measure, catalogue, find, registered
 from calibrant._measures.truthful import linear_error, linear_errors, linear_null_mean
 from calibrant._summaries.samples import Summary

@@ -59,7 +59,7 @@ def test_the_page_on_uncertainty_says_how_every_interval_is_computed() -> None:
     named = " ".join(rows)
     for measure in cal.catalogue():
         assert f"`{measure.name}`" in named or measure.group == "losses", measure.name
-    methods = {"rate": "rate", "mean": "BCa limits of a mean", "inversion": "test inversion"}
+    methods = {"rate": "rate", "mean": "BCa limits of a mean", "inversion": "noncentral chi-square"}
     for key, text in rows.items():
         for measure in cal.catalogue():
             if f"`{measure.name}`" in key and "limits" in text:

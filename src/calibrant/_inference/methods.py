@@ -140,7 +140,9 @@ def absolute(rows: NoiseFloors, measure: Measure, value: float) -> Found | None:
     # Whether the data differ from calibrated ones is what the noise floor tests.
     floor = None if of_votes else rows.null_values(measure)
     null = None if floor is None else floor[0]
-    found = of_gaps(reading.of_sample, reading.of_population, reading.seen, rows.level, null)
+    # A sum of gaps in bins is a norm; squares, and gaps that are smoothed, are none.
+    of_norm = null if reading.fine is None and measure.power == 1 else None
+    found = of_gaps(reading.of_sample, reading.of_population, reading.seen, rows.level, of_norm)
     low, estimate = found.low, found.estimate
     if of_votes:
         if measure.vote_excess is not None:

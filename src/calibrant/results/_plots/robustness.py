@@ -42,10 +42,10 @@ class RankRobustnessDisplay(Drawn):
     --------
     >>> import calibrant as cal
     >>> y, p = [0, 1, 1, 0] * 25, [0.1, 0.8, 0.9, 0.2] * 25
-    >>> models = {"a": p, "b": [0.3, 0.5, 0.6, 0.6] * 25, "c": [0.2, 0.7, 0.9, 0.4] * 25}
+    >>> models = {f"power {i}": [each ** (i / 4) for each in p] for i in range(1, 9)}
     >>> display = cal.compare(y, models, measures=["ece"]).robustness.plot()
     >>> display.ax_.get_xlabel()
-    'rank correlation (N = 3)'
+    'rank correlation (N = 8)'
     """
 
     def __init__(self, robustness: RobustnessData) -> None:
