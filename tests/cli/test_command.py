@@ -297,6 +297,31 @@ class TestInterrupts:
         assert child.returncode == 130
         assert printed == b"" and said == b"calibrant: interrupted\n"
 
+    def test_an_exception_that_is_lost_comes_again(self, tmp_path):
+        # Python drops what is raised in a finalizer: the command went on to its end.
+        lost = (
+            "import sys, time\n"
+            "import calibrant._cli as c, calibrant._cli.report as r\n"
+            "class Slow:\n"
+            "    def __del__(self):\n"
+            "        print('begun', flush=True)\n"
+            "        time.sleep(30)\n"
+            "def run(options):\n"
+            "    Slow()\n"
+            "    time.sleep(30)\n"
+            "r.run = run\n"
+            "sys.exit(c.main())\n"
+        )
+        child = subprocess.Popen(
+            [sys.executable, "-c", lost, "report", "any.csv"],
+            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        assert child.stdout.readline() == b"begun\n"
+        child.send_signal(signal.SIGINT)
+        _, said = child.communicate(timeout=20)
+        assert child.returncode == 130
+        assert said.endswith(b"calibrant: interrupted\n")
+
     def test_an_interrupted_write_leaves_the_old_file(self, tmp_path):
         path = tmp_path / "page.html"
         path.write_text("as it was")

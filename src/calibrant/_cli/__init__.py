@@ -5,14 +5,18 @@ This file starts it. Nothing that takes long is imported before Ctrl-C is taken 
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
+import threading
 from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
 from calibrant._cli.exit_codes import INTERRUPTED
+
+_AGAIN_AFTER = 1.0  # seconds: longer than it takes to remove a file that is half written
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,12 +27,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGINT, _end)
     from calibrant._cli.command import run
 
-    def restore() -> None:
+    def raise_from_now_on() -> None:
         if ours:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, _interrupt)
 
     try:
-        code = run(arguments, restore)
+        code = run(arguments, raise_from_now_on)
         if ours and code == INTERRUPTED:
             # Threads may be at work, for which an ordinary end would wait.
             sys.stdout.flush()
@@ -39,6 +43,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not ours:
             raise
         _end()
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    # Python drops an exception that is raised in a callback or a finalizer, and a library may
+    # catch it. So the signal comes again until it has ended the command.
+    again = threading.Timer(_AGAIN_AFTER, _signal_again)
+    again.daemon = True
+    again.start()
+    raise KeyboardInterrupt
+
+
+def _signal_again() -> None:
+    if sys.platform == "win32":
+        _thread.interrupt_main()
+    else:  # a real signal, which also ends a call that waits
+        os.kill(os.getpid(), signal.SIGINT)
 
 
 def _end(number: int = signal.SIGINT, frame: FrameType | None = None) -> NoReturn:
