@@ -125,7 +125,7 @@ def test_a_quote_that_is_never_closed_is_told(file, rows_after):
     file.write_text('label,p,text\n0,0.25,x\n1,0.75,"never closed\n' + rest)
     with pytest.raises(InputError, match=r"rows\.csv, line 3 opens a quote that is never closed"):
         cal.evaluate_file(file)
-    file.write_text('label,p,text\n0,0.25,x\n1,0.75,"closed\n' + rest + '"\n')
+    file.write_text('label,p,text\n0,0.25,x\n1,0.75,"closed\n' + "a, b, c\n" * rows_after + '"\n')
     assert cal.evaluate_file(file).recipe["n"] == 2
 
 

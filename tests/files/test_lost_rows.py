@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 from calibrant._core.errors import InputError
-from calibrant._data.readers.csv_errors import Header
-from calibrant._data.readers.csv_quotes import Quotes
+from calibrant._data.readers.csv_errors import Header, header_of
+from calibrant._data.readers.csv_quotes import Quotes, check_quotes
 from calibrant._data.readers.find import File
 from needs import need
 
@@ -54,7 +54,7 @@ class TestStrayQuotes:
     def test_one_that_the_next_text_closes(self, tmp_path, suffix, by, text):
         rows = [*ROWS[:10], b'1,0.75,"stray', *ROWS[11:500], b'0,0.5,"%b"' % text, *ROWS[501:]]
         file = written(tmp_path, suffix, rows)
-        with pytest.raises(InputError, match="line 12 opens a quote that line 502 closes within"):
+        with pytest.raises(InputError, match=r"line 12 opens a quote that line 502 closes within"):
             cal.evaluate_file(file, by=by)
 
     def test_one_in_a_file_of_many_blocks(self, tmp_path, suffix, by):
@@ -67,6 +67,117 @@ class TestStrayQuotes:
         texts = [b'"two, words"', b'"a ""b"" c"', b'"two\nlines"', b'5" screen', b'""', b'"a" b']
         rows = [row.replace(b"fine", texts[i % 6]) for i, row in enumerate(ROWS * 100)]
         assert cal.evaluate_file(written(tmp_path, suffix, rows), by=by).recipe["n"] == 100_000
+
+
+@pytest.mark.parametrize("by", [None, "text"])
+@pytest.mark.parametrize("suffix", PACK)
+class TestSwallowedRows:
+    """Both quotes stand where a field begins or ends: the file is legal, and rows are one text."""
+
+    @pytest.mark.parametrize(("times", "end"), [(1, b'"'), (1, b'\n"'), (80, b'"')])
+    def test_to_the_last_line(self, tmp_path, suffix, by, times, end):
+        rows = ROWS * times  # many are more than a block
+        rows = [*rows[:10], b'1,0.75,"stray', *rows[11:-1], rows[-1] + end]
+        last = len(rows) + 1 + (b"\n" in end)
+        n = f"{last - 11:,}"
+        with pytest.raises(
+            InputError,
+            match=f"line 12 opens a quote that line {last} closes: .* {n} lines, which look like",
+        ):
+            cal.evaluate_file(written(tmp_path, suffix, rows), by=by)
+
+    def test_a_few_rows(self, tmp_path, suffix, by):
+        rows = [*ROWS * 70, b'1,0.75,"stray', *ROWS[1:3], b'1,,fine"', *ROWS]
+        with pytest.raises(InputError, match=r"line 70002 opens .* line 70005 closes: .* 4 lines"):
+            cal.evaluate_file(written(tmp_path, suffix, rows), by=by, missing="drop")
+
+
+def test_swallowed_rows_behind_a_first_column(tmp_path):
+    """The columns behind the text are known at its end alone, which is far."""
+    rows = [b"fine,%d,%.3f" % row for row in zip(Y, P, strict=True)] * 100
+    rows[10], rows[-1] = b'"' + rows[10], rows[-1].replace(b"fine", b'fine"')
+    file = tmp_path / "rows.csv"
+    file.write_bytes(b"text,label,p\n" + b"\n".join(rows))
+    with pytest.raises(InputError, match="line 12 opens a quote that line 100001 closes"):
+        cal.evaluate_file(file)
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("head", "row", "opening", "closing"),
+    [
+        ("text,label,p", "fine,{},{}", '"stray,{},{}', 'fine",{},{}'),
+        ("label,text,p", "{},fine,{}", '{},"stray,{}', '{},fine",{}'),
+        ("label,p,model,text", "{},{},a,fine", '{},{},"a,fine', '{},{},a",fine'),
+        ("label,p", "{},{}", '{},"{}', '{},{}"'),
+    ],
+)
+def test_swallowed_rows_of_every_column(tmp_path, mark, line_end, head, row, opening, closing):
+    lines = [row.format(*each) for each in zip(Y, P, strict=True)]
+    lines[10], lines[500] = opening.format(1, 0.25), closing.format(0, 0.5)
+    file = tmp_path / ("rows.tsv" if mark == "\t" else "rows.csv")
+    text = line_end.join([head, *lines, ""]).replace(",", mark)
+    file.write_text(text, newline="")
+    with pytest.raises(
+        InputError, match=r"line 12 opens a quote that line 502 closes: .* 491 lines"
+    ):
+        cal.evaluate_file(file)
+
+
+TEXTS = [
+    "Well, I think so.\nIt is, after all, true.\nYes, yes, yes.\n" * 20,
+    "First, then\n" * 50,
+    "Sort these:\n1, 2, 3\n6, 5, 4\n9, 8, 7",
+    "Sort these:\n1,2,3\n6,5,4\n9,8,7",
+    "name,age,town\nAnn,41,Rome\nBob,17,Bonn\nCem,33,Graz\n",
+    "x = [1,\n2,\n3]\nprint(x, 0.5, 1)\n",
+    "| a | b |\n|---|---|\n| 0.1 | 0.2 |\n" * 5,
+    "He said:\n0,5 is a half\n1,5 is more\n2,5 too",
+    "0.5\n0.25\n0.125\n",
+    "\n\n\n,,\n,,\n,,\n",
+]
+
+
+@pytest.mark.parametrize("head", ["label,p,text", "text,label,p", "p,text"])
+@pytest.mark.parametrize("number", ["{:.3f}", "{:.0f}"])
+def test_texts_of_lines_are_no_rows(tmp_path, head, number):
+    names = head.split(",")
+    rows = []
+    for i, (y, p) in enumerate(zip(Y, P, strict=True)):
+        text = '"' + TEXTS[i % len(TEXTS)].replace('"', '""') + '"'
+        cells = {"label": str(y), "p": number.format(p), "text": text}
+        rows.append(",".join(cells[name] for name in names))
+    file = tmp_path / "rows.csv"
+    file.write_text("\n".join([head, *rows, ""]))
+    header = header_of(File(file, "csv"))
+    check_quotes(header)
+    if "label" in names:
+        assert cal.evaluate_file(file).recipe["n"] == 1000
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(['"', '""', ",", "\n", "0.5", "1", "1,0.5,a\n", "0,.25,\n"]), max_size=40
+    ),
+    st.integers(1, 9),
+)
+def test_swallowed_rows_are_those_of_one_block(parts, size):
+    header = Header(File("rows.csv", "csv"), ("label", "p", "text"))
+    data = "".join(parts).encode()
+
+    def said(size):
+        quotes = Quotes(header)
+        try:
+            for start in range(0, len(data), size):
+                quotes.add(data[start : start + size])
+            quotes.add(b"", end=True)
+        except InputError as error:
+            return str(error)
+        return None
+
+    assert said(size) == said(len(data) + 1)
 
 
 def lost_lines(text):

@@ -120,14 +120,15 @@ class CsvReader:
     ) -> Iterator[tuple[int, dict[Field, Column | Names]]]:
         """The columns of every so many rows of a block."""
         found = scanned(self._header, text, list(dict.fromkeys(field.name for field in fields)))
-        if found is not None:
-            n, columns = found
-            for start in range(0, n, rows):
-                parts = {field: part_of(columns[field.name], start, rows) for field in fields}
-                yield min(rows, n - start), dict(parts)
-            return
         try:
-            Quotes(self._header).add(text, end=True)
+            if found is None or _has_rows_of_lines(text, found[0]):
+                Quotes(self._header).add(text, end=True)
+            if found is not None:
+                n, columns = found
+                for start in range(0, n, rows):
+                    parts = {field: part_of(columns[field.name], start, rows) for field in fields}
+                    yield min(rows, n - start), dict(parts)
+                return
             batch = self._batch(text, self._types(fields))
             for start in range(0, batch.num_rows, rows):
                 span = batch.slice(start, rows)
@@ -310,3 +311,8 @@ class CsvReader:
 
     def _line(self, row: int) -> int:
         return line_of(self._header, row)
+
+
+def _has_rows_of_lines(text: bytes, n_rows: int) -> bool:
+    """Whether a row of a block may have several lines. Empty lines look like those of a row."""
+    return b'"' in text and scanner().count_lines(text) > n_rows

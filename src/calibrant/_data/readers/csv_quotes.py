@@ -1,19 +1,26 @@
-"""Quotes of CSV: those that are opened and not closed where a field ends.
+"""Quotes of CSV: those that make one text of rows.
 
 A stray quote at the beginning of a field makes one text of all lines up to the next quote. Arrow
-reads it so, and the rows are gone. A sound text of several lines ends where a field does.
+reads it so, and the rows are gone. A sound text of several lines ends where a field does, and its
+lines do not look like rows.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant._data.readers.csv_errors import Header
+from calibrant._data.readers.csv_swallowed import LINES, swallowed_in
 from calibrant._data.readers.packed_text import opened
 
 BLOCK = 1 << 20
 QUOTE = ord('"')
+# So much of a row of several lines is looked at: its first lines tell whether they are rows.
+LOOK = 1 << 20
+
+Positions = NDArray[np.intp]
 
 
 class Quotes:
@@ -29,6 +36,8 @@ class Quotes:
         # The line in which the block begins, and the one in which the quote was opened.
         self._line = self._opened_in = 1
         self._pending = b""
+        # The row in which the block begins.
+        self._row = _Row(1)
 
     def add(self, text: bytes, *, end: bool = False) -> None:
         """Look at a block; an InputError where lines would be lost. `end`: it is the last one."""
@@ -37,19 +46,36 @@ class Quotes:
         kept = len(text) if end else len(text.rstrip(b'"'))
         self._pending, text = text[kept:], text[:kept]
         if text:
-            if b'"' in text and not self._is_sound(text):
-                self._walk(text)
-            self._line += _line_ends(text)
+            characters = np.frombuffer(text, dtype=np.uint8)
+            breaks = np.flatnonzero(characters == ord("\n" if b"\n" in text else "\r"))
+            was_open, opens, closes = self._is_open, *self._quotes(text, breaks)
+            self._look(
+                text,
+                breaks,
+                np.append(-1, opens) if was_open else opens,
+                np.append(closes, len(text)) if self._is_open else closes,
+            )
+            self._line += breaks.size
             self._last = text[-1:]
         if end and self._is_open:
             raise InputError(
                 f"{self._header.file}, line {self._opened_in} opens a quote that is never closed: "
                 "all lines after it would be one text"
             )
+        if end:
+            self._check_row(self._row, self._line + 1)
 
-    def _is_sound(self, text: bytes) -> bool:
-        """Whether every quote of the block opens or closes a field, or is escaped within one. If
-        so, they are counted.
+    def _quotes(self, text: bytes, breaks: Positions) -> tuple[Positions, Positions]:
+        """Where quotes open a field, and where they close it."""
+        if b'"' not in text:
+            nowhere = np.empty(0, dtype=np.intp)
+            return nowhere, nowhere
+        sound = self._sound_quotes(text, breaks)
+        return self._walk(text, breaks) if sound is None else sound
+
+    def _sound_quotes(self, text: bytes, breaks: Positions) -> tuple[Positions, Positions] | None:
+        """The same where every quote of the block opens or closes a field, or is escaped within
+        one.
         """
         characters = np.frombuffer(b"%b%b\n" % (self._last, text), dtype=np.uint8)
         at = np.flatnonzero(characters == QUOTE)
@@ -60,19 +86,22 @@ class Quotes:
         begins = self._around[characters[at - 1]] | behind_one
         ends = self._around[characters[at + 1]] | before_one
         if not np.where(opening, begins, ends).all():
-            return False
-        first = at[opening & ~behind_one]
+            return None
+        first = at[opening & ~behind_one] - 1
         if first.size:
-            self._opened_in = self._line + _line_ends(text[: first[-1] - 1])
+            self._opened_in = self._line + int(np.searchsorted(breaks, first[-1]))
         self._is_open = bool(opening[-1])
-        return True
+        return first, at[~opening & ~before_one] - 1
 
-    def _walk(self, text: bytes) -> None:
-        """One quote after the other."""
+    def _walk(self, text: bytes, breaks: Positions) -> tuple[Positions, Positions]:
+        """The same, one quote after the other."""
         parts = text.split(b'"')
-        line, before, at = self._line, self._last, 0
+        places = np.cumsum([len(part) + 1 for part in parts]) - 1
+        lines = (self._line + np.searchsorted(breaks, places)).tolist()
+        opens, closes = list[int](), list[int]()
+        before, at = self._last, 0
         while at < len(parts) - 1:
-            line += _line_ends(parts[at])
+            line = lines[at]
             before = parts[at][-1:] or before
             at += 1
             if self._is_open:
@@ -80,6 +109,7 @@ class Quotes:
                     at += 1
                     continue
                 self._is_open = False
+                closes.append(places[at - 1])
                 behind = parts[at][:1] or b"\n"
                 if not self._around[behind[0]] and self._opened_in < line:
                     raise InputError(
@@ -89,11 +119,68 @@ class Quotes:
                     )
             elif self._around[before[0]]:
                 self._is_open, self._opened_in = True, line
+                opens.append(places[at - 1])
             before = b'"'
+        return np.array(opens, dtype=np.intp), np.array(closes, dtype=np.intp)
+
+    def _look(self, text: bytes, breaks: Positions, opens: Positions, closes: Positions) -> None:
+        """Look for rows within the texts between these quotes."""
+        quoted = np.searchsorted(opens, breaks) - 1
+        inside = quoted >= 0
+        inside[inside] = breaks[inside] < closes[quoted[inside]]
+        starts = np.append(0, breaks[~inside] + 1)
+        self._row.add(text[: starts[1] if starts.size > 1 else len(text)])
+        if starts.size == 1:
+            return
+        lines = self._line + np.searchsorted(breaks, starts)
+        self._check_row(self._row, lines[1])
+        of_lines = np.searchsorted(starts, breaks[self._may_be_rows(text, breaks, inside)]) - 1
+        several = np.flatnonzero(np.bincount(of_lines, minlength=starts.size) >= LINES)
+        for row in several[(several > 0) & (several < starts.size - 1)]:
+            self._check_row(_Row(lines[row], text[starts[row] : starts[row + 1]]), lines[row + 1])
+        self._row = _Row(lines[-1], text[starts[-1] :])
+
+    def _may_be_rows(self, text: bytes, breaks: Positions, inside: NDArray[np.bool_]) -> Positions:
+        """Which lines begin within quotes, and have a number and as many fields as a row. Most
+        texts have no two such lines, and need no closer look.
+        """
+        within = 1 + np.flatnonzero(inside[:-1])
+        characters = np.frombuffer(text, dtype=np.uint8)
+        for which, least, most in (
+            (characters == ord(self._header.delimiter), *[len(self._header.names) - 1] * 2),
+            (characters - ord("0") < 10, 1, characters.size),  # wraps around below "0"
+        ):
+            places = np.flatnonzero(which)
+            n = np.searchsorted(places, breaks[within]) - np.searchsorted(
+                places, breaks[within - 1]
+            )
+            within = within[(n >= least) & (n <= most)]
+        return within
+
+    def _check_row(self, row: _Row, behind: int) -> None:
+        """An InputError if a row holds others. `behind`: the line that the next one begins in."""
+        found = swallowed_in(row.text, self._header, whole=row.is_whole)
+        if found is not None:
+            first, last = row.line + found.first, row.line + found.last
+            last = last if row.is_whole else behind - 1
+            raise InputError(
+                f"{self._header.file}, line {first} opens a quote that line {last} closes: it "
+                f"would be one text of {last - first + 1:,} lines, which look like rows. Remove "
+                "both quotes; if it is a text, write the file as JSONL or Parquet"
+            )
 
 
-def _line_ends(text: bytes) -> int:
-    return text.count(b"\n") or text.count(b"\r")
+class _Row:
+    """A row as far as it is looked at, and the line that it begins in."""
+
+    def __init__(self, line: int, text: bytes = b"") -> None:
+        self.line = int(line)
+        self.text, self.is_whole = b"", True
+        self.add(text)
+
+    def add(self, text: bytes) -> None:
+        self.is_whole = self.is_whole and len(self.text) + len(text) <= LOOK
+        self.text += text[: max(0, LOOK - len(self.text))]
 
 
 def check_quotes(header: Header) -> None:
