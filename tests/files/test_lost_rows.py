@@ -283,3 +283,53 @@ def test_records_cut_short(tmp_path, suffix):
         file.write_bytes(gzip.compress(lines)[:-20])
     with pytest.raises(InputError, match=r"line 1000 is not JSON|was not packed to the end"):
         cal.evaluate_file(file)
+
+
+def record_batches(new, **options):
+    """A stream or a file of four batches."""
+    pa, out = need("pyarrow"), io.BytesIO()
+    table = pa.table({"label": Y, "p": P})
+    with new(out, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table, max_chunksize=250)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "arrows", "feather"])
+class TestArrowStreams:
+    @pytest.mark.parametrize("legacy", [False, True])
+    def test_cut_between_batches(self, tmp_path, suffix, legacy):
+        pa, file = need("pyarrow"), tmp_path / f"rows.{suffix}"
+        data = record_batches(pa.ipc.new_stream, use_legacy_format=legacy)
+        file.write_bytes(data)
+        assert cal.evaluate_file(file).recipe["n"] == 1000
+        source = pa.BufferReader(data)
+        ends, reader = [], pa.ipc.open_stream(source)
+        for _ in reader:
+            ends.append(source.tell())
+        assert len(ends) == 4
+        for end in ends:  # behind the last batch too: nobody knows that it is the last
+            file.write_bytes(data[:end])
+            with pytest.raises(InputError, match="ends without the mark that ends a stream"):
+                cal.evaluate_file(file)
+
+    def test_joined_ones(self, tmp_path, suffix):
+        data = record_batches(need("pyarrow").ipc.new_stream)
+        file = tmp_path / f"rows.{suffix}"
+        file.write_bytes(data * 2)
+        with pytest.raises(InputError, match=f"goes on for {len(data):,} bytes behind the end"):
+            cal.evaluate_file(file)
+
+    def test_files_with_fewer_batches_than_listed(self, tmp_path, suffix):
+        pa, file = need("pyarrow"), tmp_path / f"rows.{suffix}"
+        data = record_batches(pa.ipc.new_file)
+        file.write_bytes(data)
+        assert cal.evaluate_file(file).recipe["n"] == 1000
+        source = pa.BufferReader(data)
+        source.seek(8)
+        reader = pa.ipc.open_stream(source)
+        reader.read_next_batch()
+        end = source.tell()
+        mark = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+        file.write_bytes(data[:end] + mark + data[end + len(mark) :])
+        with pytest.raises(InputError, match=r"can be read are 1, and those that the list .* 4"):
+            cal.evaluate_file(file)

@@ -119,10 +119,12 @@ class ArrowReader(SchemaReader):
     ) -> Generator[Chunk, None, None]:
         tops = {path_in(self._schema, field.name)[0] for field in fields}
         columns = sorted(self._schema.get_field_index(name) for name in tops)
-        first, at = 0, self._first
+        first, n_batches, at = 0, 0, self._first
         with self._opened(columns) as (batches, source, done):
+            behind_last = source.tell()
             for batch in batches:
-                n_bytes, at = source.tell() - at, source.tell()
+                n_batches, behind_last = n_batches + 1, source.tell()
+                n_bytes, at = behind_last - at, behind_last
                 for start in range(0, batch.num_rows, rows):
                     span = batch.slice(start, rows)
                     location = Location(self.file, first)
@@ -131,3 +133,30 @@ class ArrowReader(SchemaReader):
                     yield Chunk(first, span.num_rows, share, arrays)
                     first += span.num_rows
                     done()
+            self._check_end(behind_last, source.tell(), n_batches)
+
+    def _check_end(self, behind_last: int, now: int, n_batches: int) -> None:
+        """An InputError where batches are missing. `behind_last`: where the last one ends."""
+        if self._by_footer:
+            return
+        if self._first:
+            if n_batches != self._n_listed():
+                raise InputError(
+                    f"{self.file} is damaged: batches that can be read are {n_batches}, and those "
+                    f"that the list at its end names are {self._n_listed()}"
+                )
+        elif now == behind_last:
+            raise InputError(
+                f"{self.file} ends without the mark that ends a stream, so that batches may be "
+                "missing: it was cut, or its writer was not closed. Write it again"
+            )
+        elif now < self.file.size:
+            raise InputError(
+                f"{self.file} goes on for {self.file.size - now:,} bytes behind the end of its "
+                "stream: streams that were joined must be files of their own"
+            )
+
+    def _n_listed(self) -> int:
+        """How many batches the list at the end of a file has."""
+        with readable(self.file, "Arrow"), self._source() as (source, _):
+            return int(self._pa.ipc.open_file(source).num_record_batches)
