@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
+
 import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._measures.decomposition import BrierDecomposition
+from calibrant.results import Record, Result
 from cli.command import csv, run
 from needs import need
 
@@ -37,15 +42,67 @@ DOORS = {
     "interval": lambda: cal.interval(Y, TWO),
     "verdict": lambda: cal.verdict(Y, TWO),
     "check": lambda: cal.check(Y, TWO, at_most={"ece": 0.5}),
+    "bin_sensitivity": lambda: cal.bin_sensitivity(Y, TWO),
+    "brier_decomposition": lambda: cal.brier_decomposition(Y, TWO),
+    "conventions": lambda: cal.conventions(Y, TWO),
+    "cox_calibration": lambda: cal.cox_calibration(Y, TWO),
+    "cutoff_test": lambda: cal.cutoff_test(Y, TWO),
+    "find_segments": lambda: cal.find_segments(Y, TWO, {"odd": np.arange(N) % 2}),
+    "hosmer_lemeshow": lambda: cal.hosmer_lemeshow(Y, TWO),
+    "hosmer_lemeshow, few bins": lambda: cal.hosmer_lemeshow(Y, TWO, bins=3),
+    "noise_floor": lambda: cal.noise_floor(Y, TWO),
+    "reliability": lambda: cal.reliability(Y, TWO),
+    "reliability of clusters": lambda: cal.reliability(Y, TWO, groups=np.arange(N) // 3),
+    "reliability of a lazy frame": lambda: cal.reliability(
+        "label", NAMES, data=need("polars").LazyFrame(COLUMNS)
+    ),
+    "reliability_curve": lambda: cal.reliability_curve(Y, TWO),
+    "local curve": lambda: cal.reliability_curve(Y, TWO, method="local"),
+    "report": lambda: cal.report(Y, TWO),
+    "risk_coverage": lambda: cal.risk_coverage(Y, TWO),
+    "slices": lambda: cal.evaluate(Y, TWO, by=np.arange(N) % 2),
+    "smooth_reliability": lambda: cal.smooth_reliability(Y, TWO),
+    "truthful_test": lambda: cal.truthful_test(Y, TWO),
+    "truthful test of the order": lambda: cal.truthful_test(Y, TWO, measure="atb"),
+    "vote_profile": lambda: cal.vote_profile(Y, TWO),
 }
+# What is not of the top label: losses of all classes, and a table for each class.
+OF_ALL_CLASSES = {"classwise_reliability", "decompose", "recommend"}
+# Its statistic is the same of either.
+SAME_OF_EITHER = {"spiegelhalter"}
+
+
+def results_of_two_columns():
+    """Every public function of labels and predictions that gives more than a number."""
+    for name in cal.__all__:
+        function = getattr(cal, name)
+        if not inspect.isfunction(function):
+            continue
+        if list(inspect.signature(function).parameters)[:2] != ["y_true", "y_proba"]:
+            continue
+        # Numbers are numbers; the others that are refused here are in the list by hand.
+        with contextlib.suppress(cal.InputError, TypeError):
+            if isinstance(function(Y, TWO), Record | BrierDecomposition):
+                yield name
+
+
+def test_no_door_is_forgotten():
+    assert set(results_of_two_columns()) - OF_ALL_CLASSES - SAME_OF_EITHER <= set(DOORS)
+    one, two = cal.spiegelhalter(Y, ONE), cal.spiegelhalter(Y, TWO)
+    assert one.statistic == pytest.approx(two.statistic)
 
 
 @pytest.mark.parametrize("door", DOORS)
 def test_every_result_says_which(door):
-    assert NOTE[1:] in str(DOORS[door]())  # a verdict says it in a sentence of its own
+    found = DOORS[door]()
+    assert NOTE[1:] in str(found)  # a verdict says it in a sentence of its own
+    if isinstance(found, Record):
+        assert NOTE[1:] in found.to_json()
+    if isinstance(found, Result):
+        assert NOTE[1:] in found._repr_html_()
 
 
-@pytest.mark.parametrize("verb", [["report"], ["check", "--max", "ece=0.5"]])
+@pytest.mark.parametrize("verb", [["report"], ["check", "--max", "ece=0.5"], ["conventions"]])
 def test_so_do_commands(verb, tmp_path):
     file = csv(tmp_path / "rows.csv", COLUMNS)
     assert NOTE in run(*verb, file).stdout
@@ -57,7 +114,10 @@ def test_others_do_not():
     for predictions in (ONE, three):
         assert NOTE not in str(cal.evaluate(Y, predictions, measures=["ece"]))
         assert NOTE not in str(cal.interval(Y, predictions)) + str(cal.verdict(Y, predictions))
+        assert NOTE not in str(cal.reliability(Y, predictions))
+        assert NOTE not in str(cal.noise_floor(Y, predictions))
     assert NOTE not in str(cal.interval(Y, TWO, measure="log_loss"))
+    assert NOTE not in str(cal.noise_floor(Y, TWO, measure="classwise_ece"))
 
 
 def test_what_it_says_is_so():

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api.two_columns import noted
 from calibrant._core.bin_counts import BY_ROWS, is_by_rows
 from calibrant._core.binning import EqualWidth, as_rule
 from calibrant._core.engine_choice import n_threads
@@ -99,7 +100,7 @@ def conventions(
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError("conventions are of one scalar problem: use notion='confidence'")
-    return conventions_of(samples, rule, resolved)
+    return noted(conventions_of(samples, rule, resolved), samples, resolved)
 
 
 def _rule(bins: Any, n: int) -> EqualWidth:

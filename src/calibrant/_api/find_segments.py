@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
 from calibrant._api.metrics.significance import checked_problem
+from calibrant._api.two_columns import noted
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Quantile
 from calibrant._core.errors import InputError, check_weight_total
@@ -193,18 +194,20 @@ def find_segments(
                 "frame first"
             )
         frame = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
-        return segments_of_frame(
+        found = segments_of_frame(
             frame, segments, notion, parts, depth=depth, min_rows=min_rows, n_draws=n_draws,
             seed=int(seed), judging=judging,
         )  # fmt: skip
+        return noted(found, frame, "confidence")
     samples, problem = checked_problem(
         y_true, y_proba, sample_weight, given, classes, data, notion, Quantile(15), votes
     )
     columns = segment_columns(segments, data, samples, parts)
-    return segments_of(
+    found = segments_of(
         samples, problem, columns, group_index(groups, samples, data), depth=depth,
         min_rows=min_rows, n_draws=n_draws, seed=int(seed), judging=judging,
     )  # fmt: skip
+    return noted(found, samples, "confidence")
 
 
 def segments_of_samples(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.curve_of_rows import curve_of_rows
+from calibrant._api.two_columns import noted
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, EqualWidth, Rule, as_rule, fixed_cuts
 from calibrant._core.errors import InputError
@@ -100,6 +101,7 @@ def reliability(
         )
     table, cuts = Summary(samples).table_with_cuts(resolved, rule)
     result = ReliabilityTable(table, rule, cuts, resolved, fit=curve_of_rows(samples, resolved))
+    result = noted(result, samples, resolved)
     if groups is None:
         return result
     from calibrant._api.evaluate_uncertainty import clustered

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
+from calibrant._api.two_columns import noted
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, check_weight_total, one_of
 from calibrant._core.validation import check_count, check_level, public
@@ -136,12 +137,14 @@ def reliability_curve(
     problem, index = scalar_problem(samples, resolved, group_index(groups, samples, data))
     if method == "local":
         curve = local_curve(problem, resolved, float(level), index, span)
-        return curve if band is not None else curve.without_band()
+        curve = curve if band is not None else curve.without_band()
+        return noted(curve, samples, resolved)
     if band == "confidence":
         _check_plain(problem, index)
     chosen = "consistency" if band == "default" else band
     blocks = blocks_of(problem.n, index, int(seed))
-    return isotonic_curve(problem, blocks, resolved, chosen, float(level), int(seed))
+    curve = isotonic_curve(problem, blocks, resolved, chosen, float(level), int(seed))
+    return noted(curve, samples, resolved)
 
 
 def scalar_problem(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api.two_columns import noted
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.validation import check_count, check_level, check_seed, public
@@ -109,7 +110,8 @@ def vote_profile(
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
     _ = Summary(samples).losses  # every value is checked on its way
-    return profile_of(samples, bins, bands=bands, level=level, seed=seed)
+    found = profile_of(samples, bins, bands=bands, level=level, seed=seed)
+    return noted(found, samples, found.notion)
 
 
 def profile_of(

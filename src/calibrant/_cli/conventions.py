@@ -48,7 +48,8 @@ def run(options: argparse.Namespace) -> None:
 
     say(f"{', '.join(options.files)}: {counted(rows.n, 'row')}")
     missing = (in_options(missing_note(rows.n_missing)),) if rows.n_missing else ()
-    for line in (*map(in_options, rows.messages), *missing):
+    note = (result.note,) if result.note else ()
+    for line in (*map(in_options, rows.messages), *missing, *note):
         say(f"  {line}")
     say()
     kept = {k: v for k, v in result.columns().items() if k not in ("rule", "why", "version")}

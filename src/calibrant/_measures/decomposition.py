@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import FEW_COLUMNS, BinTable, OrderedLevels, pool_runs
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BrierDecomposition:
     """``brier = miscalibration - discrimination + uncertainty + within_bin``.
 
     `within_bin` is what binning hides (the spread of predictions inside bins); it is 0 for the
-    isotonic decomposition.
+    isotonic decomposition. `note` says which of two columns the parts are of.
     """
 
     brier: float
@@ -24,6 +24,11 @@ class BrierDecomposition:
     discrimination: float
     uncertainty: float
     within_bin: float = 0.0
+    note: str = ""
+
+    def __repr__(self) -> str:
+        shown = [f"{name}={value!r}" for name, value in vars(self).items() if value != ""]
+        return f"BrierDecomposition({', '.join(shown)})"
 
     def __add__(self, other: BrierDecomposition) -> BrierDecomposition:
         return BrierDecomposition(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.results._base import Result, Rows
-from calibrant.results._notebook import boxed, html_table
+from calibrant.results._notebook import boxed, html_table, notes
 from calibrant.results._rendering import as_text, json_value
 
 
@@ -60,6 +60,8 @@ class Conventions(Rows[Convention], Result):
         The common number of bins.
     notion : str
         What is measured: "binary", or "confidence" for the top label.
+    note : str
+        What to know beside it: which of two columns it is of.
 
     Examples
     --------
@@ -72,6 +74,7 @@ class Conventions(Rows[Convention], Result):
     rows: tuple[Convention, ...]
     bins: int
     notion: str
+    note: str = ""
 
     def columns(self) -> dict[str, list[Any]]:
         """Give a row per tool.
@@ -98,9 +101,14 @@ class Conventions(Rows[Convention], Result):
         Returns
         -------
         dict
-            `bins`, `notion`, and the columns as `tools`.
+            `bins`, `notion`, and the columns as `tools`; `note` where there is one.
         """
-        return {"bins": self.bins, "notion": self.notion, "tools": json_value(self.columns())}
+        return {
+            "bins": self.bins,
+            "notion": self.notion,
+            "tools": json_value(self.columns()),
+            **({"note": self.note} if self.note else {}),
+        }
 
     @property
     def title(self) -> str:
@@ -110,10 +118,11 @@ class Conventions(Rows[Convention], Result):
     def __repr__(self) -> str:
         short = {k: v for k, v in self.columns().items() if k not in ("rule", "why", "version")}
         why = "\n".join(f"  {row.tool}: {row.why}" for row in self.rows)
-        return f"{self.title}\n{as_text(short, indent='  ')}\n\n{why}"
+        note = f"\n  {self.note}" if self.note else ""
+        return f"{self.title}{note}\n{as_text(short, indent='  ')}\n\n{why}"
 
     def _repr_html_(self) -> str:
         columns = self.columns()
         rules = columns.pop("rule")
         tips = {"tool": rules, "why": rules}
-        return boxed(html_table(columns, self.title, tips=tips))
+        return boxed(html_table(columns, self.title, tips=tips), notes(filter(None, [self.note])))

@@ -17,7 +17,7 @@ from calibrant._measures.binned import binned_error
 from calibrant._measures.decision_loss import calibration_decision_loss
 from calibrant._measures.proportions import is_hard, mean_target_limits
 from calibrant.results._base import MOST_LINES, Result
-from calibrant.results._notebook import Drawing, boxed, html_table, side_by_side
+from calibrant.results._notebook import Drawing, boxed, html_table, notes, side_by_side
 from calibrant.results._reliability_curve import ReliabilityCurve
 from calibrant.results._rendering import as_frame, as_text, json_value
 from calibrant.results._sketch import reliability_sketch
@@ -50,6 +50,8 @@ class ReliabilityTable(Result):
     fit : callable or None
         What `curve` fits curves with; None where there were no rows in memory: streams, files read
         in parts, lazy frames.
+    note : str
+        What to know beside it: which of two columns it is of.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class ReliabilityTable(Result):
     notion: str
     design: NDArray[np.float64] | None = None
     fit: Callable[..., ReliabilityCurve | None] | None = None
+    note: str = ""
 
     @property
     def n_dropped(self) -> int:
@@ -309,13 +312,14 @@ class ReliabilityTable(Result):
         Returns
         -------
         dict
-            `rule`, `notion`, `n_dropped` and the columns as `bins`.
+            `rule`, `notion`, `n_dropped` and the columns as `bins`; `note` where there is one.
         """
         return {
             "rule": str(self.rule),
             "notion": self.notion,
             "n_dropped": self.n_dropped,
             "bins": json_value(self._columns(level)),
+            **({"note": self.note} if self.note else {}),
         }
 
     @property
@@ -347,7 +351,8 @@ class ReliabilityTable(Result):
 
     def __repr__(self) -> str:
         table = as_text(self.display_columns(), indent="  ", most=MOST_LINES)
-        return f"ReliabilityTable ({self.title})\n{table}"
+        note = f"\n  {self.note}" if self.note else ""
+        return f"ReliabilityTable ({self.title}){note}\n{table}"
 
     def sketch(self, level: float | None = 0.95) -> Drawing:
         """Draw the reliability diagram as a small SVG, which needs no package.
@@ -377,7 +382,7 @@ class ReliabilityTable(Result):
     def _repr_html_(self) -> str:
         level = 0.95
         shown = html_table(self.display_columns(level), f"Reliability: {self.title}")
-        return boxed(side_by_side(self.sketch(level), shown))
+        return boxed(side_by_side(self.sketch(level), shown), notes(filter(None, [self.note])))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

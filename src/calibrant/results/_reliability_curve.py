@@ -57,6 +57,8 @@ class ReliabilityCurve(Result):
         The share of rows in each of 40 places of equal width.
     span : float
         The share of rows that a local regression looks at; NaN for an isotonic curve.
+    note : str
+        What to know beside it: which of two columns it is of.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class ReliabilityCurve(Result):
     n: int
     shares: NDArray[np.float64]
     span: float = math.nan
+    note: str = ""
 
     def without_band(self) -> ReliabilityCurve:
         """Give the curve alone.
@@ -144,7 +147,7 @@ class ReliabilityCurve(Result):
         return f"Reliability curve of {counted(self.n, 'row')} ({self.notion}): {self.called}"
 
     def _messages(self) -> tuple[str, ...]:
-        return (self.band_words,) if self.band else ()
+        return tuple(filter(None, [self.band_words if self.band else "", self.note]))
 
     def to_dict(self) -> dict[str, Any]:
         """Give the curve as JSON has it.
@@ -162,6 +165,7 @@ class ReliabilityCurve(Result):
             "n": self.n,
             "span": json_value(self.span),
             "points": json_value(self.columns()),
+            **({"note": self.note} if self.note else {}),
         }
 
     def plot(self, *, ax: Any = None, name: str | None = None) -> ReliabilityCurveDisplay:

@@ -49,6 +49,8 @@ class RiskCoverage(Result):
         Whether all targets are 0 or 1.
     steps : tuple of ndarray
         Coverage and risk at every distinct prediction, from the highest down.
+    note : str
+        What to know beside it: which of two columns it is of.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class RiskCoverage(Result):
     n: int
     is_hard: bool
     steps: tuple[NDArray[np.float64], NDArray[np.float64]]
+    note: str = ""
 
     def accuracy_at(self, coverage: float) -> float:
         """Give the accuracy among the share of rows with the highest predictions.
@@ -133,7 +136,7 @@ class RiskCoverage(Result):
         )
 
     def _messages(self) -> tuple[str, ...]:
-        return (NOT_CALIBRATION,)
+        return tuple(filter(None, [NOT_CALIBRATION, self.note]))
 
     def to_dict(self) -> dict[str, Any]:
         """Give the curve as JSON has it.
@@ -149,6 +152,7 @@ class RiskCoverage(Result):
             "level": self.level,
             "n": self.n,
             "points": json_value(self.columns()),
+            **({"note": self.note} if self.note else {}),
         }
 
     def plot(self, *, ax: Any = None, name: str | None = None) -> RiskCoverageDisplay:

@@ -123,6 +123,8 @@ class SmoothCurve(Result):
     outside : tuple of OutsideBin
         Bins of the same rows (25 of equal width, those with 20 rows or more) that lie outside the
         band. With such bins no page draws the curve by default.
+    note : str
+        What to know beside it: which of two columns it is of.
 
     Examples
     --------
@@ -140,11 +142,12 @@ class SmoothCurve(Result):
     n: float = math.nan
     is_hard: bool = True
     outside: tuple[OutsideBin, ...] = ()
+    note: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The curve's bias, and the bins that it contradicts."""
-        return (BIAS, *([self.contradiction] if self.outside else ()))
+        """The curve's bias, the bins that it contradicts, and `note`."""
+        return tuple(filter(None, [BIAS, self.contradiction, self.note]))
 
     @property
     def contradiction(self) -> str:

@@ -205,6 +205,8 @@ class NoiseFloor(Record):
         Whether `mean` comes from a formula in place of the draws.
     seed : int or None
         The seed of the draws.
+    note : str
+        What to know beside it: which of two columns the value is of.
 
     Examples
     --------
@@ -224,6 +226,7 @@ class NoiseFloor(Record):
     exact_mean: bool = False
     seed: int | None = None
     p_low: float = math.nan
+    note: str = ""
 
     @property
     def side(self) -> str:
@@ -231,10 +234,11 @@ class NoiseFloor(Record):
         return "above" if self.upper < self.mean else "below"
 
     def __repr__(self) -> str:
+        note = f"; {self.note}" if self.note else ""
         return (
             f"NoiseFloor({self.measure}: {shown(self.value)}; a calibrated model would show "
             f"{shown(self.mean)} on average and stay {self.side} {shown(self.upper)} in 95% of "
-            f"samples; p = {shown(self.p_value)}; {self.method})"
+            f"samples; p = {shown(self.p_value)}; {self.method}{note})"
         )
 
 

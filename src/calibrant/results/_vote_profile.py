@@ -48,6 +48,8 @@ class VoteProfile(Result):
         The level of `low` and `high`.
     n_draws, seed : int
         Draws of votes, and their seed.
+    note : str
+        What to know beside it: which of two columns the bins are of.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class VoteProfile(Result):
     level: float
     n_draws: int
     seed: int
+    note: str = ""
 
     def columns(self) -> Columns:
         """Give a row per band of label entropy.
@@ -88,7 +91,7 @@ class VoteProfile(Result):
         )
 
     def _messages(self) -> tuple[str, ...]:
-        return (BAND_NOTE,)
+        return tuple(filter(None, [BAND_NOTE, self.note]))
 
     def to_dict(self) -> dict[str, Any]:
         """Give the profile as JSON has it.
@@ -98,7 +101,7 @@ class VoteProfile(Result):
         dict
             Every attribute.
         """
-        return {name: json_value(value) for name, value in vars(self).items()}
+        return {name: json_value(value) for name, value in vars(self).items() if value != ""}
 
     def plot(self, *, kind: str | None = None, ax: Any = None) -> VoteProfileDisplay:
         """Draw the profile. Needs matplotlib.

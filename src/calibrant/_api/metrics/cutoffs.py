@@ -15,6 +15,7 @@ from calibrant._api.metrics.significance import (
     needs_outcomes,
     scalar_problem,
 )
+from calibrant._api.two_columns import noted
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import LevelSets, Quantile
 from calibrant._core.errors import InputError, one_of
@@ -280,7 +281,7 @@ def cutoff_test(
     """
     check_seed(seed)
     given = given_as(from_logits, from_logprobs)
-    problem, clusters = scalar_problem(
+    samples, problem, clusters = scalar_problem(
         y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(15)
     )
     needs_outcomes(problem, "the cutoff test")
@@ -292,7 +293,8 @@ def cutoff_test(
         chance = cutoff_p(problem, value, int(seed))
         null = "range of a random walk" if chance.n_draws else "range of a Brownian motion"
     found = concluded("cutoff error", value, chance, null, note, int(seed))
-    return replace(found, where=(where.lower, where.upper))
+    found = replace(found, where=(where.lower, where.upper))
+    return noted(found, samples, "confidence")
 
 
 def _where(found: Cutoffs) -> str:

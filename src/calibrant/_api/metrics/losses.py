@@ -7,6 +7,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from calibrant._api.two_columns import noted
 from calibrant._core.binning import Bins, LevelSets, as_rule
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
@@ -519,5 +520,7 @@ def brier_decomposition(
         raise InputError("notion='full' has no decomposition: use 'confidence' or 'classwise'")
     summary = Summary(samples)
     if method == "binned":
-        return decompose(summary.table(resolved, rule))
-    return decompose_isotonic(summary.table(resolved, LevelSets()))
+        parts = decompose(summary.table(resolved, rule))
+    else:
+        parts = decompose_isotonic(summary.table(resolved, LevelSets()))
+    return noted(parts, samples, resolved)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.groups import group_index
+from calibrant._api.two_columns import noted
 from calibrant._core.binning import EqualWidth, LevelSets
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import check_level, public
@@ -363,4 +364,5 @@ def risk_coverage(
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     resolved = _ranked(resolve_notion(samples, notion))
     levels = Summary(samples).table(resolved, LevelSets())
-    return curve_of(samples, resolved, levels, float(level), group_index(groups, samples, data))
+    index = group_index(groups, samples, data)
+    return noted(curve_of(samples, resolved, levels, float(level), index), samples, resolved)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
+from calibrant._api.two_columns import noted
 from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
 from calibrant._core.errors import InputError, check_weight_total, counted, one_of
 from calibrant._core.validation import check_eps, check_level, check_seed, public
@@ -99,7 +100,7 @@ def spiegelhalter(
     """
     check_seed(seed)
     given = given_as(from_logits, from_logprobs)
-    problem, clusters = scalar_problem(
+    _, problem, clusters = scalar_problem(
         y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(1)
     )
     needs_outcomes(problem, "Spiegelhalter's test")
@@ -225,10 +226,11 @@ def hosmer_lemeshow(
         note = str(rule)
         if least < SMALL_COUNT:
             note = f"{few}: the chi-square may reject too often; use fewer bins"
-        return CalibrationTest(name, statistic, p, chi_square, note)
+        return noted(CalibrationTest(name, statistic, p, chi_square, note), samples, resolved)
     u = whole_problem(samples, resolved)[0]
     chance = significance.hosmer_lemeshow_p(table, u, _bins_of_rows(u, rule, cuts), int(seed))
-    return CalibrationTest(name, statistic, chance.p_value, str(chance), few, int(seed))
+    found = CalibrationTest(name, statistic, chance.p_value, str(chance), few, int(seed))
+    return noted(found, samples, resolved)
 
 
 @public
@@ -311,21 +313,13 @@ def truthful_test(
     check_seed(seed)
     of_bins = _of_bins(measure)
     given = given_as(from_logits, from_logprobs)
-    problem, clusters = scalar_problem(
+    samples, problem, clusters = scalar_problem(
         y_true, y_proba, sample_weight, groups, given, classes, data, notion, bins
     )
     rule = as_rule(bins, default=Quantile, n=problem.u.size)
     needs_outcomes(problem, "the truthful test")
-    if not of_bins:
-        return _averaged_test(problem, clusters, int(seed))
-    value, mean, variance = significance.linear_null(problem)
-    name = "truthful error (LinCE)"
-    if clusters is not None:
-        p = significance.clustered_truthful_p(problem, clusters)
-        return CalibrationTest(name, value, p, by_clusters(clusters), str(rule))
-    chance = significance.truthful_p(problem, value, mean, variance, int(seed))
-    null = _known_moments(mean, variance)
-    return concluded(name, value, chance, null, str(rule), int(seed))
+    test = _binned_test if of_bins else _averaged_test
+    return noted(test(problem, clusters, rule, int(seed)), samples, "confidence")
 
 
 def _of_bins(measure: str) -> bool:
@@ -338,8 +332,20 @@ def _of_bins(measure: str) -> bool:
     return known[one_of("measure", measure, known)]
 
 
+def _binned_test(
+    problem: Problem, clusters: NDArray[np.intp] | None, rule: Rule, seed: int
+) -> CalibrationTest:
+    value, mean, variance = significance.linear_null(problem)
+    name = "truthful error (LinCE)"
+    if clusters is not None:
+        p = significance.clustered_truthful_p(problem, clusters)
+        return CalibrationTest(name, value, p, by_clusters(clusters), str(rule))
+    chance = significance.truthful_p(problem, value, mean, variance, seed)
+    return concluded(name, value, chance, _known_moments(mean, variance), str(rule), seed)
+
+
 def _averaged_test(
-    problem: Problem, clusters: NDArray[np.intp] | None, seed: int
+    problem: Problem, clusters: NDArray[np.intp] | None, _: Rule, seed: int
 ) -> CalibrationTest:
     name, note = "averaged two-bin error (ATB)", "two bins, wherever they meet"
     mean, variance = paths.averaged_null(problem)
@@ -454,10 +460,10 @@ def cox_calibration(
     check_level(level)
     check_eps(eps)
     given = given_as(from_logits, from_logprobs)
-    problem, clusters = scalar_problem(
+    samples, problem, clusters = scalar_problem(
         y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(1)
     )
-    return cox_of(problem, clusters, float(level), eps)
+    return noted(cox_of(problem, clusters, float(level), eps), samples, "confidence")
 
 
 def cox_of(
@@ -548,12 +554,12 @@ def _samples(
 def scalar_problem(
     y_true: Any, y_proba: Any, sample_weight: Any, groups: Any, given: Given,
     classes: Sequence[Any] | None, data: Any, notion: str | None, bins: Bins,
-) -> tuple[Problem, NDArray[np.intp] | None]:  # fmt: skip
-    """The problem, every row checked, and the cluster of each row."""
+) -> tuple[Samples, Problem, NDArray[np.intp] | None]:  # fmt: skip
+    """The samples, their problem, every row checked, and the cluster of each row."""
     samples, problem = checked_problem(
         y_true, y_proba, sample_weight, given, classes, data, notion, bins
     )
-    return problem, group_index(groups, samples, data)
+    return samples, problem, group_index(groups, samples, data)
 
 
 def checked_problem(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibrant._api.two_columns import noted
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import check_count, check_eps, public
@@ -301,7 +302,7 @@ def smooth_reliability(
     resolved = _resolved(samples, notion)
     if resolved == "classwise":
         raise InputError("a curve is of one problem: give one class's column as y_proba")
-    return smooth_curve(samples, resolved, kind, sigma)
+    return noted(smooth_curve(samples, resolved, kind, sigma), samples, resolved)
 
 
 def smooth_curve(

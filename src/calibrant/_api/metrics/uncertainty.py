@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.groups import group_index
+from calibrant._api.two_columns import noted, of_two_columns
 from calibrant._api.verdicts import verdict_of
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
@@ -18,7 +19,6 @@ from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
-from calibrant._inference.calibration_tests import SCALAR
 from calibrant._inference.context import checked_resample
 from calibrant._inference.noise_floors import why_no_floor
 from calibrant._inference.uncertainty import Uncertainty
@@ -124,7 +124,7 @@ def noise_floor(
     floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
     if floor is None:
         raise InputError(why_no_floor(chosen, soft=uncertainty.soft))
-    return floor
+    return noted(floor, samples, chosen.notion)
 
 
 @public
@@ -234,9 +234,7 @@ def interval(
         groups=group_index(groups, samples, data), resample=resample,
     )  # fmt: skip
     found = uncertainty.interval(chosen, chosen.compute(summary))
-    if not _is_of_two_columns(samples, chosen):
-        return found
-    return replace(found, note="; ".join(filter(None, [found.note, TWO_COLUMNS])))
+    return noted(found, samples, chosen.notion)
 
 
 @public
@@ -363,7 +361,7 @@ def verdict(
     value = chosen.compute(summary)
     interval, floor = uncertainty.interval(chosen, value), uncertainty.noise_floor(chosen, value)
     found = verdict_of(interval, floor, tolerance, chosen, uncertainty)
-    if not _is_of_two_columns(samples, chosen):
+    if not of_two_columns(samples, chosen.notion):
         return found
     more = f"{TWO_COLUMNS[0].upper()}{TWO_COLUMNS[1:]}"
     return replace(found, sentence=f"{found.sentence} {more}.")
@@ -480,11 +478,6 @@ def vote_noise(
         int(rows.m.max()), rows.singles, rows.method(chosen), uncertainty.vote_note(chosen),
         *((None, None) if bounds is None else (bounds.low, bounds.high)),
     )  # fmt: skip
-
-
-def _is_of_two_columns(samples: Samples, measure: Measure) -> bool:
-    """Whether the measure is of the top label of two columns, where that of P(y = 1) differs."""
-    return samples.n_columns == 2 and measure.notion in SCALAR
 
 
 def _measured(
