@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import brentq
+from scipy.signal import fftconvolve
 from scipy.special import expit, log_ndtr, ndtr
 
 import calibrant as cal
@@ -14,6 +15,7 @@ from calibrant._core.errors import InputError
 from calibrant._core.grid import UnitGrid
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.selection import available, engine
+from calibrant._measures.convolution import valid_convolution
 from calibrant._measures.fixed_point import fixed_point
 from calibrant._measures.smooth import smooth_errors
 from calibrant._summaries.smooth import SmoothSummary, smallest_sigma
@@ -509,3 +511,11 @@ def test_without_any_residual_no_finer_grid_is_looked_at(monkeypatch):
     y = np.arange(50) % 2
     assert cal.smooth_ece(y, y.astype(float)) == 0.0
     assert asked == [smooth.UNIT_CELLS]
+
+
+@pytest.mark.parametrize(("n", "m"), [(10, 3), (10, 10), (777, 2), (6001, 2001)])
+def test_convolution_is_scipys(n, m):
+    rng = np.random.default_rng(n)
+    values, kernel = rng.normal(size=n), rng.random(m)
+    expected = fftconvolve(values, kernel, mode="valid")
+    assert np.array_equal(valid_convolution(values, kernel), expected)

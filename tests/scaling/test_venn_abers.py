@@ -9,7 +9,9 @@ from scipy.optimize import isotonic_regression
 
 import calibrant as cal
 from calibrant._core.errors import CalibrantWarning, InputError
+from calibrant._engines.arrays.selection import available, engine, kernels
 from calibrant.scaling import IsotonicCalibration, VennAbers
+from calibrant.scaling._venn_abers import with_a_one
 
 P = [0.05, 0.12, 0.12, 0.2, 0.28, 0.33, 0.41, 0.47, 0.47, 0.55, 0.62, 0.7, 0.78, 0.85, 0.91]
 Y = [0, 0, 1, 0, 0, 1, 0, 1, 0, 1, 0, 1, 1, 0, 1]
@@ -23,6 +25,21 @@ def refitted(p, z, w, new, label):
     mass = np.bincount(index, m)
     fit = isotonic_regression(np.bincount(index, m * t) / mass, weights=mass)
     return fit.x[np.searchsorted(levels, new)]
+
+
+@pytest.mark.skipif("native" not in available(), reason="the kernels were not built")
+@pytest.mark.parametrize("seed", range(30))
+def test_the_compiled_steps_have_the_same_bits(seed):
+    assert hasattr(kernels().draws, "isotonic_with_a_one")
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 300))
+    mass = np.ones(n) if seed % 3 == 0 else rng.random(n)
+    z = rng.random(n) if seed % 2 else (rng.random(n) < 0.4) * 1.0
+    total = np.cumsum(mass), np.cumsum(mass * z)
+    compiled = with_a_one(*total)
+    with engine("numpy"):
+        plain = with_a_one(*total)
+    assert np.array_equal(compiled, plain)
 
 
 @pytest.mark.parametrize("seed", range(16))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.grid import LogitGrid, Smoothed, UnitGrid
+from calibrant._measures.convolution import valid_convolution
 from calibrant._measures.fixed_point import fixed_point
 
 Array = NDArray[np.float64]
@@ -132,7 +133,6 @@ def _wide(grid: LogitGrid, r: int, sigma: float) -> float:
     Beyond the grid the sigmoid is 0 or 1, and the integral is the noise's own tail. On the grid
     masses are convolved with the noise as it stands: nothing grows with sigma.
     """
-    from scipy.signal import fftconvolve
     from scipy.special import ndtr
 
     plus, minus = grid.plus[r], grid.minus[r]
@@ -144,7 +144,7 @@ def _wide(grid: LogitGrid, r: int, sigma: float) -> float:
     t = np.arange(-end, end + 1) * grid.spacing
     away = np.arange(-end - middle, end + middle + 1) * grid.spacing
     kernel = np.exp(-0.5 * (away / sigma) ** 2) / (sigma * math.sqrt(2.0 * math.pi))
-    smooth = [fftconvolve(kernel, mass, mode="valid") for mass in (plus, minus)]
+    smooth = [valid_convolution(kernel, mass) for mass in (plus, minus)]
     up, down = _logistic(t)
     f = smooth[0] * down - smooth[1] * up
     # The sum takes the end nodes in full, and stops there: half of each, and the slope's term.

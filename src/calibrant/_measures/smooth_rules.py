@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from calibrant._measures.convolution import valid_convolution
 from calibrant._measures.peer_rules import Array, PeerRule
 
 # relplot 1.0.3: points at which the smoothed residuals are read, and what is added to a density.
@@ -51,8 +52,6 @@ def _smoothed(predictions: Array, values: Array, mesh: Array, width: float) -> A
     should count twice, once for its image, and counts once: rows in the outer cells lose up to half
     of their weight, in the error and in the density that it is divided by.
     """
-    from scipy.signal import fftconvolve
-
     nodes = max(2000, round(20 / width)) // 2 + 1
     at = (predictions * (nodes - 1)).astype(np.intp).clip(0, nodes - 2)
     share = predictions * (nodes - 1) - at
@@ -61,7 +60,7 @@ def _smoothed(predictions: Array, values: Array, mesh: Array, width: float) -> A
     steps = np.linspace(0, 1, nodes) - 0.5
     kernel = np.exp(-(steps**2) / (2 * width**2)) / (np.sqrt(2 * np.pi) * width)
     mirrored = np.concatenate([grid[::-1][:-1], grid, grid[::-1][1:]])
-    smooth = fftconvolve(mirrored, kernel, "valid")[nodes // 2 : nodes // 2 + nodes]
+    smooth = valid_convolution(mirrored, kernel)[nodes // 2 : nodes // 2 + nodes]
     out: Array = np.interp(mesh, np.linspace(0, 1, nodes), smooth)
     return out
 

@@ -152,7 +152,7 @@ def fit_spline(
     at, n_iter = line, 0
     if smoothing is None:
         smoothing, at, n_iter = _chosen(spline, levels.pooled(CELLS), at)
-    problem = _Penalised(spline, spline.basis(levels.x) @ spline.turn, levels, smoothing)
+    problem = _Penalised(spline, _Loss(spline.basis(levels.x) @ spline.turn, levels), smoothing)
     at, steps, reached = problem.minimum(at)
     if (problem.rises @ at).min() < 0:
         at, more, reached = problem.minimum(line, increasing=True)
@@ -170,16 +170,15 @@ def _chosen(spline: Spline, levels: Levels, at: FloatArray) -> tuple[float, Floa
     losses, n_iter, start = np.zeros((GRID.size, levels.x.size)), 0, at
     for j in range(n_folds):
         here, at = fold == j, start
-        rest, of_rest = levels.take(~here), features[~here]
+        rest = _Loss(features[~here], levels.take(~here))
         for i, smoothing in enumerate(GRID.tolist()):
-            problem = _Penalised(spline, of_rest, rest, smoothing)
-            at, steps, _ = problem.minimum(at, flat=ROUGH)
+            at, steps, _ = _Penalised(spline, rest, smoothing).minimum(at, flat=ROUGH)
             losses[i, here] = _log_loss(features[here] @ at, levels.targets[here])
             n_iter += steps
     best = smoothest(losses, levels.shares)
-    at = start
+    at, whole = start, _Loss(features, levels)
     for smoothing in GRID[: best + 1].tolist():
-        at, steps, _ = _Penalised(spline, features, levels, smoothing).minimum(at, flat=ROUGH)
+        at, steps, _ = _Penalised(spline, whole, smoothing).minimum(at, flat=ROUGH)
         n_iter += steps
     return float(GRID[best]), at, n_iter
 
@@ -195,32 +194,56 @@ def smoothest(losses: FloatArray, shares: FloatArray) -> int:
     return int(np.flatnonzero(apart <= MARGIN * error + 1e-9 * abs(mean.min()))[0])
 
 
+class _Loss:
+    """Mean log loss of sigmoid(f), at the point that was looked at last.
+
+    The search with one smoothing begins where that with another ended: there the loss is known.
+    """
+
+    def __init__(self, features: FloatArray, levels: Levels) -> None:
+        self.features, self.levels = features, levels
+        self._at: FloatArray | None = None
+        self._curvature: FloatArray | None = None
+
+    def look(self, at: FloatArray) -> None:
+        """Find the value and the gradient at a point."""
+        if at is self._at:
+            return
+        shares, targets = self.levels.shares, self.levels.targets
+        eta = self.features @ at
+        self._p = sigmoid(eta)
+        self.value = shares @ _log_loss(eta, targets)
+        self.gradient: FloatArray = (shares * (self._p - targets)) @ self.features
+        self._at, self._curvature = at, None
+
+    @property
+    def curvature(self) -> FloatArray:
+        if self._curvature is None:
+            shares = self.levels.shares
+            weighed = self.features * (shares * self._p * (1.0 - self._p))[:, None]
+            self._curvature = self.features.T @ weighed
+        return self._curvature
+
+
 class _Penalised:
     """Mean log loss of sigmoid(f) plus smoothing / 2 times the penalty, in coordinates in which
     the penalty is the sum of squares of all but two.
     """
 
-    def __init__(
-        self, spline: Spline, features: FloatArray, levels: Levels, smoothing: float
-    ) -> None:
-        self.levels, self.features = levels, features
+    def __init__(self, spline: Spline, loss: _Loss, smoothing: float) -> None:
+        self.loss = loss
         self.rises = spline.turned_rises
         self.pull = np.full(spline.knots.size, smoothing)
         self.pull[:2] = 0.0
-        # Probabilities of the point that was looked at last, which is where the loss curves next.
-        self.p: FloatArray = np.empty(0)
 
     def value_and_gradient(self, at: FloatArray) -> tuple[float, FloatArray]:
-        eta, pulled = self.features @ at, self.pull * at
-        self.p = sigmoid(eta)
-        rest = self.p - self.levels.targets
-        value = self.levels.shares @ _log_loss(eta, self.levels.targets) + at @ pulled / 2
-        return float(value), (self.levels.shares * rest) @ self.features + pulled
+        self.loss.look(at)
+        pulled = self.pull * at
+        return float(self.loss.value + at @ pulled / 2), self.loss.gradient + pulled
 
     def curvature(self) -> FloatArray:
         """Where value and gradient were looked at last."""
-        weighed = self.features * (self.levels.shares * self.p * (1.0 - self.p))[:, None]
-        out: FloatArray = self.features.T @ weighed
+        out = self.loss.curvature.copy()
         diagonal = out.reshape(-1)[:: self.pull.size + 1]
         diagonal += self.pull
         # A hair more, for where all predictions are certain the loss does not curve.

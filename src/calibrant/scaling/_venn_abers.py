@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.validation import public
+from calibrant._engines.arrays.selection import kernels
 from calibrant.scaling._isotonic import by_level
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
@@ -205,10 +206,14 @@ def with_a_one(mass: FloatArray, total: FloatArray) -> tuple[FloatArray, FloatAr
     either at points that only move to the right as j grows, so that all levels together cost as
     much as one pooling.
     """
+    n = mass.size
+    up, of = np.empty(n), np.empty(n)
+    compiled = getattr(getattr(kernels(), "draws", None), "isotonic_with_a_one", None)
+    if compiled is not None:
+        compiled(up, of, mass, total)
+        return up, of
     x, y = mass.tolist(), total.tolist()
     follows = _hull_from_the_right(x, y)
-    n = len(x)
-    up, of = np.empty(n), np.empty(n)
     # The hull of the points before j, moved by (-1, -1) in place of the others; what lies before
     # the point that is touched is never touched again.
     xs, ys, at, b = [-1.0], [-1.0], 0, 0

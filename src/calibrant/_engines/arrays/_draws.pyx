@@ -186,6 +186,56 @@ def fit_isotonic(double[:, ::1] fits, const double[:, ::1] w, const double[:, ::
     free(weight)
 
 
+def isotonic_with_a_one(double[::1] up, double[::1] of, const double[::1] x, const double[::1] y):
+    """What `calibrant.scaling._venn_abers.with_a_one` finds, by the same steps."""
+    cdef Py_ssize_t n = x.shape[0], j, b, c, at, top
+    cdef double dx, dy, new_x, new_y
+    cdef double* xs = <double*> malloc((n + 1) * (2 * sizeof(double) + sizeof(Py_ssize_t)))
+    if xs == NULL:
+        raise MemoryError
+    cdef double* ys = xs + n + 1
+    cdef Py_ssize_t* follows = <Py_ssize_t*> (ys + n + 1)
+    with nogil:
+        # Each point's next corner on the lower convex hull of itself and all points after it.
+        for j in range(n - 1, -1, -1):
+            c = j + 1
+            while c < n and follows[c] < n and (
+                (y[c] - y[j]) * (x[follows[c]] - x[c]) >= (y[follows[c]] - y[c]) * (x[c] - x[j])
+            ):
+                c = follows[c]
+            follows[j] = c
+        xs[0] = ys[0] = -1.0
+        at = b = 0
+        top = 1
+        for j in range(n):
+            b = max(b, j)
+            while True:
+                dx = x[b] - xs[at]
+                dy = y[b] - ys[at]
+                c = follows[b]
+                while c < n and (y[c] - y[b]) * dx < dy * (x[c] - x[b]):
+                    b = c
+                    dx = x[b] - xs[at]
+                    dy = y[b] - ys[at]
+                    c = follows[b]
+                if at + 1 == top or (ys[at + 1] - ys[at]) * dx >= dy * (xs[at + 1] - xs[at]):
+                    break
+                at += 1
+            up[j] = dy
+            of[j] = dx
+            new_x = x[j] - 1.0
+            new_y = y[j] - 1.0
+            while top > at + 1 and (
+                (ys[top - 1] - ys[top - 2]) * (new_x - xs[top - 1])
+                >= (new_y - ys[top - 1]) * (xs[top - 1] - xs[top - 2])
+            ):
+                top -= 1
+            xs[top] = new_x
+            ys[top] = new_y
+            top += 1
+    free(xs)
+
+
 cdef inline double place_of(double doubled, double m, double twice, double less) noexcept nogil:
     """Where a level lies among m bins: the formula of `calibrant._core.binning.MiddleRanks`."""
     return doubled * m / twice * less
