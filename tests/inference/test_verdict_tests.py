@@ -109,6 +109,19 @@ def test_waves_up_to_a_dozen_half_turns_are_found(times):
     assert max(waves_found(times, 0.09)) < 0.01
 
 
+def test_a_single_outcome_that_no_draw_shows_decides():
+    """Predictions of 0 alone in their bin, one of them wrong: too little for the noise floor."""
+    rng = np.random.default_rng(1)
+    u = np.append(np.zeros(200), rng.uniform(0.2, 0.8, 1800))
+    y = worlds.outcomes(u, rng)
+    assert cal.verdict(y, u, **FAST).verdict == "calibrated within noise"
+    y[0] = 1
+    assert decided(y, u, **FAST) == "curve" and cal.noise_floor(y, u, **FAST).p_value > 0.2
+    # Rounded predictions of 0 are beside others: what they miss is within rounding.
+    u[100:200] = 0.01
+    assert decided(y, u, **FAST) == ""
+
+
 def test_faster_waves_are_left_to_the_noise_floor():
     """To look for them too would take power from slow ones."""
     assert np.median(waves_found(10, 0.09)) > 0.1

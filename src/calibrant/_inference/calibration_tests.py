@@ -88,12 +88,9 @@ class CalibrationTests:
         """The test that decides: the smallest p-value, the more specific test where several are
         convincing.
         """
-        order = list(SHARES)
         adjusted = self.adjusted
         specific = [name for name in (SLOPE, MEAN) if adjusted.get(name, 1.0) < CONVINCING]
-        if specific:
-            return min(specific, key=lambda name: adjusted[name])
-        return min(adjusted, key=lambda name: (adjusted[name], order.index(name)))
+        return min(specific or adjusted, key=lambda name: adjusted[name])
 
     def slope_level(self, level: float) -> float:
         """The level of the slope's interval in a verdict of this level."""
@@ -206,18 +203,22 @@ def curve_p(drawn: Drawn) -> float:
     would be the mean and the slope. Slow waves count more. Where events are rare the statistic has
     a long tail: draws beyond it are counted, and no tail is fitted.
     """
-    cells = drawn.cells
+    cells, least = drawn.cells, 1.0 / (1.0 + len(drawn.wz))
+    varies = cells.by_bin((drawn.wz != drawn.wu).any(axis=0).astype(np.float64)) > 0.0
+    seen = cells.by_bin(cells.wz - cells.w * cells.u)
+    if (np.abs(seen[~varies]) > 1e-9 * cells.w.max()).any():  # what no draw shows
+        return least
     spread = np.sqrt(np.clip(cells.u * (1.0 - cells.u), 0.0, None))
     mass, times = cells.w * spread, np.arange(2, WAVES + 1)
     place = (np.cumsum(mass) - mass / 2.0) / max(float(mass.sum()), 1e-300)
     waves = np.cos(np.outer(place, np.pi * times))
-    # Predictions of 0 and 1 have no part in it: the noise floor judges of them.
+    # Beside others in their bin, predictions of 0 and 1 are left to the noise floor.
     waves *= np.divide(1.0, np.sqrt(spread), out=np.zeros(cells.size), where=spread > 0.0)[:, None]
     scores, seen = _scores(drawn, waves)
     variance = np.mean(scores**2, axis=0)
     weight = np.divide(times**-0.5, variance, out=np.zeros(times.size), where=variance > 0.0)
     beyond = np.count_nonzero(scores**2 @ weight >= float(seen**2 @ weight) * (1.0 - SLACK))
-    return (1.0 + int(beyond)) / (1.0 + len(scores))
+    return (1.0 + int(beyond)) * least
 
 
 def _two_sided(drawn: Array, seen: Array | float) -> float:
