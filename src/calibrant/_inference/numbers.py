@@ -92,7 +92,7 @@ MOST_VOTES = 10
 # --- noise floors and p-values --------------------------------------------------------------------
 
 # What each test may spend of the chance of a false alarm. The sum of 1.2 bounds it at 6 % for a
-# level of 95 %; the tests overlap, so that it is about 4 %. Without --calibrated the same command
+# level of 95 %; the tests overlap, so that it is 3 to 5 %. Without --calibrated the same command
 # shows what each share buys. Half for the noise floor, since intervals lie above 0 where its
 # p-value is below half of 1 - level.
 #   verdicts --calibrated

@@ -327,7 +327,7 @@ def verdict(
 
     Each test has a share of ``1 - level``: 0.4 for the slope, 0.2 for the mean, 0.5 for the noise
     floor and 0.1 for the curve. At a level of 95% calibrated predictions are called miscalibrated
-    in 6% of samples at most, and in about 4% as measured, since the tests overlap. The slope's
+    in 6% of samples at most, and in 3 to 5% as measured, since the tests overlap. The slope's
     interval has the level of its test, 98%: where it excludes 1, the verdict is "miscalibrated".
     Losses, and errors over all classes (`classwise_ece`, `ace`, ...), are judged by their noise
     floor alone: several classes have no single slope.
