@@ -3,9 +3,10 @@
     python benchmarks/verdicts.py [WORLD ...] [--reps 300] [--rows 900 1300 ...]
     python benchmarks/verdicts.py --calibrated [WORLD ...] [--reps 300] [--rows 300 1000]
 
-Predictions are uniform and off by an ECE of 0.03: by a slope, by a shift of all logits, or by an
-oscillation about the truth. Prints, for each world and number of rows, the share of samples whose
-verdict is "miscalibrated", what decided them, and the rows at which that share reaches 80 %.
+Predictions are off by an ECE of 0.03: by a slope, by a shift of all logits, or by an oscillation
+about the truth. They are uniform, or have normal logits, or lie between 0.1 and 0.9. Prints, for
+each world and number of rows, the share of samples whose verdict is "miscalibrated", what decided
+them, and the rows at which that share reaches 80 %.
 
 With --calibrated: how often the verdict is "miscalibrated" where predictions are right, and how
 often a verdict contradicts itself: "not enough data" above a slope whose interval excludes 1.
@@ -32,23 +33,62 @@ Rng = np.random.Generator
 
 # The slope, the shift and the height of waves that give uniform predictions an ECE of 0.03.
 SLOPE, SHIFT, HEIGHT = 0.81532, 0.18019, 0.03 * math.pi / 2
+# Those of predictions whose true logits are normal, and of a wave between 0.1 and 0.9.
+SPREAD, STEEP, FLAT, LOWERED, MIDDLE_HEIGHT = 1.3, 1.22100, 0.81082, 0.15953, 0.047488
 
 
-def wave(times: float, phase: float = 0.0) -> Callable[[Array], Array]:
+def of_uniform(truth: Callable[[Array], Array]) -> Callable[[int, Rng], tuple[Array, Array]]:
+    """Uniform predictions, and what is true."""
+
+    def draw(n: int, rng: Rng) -> tuple[Array, Array]:
+        u = rng.random(n)
+        return u, truth(u)
+
+    return draw
+
+
+def of_normal(slope: float, shift: float = 0.0) -> Callable[[int, Rng], tuple[Array, Array]]:
+    """Predictions whose logits are those of the truth times a slope, less a shift."""
+
+    def draw(n: int, rng: Rng) -> tuple[Array, Array]:
+        h = rng.normal(0.0, SPREAD, n)
+        return expit(slope * h - shift), expit(h)
+
+    return draw
+
+
+def wave(times: float, phase: float = 0.0) -> Callable[[int, Rng], tuple[Array, Array]]:
     """A truth that oscillates so many times about predictions from 0 to 1."""
-    return lambda u: np.clip(u + HEIGHT * np.sin(2 * math.pi * times * u + phase), 0.0, 1.0)
+    return of_uniform(
+        lambda u: np.clip(u + HEIGHT * np.sin(2 * math.pi * times * u + phase), 0.0, 1.0)
+    )
 
 
-OFF: dict[str, Callable[[Array], Array]] = {
-    "slope": lambda u: expit(SLOPE * logit(u)),
-    "shift": lambda u: expit(logit(u) - SHIFT),
+def wave_in_the_middle(n: int, rng: Rng) -> tuple[Array, Array]:
+    u = rng.uniform(0.1, 0.9, n)
+    return u, u + MIDDLE_HEIGHT * np.sin(4 * math.pi * u)
+
+
+OFF: dict[str, Callable[[int, Rng], tuple[Array, Array]]] = {
+    "slope": of_uniform(lambda u: expit(SLOPE * logit(u))),
+    "normal logits, too extreme": of_normal(STEEP),
+    "normal logits, not extreme enough": of_normal(FLAT),
+    "shift": of_uniform(lambda u: expit(logit(u) - SHIFT)),
+    "normal logits, shift": of_normal(1.0, LOWERED),
     "oscillation": wave(2),
+    "oscillation in the middle": wave_in_the_middle,
     "three waves": wave(3),
     "four waves": wave(4),
     "two waves, cosine": wave(2, math.pi / 2),
 }
-ROWS = {"slope": (900, 1100, 1300), "shift": (1700, 2100, 2500)}
-WAVE_ROWS = (2200, 2600, 3000)
+SLOPE_ROWS, SHIFT_ROWS, WAVE_ROWS = (900, 1100, 1300), (1700, 2100, 2500), (2200, 2600, 3000)
+ROWS = {
+    "slope": SLOPE_ROWS,
+    "normal logits, too extreme": SLOPE_ROWS,
+    "normal logits, not extreme enough": (1100, 1300, 1500),
+    "shift": SHIFT_ROWS,
+    "normal logits, shift": SHIFT_ROWS,
+}
 
 
 def outcomes(u: Array, rng: Rng) -> Array:
@@ -105,6 +145,10 @@ def clustered(
 
 CALIBRATED: dict[str, Callable[[int, Rng], Options]] = {
     "uniform": lambda n, rng: labelled(rng.random(n), rng),
+    "normal logits": lambda n, rng: labelled(expit(rng.normal(0.0, SPREAD, n)), rng),
+    "extreme logits": lambda n, rng: labelled(expit(rng.normal(0.0, 6.0, n)), rng),
+    "three values": lambda n, rng: labelled(rng.choice([0.1, 0.5, 0.95], n), rng),
+    "constant": lambda n, rng: labelled(np.full(n, 0.05), rng),
     "at the ends": lambda n, rng: labelled(rng.beta(0.15, 0.15, n), rng),
     "tenths": tenths,
     "rare": lambda n, rng: labelled(rng.beta(1, 100, n), rng),
@@ -128,8 +172,8 @@ def power(world: str, n: int, reps: int, *, seed: int = 0) -> Counter[str]:
     """What decided the verdicts of so many samples; "" where they were not "miscalibrated"."""
     rng, found = np.random.default_rng((seed, n)), Counter[str]()
     for i in range(reps):
-        u = rng.random(n)
-        verdict = cal.verdict(outcomes(OFF[world](u), rng), u, seed=i)
+        u, truth = OFF[world](n, rng)
+        verdict = cal.verdict(outcomes(truth, rng), u, seed=i)
         found[verdict.decided_by] += 1
     return found
 

@@ -18,7 +18,7 @@ from calibrant._api.metrics.uncertainty import _measured
 from calibrant._data.to_samples import to_samples
 from calibrant._inference import calibration_tests as tests
 from calibrant.results import Interval, NoiseFloor
-from calibrant.results._verdict import bins_words, mean_words, slope_words, tone_of
+from calibrant.results._verdict import curve_words, mean_words, slope_words, tone_of
 
 FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "verdicts.py"
 if not FILE.is_file():
@@ -34,8 +34,8 @@ FAST = {"n_resamples": 200}
 def off(world, n, seed):
     """Labels and predictions that are off by an ECE of 0.03."""
     rng = np.random.default_rng(seed)
-    u = rng.random(n)
-    return worlds.outcomes(worlds.OFF[world](u), rng), u
+    u, truth = worlds.OFF[world](n, rng)
+    return worlds.outcomes(truth, rng), u
 
 
 def judged(y, u, measure="ece", **options):
@@ -59,8 +59,8 @@ def test_a_slope_shows_where_the_noise_floor_sees_nothing():
     assert found.verdict == "miscalibrated" and found.decided_by == "slope"
     assert found.slope_high < 1 and found.within_tolerance is None and found.p_value < 0.05
     assert str(found).startswith(
-        "Miscalibrated: predictions are too extreme (calibration slope 0.78, 98.5% CI 0.61 to "
-        "0.95). ECE 0."
+        "Miscalibrated: predictions are too extreme (calibration slope 0.78, 98% CI 0.62 to "
+        "0.94). ECE 0."
     )
     assert str(found).endswith(
         "There is not enough data to say whether the error exceeds the tolerance of 0.05."
@@ -71,14 +71,60 @@ def test_a_slope_shows_where_the_noise_floor_sees_nothing():
 
 
 @pytest.mark.parametrize(
-    ("world", "n", "least"), [("slope", 1300, 22), ("shift", 2500, 23), ("oscillation", 3000, 23)]
+    ("world", "n", "least", "named"),
+    [
+        ("slope", 1300, 22, "slope"),
+        ("normal logits, too extreme", 1300, 23, "slope"),
+        ("shift", 2500, 23, "mean"),
+        ("normal logits, shift", 2500, 21, "mean"),
+        ("oscillation", 3000, 25, ""),
+        ("oscillation in the middle", 3000, 22, ""),
+        ("four waves", 3000, 21, ""),
+    ],
 )
-def test_power(world, n, least):
-    """85, 87 and 88 % are expected; the noise floor alone has 37, 57 and 70 %."""
+def test_power(world, n, least, named):
+    """80 to 90 % are expected; the noise floor alone has 32 to 72 %."""
     found = worlds.power(world, n, 30, seed=5)
     assert 30 - found[""] >= least, found
-    if world != "oscillation":  # and what is wrong is named
-        assert found["mean" if world == "shift" else "slope"] >= 20, found
+    if named:  # and what is wrong is named
+        assert found[named] >= 20, found
+    else:
+        assert found["curve"] >= 5, found
+
+
+def waves_found(times, height):
+    """The p-values of the curve where there are so many waves."""
+    out = []
+    for seed in range(6):
+        rng = np.random.default_rng((3, seed))
+        u = rng.uniform(0.1, 0.9, 3000)
+        y = worlds.outcomes(u + height * np.sin(2 * math.pi * times * (u - 0.1) / 0.8), rng)
+        uncertainty, *_ = _measured(to_samples(y, u), "ece", 15, n_resamples=500, seed=0)
+        out.append(tests.curve_p(uncertainty.calibrated_draws(uncertainty.plain_problem)[0]))
+    return out
+
+
+@pytest.mark.parametrize("times", [2, 3, 4, 5])
+def test_waves_up_to_a_dozen_half_turns_are_found(times):
+    assert max(waves_found(times, 0.09)) < 0.01
+
+
+def test_a_single_outcome_that_no_draw_shows_decides():
+    """Predictions of 0 alone in their bin, one of them wrong: too little for the noise floor."""
+    rng = np.random.default_rng(1)
+    u = np.append(np.zeros(200), rng.uniform(0.2, 0.8, 1800))
+    y = worlds.outcomes(u, rng)
+    assert cal.verdict(y, u, **FAST).verdict == "calibrated within noise"
+    y[0] = 1
+    assert decided(y, u, **FAST) == "curve" and cal.noise_floor(y, u, **FAST).p_value > 0.2
+    # Rounded predictions of 0 are beside others: what they miss is within rounding.
+    u[100:200] = 0.01
+    assert decided(y, u, **FAST) == ""
+
+
+def test_faster_waves_are_left_to_the_noise_floor():
+    """To look for them too would take power from slow ones."""
+    assert np.median(waves_found(10, 0.09)) > 0.1
 
 
 # --- false alarms ---------------------------------------------------------------------------------
@@ -121,7 +167,7 @@ def test_two_ways_of_drawing_must_both_speak_against_predictions():
     found = judged(y, u, **options)
     assert len(draws) == 2
     assert found.p_values["mean"] == max(tests.mean_p(each) for each in draws)
-    assert found.p_values["bins"] == max(tests.bins_p(each) for each in draws)
+    assert found.p_values["curve"] == max(tests.curve_p(each) for each in draws)
 
 
 # --- one verdict, without contradictions ----------------------------------------------------------
@@ -156,7 +202,7 @@ def test_what_may_be_wrong_is_said_where_nothing_decides():
     assert cal.cox_calibration(y, u).slope_high < 1 < found.slope_high
     assert found.verdict == "not enough data" and found.decided_by == ""
     assert str(found).endswith(
-        "Predictions may be too extreme (calibration slope 0.84, 98.5% CI 0.66 to 1.01)."
+        "Predictions may be too extreme (calibration slope 0.84, 98% CI 0.67 to 1.01)."
     )
     calm = cal.verdict(*off("shift", 1300, 3))
     assert calm.verdict == "not enough data" and "may be" not in str(calm)
@@ -169,10 +215,16 @@ def decided(y, u, **options):
 def test_what_decided():
     assert decided(*off("slope", 1300, 1)) == "slope"
     assert decided(*off("shift", 2500, 6)) == "mean"
-    assert decided(*off("three waves", 2600, 7)) == "noise floor"
-    bins = cal.verdict(*off("three waves", 2600, 8))
-    assert bins.decided_by == "bins" and cal.noise_floor(*off("three waves", 2600, 8)).p_value > 0.2
-    assert "gaps in the bins are larger than chance explains (chi-square test, p = " in str(bins)
+    curve = cal.verdict(*off("three waves", 2600, 8))
+    assert curve.decided_by == "curve"
+    assert cal.noise_floor(*off("three waves", 2600, 8)).p_value > 0.2
+    assert "gaps change along the predictions by more than chance explains (smooth test" in str(
+        curve
+    )
+    rng = np.random.default_rng(4)
+    fast = rng.random(3000)
+    y = rng.random(3000) < np.clip(fast + 0.07 * np.where(fast * 15 % 2 < 1, 1, -1), 0, 1)
+    assert decided(y, fast) == "noise floor"
     rng = np.random.default_rng(0)
     u = rng.random(4000)
     assert decided(rng.random(4000) < u, u) == ""
@@ -215,11 +267,11 @@ def test_an_interval_beyond_the_tolerance_decides_where_no_test_does():
 
 def test_the_slope_is_that_of_cox():
     y, u = off("slope", 900, 3)
-    found, fit = cal.verdict(y, u, **FAST), cal.cox_calibration(y, u, level=0.985)
-    assert found.slope == pytest.approx(fit.slope) and found.slope_level == pytest.approx(0.985)
+    found, fit = cal.verdict(y, u, **FAST), cal.cox_calibration(y, u, level=0.98)
+    assert found.slope == pytest.approx(fit.slope) and found.slope_level == pytest.approx(0.98)
     assert (found.slope_low, found.slope_high) == pytest.approx((fit.slope_low, fit.slope_high))
     strict = cal.verdict(y, u, level=0.99, **FAST)
-    assert strict.slope_level == pytest.approx(0.997) and strict.slope_low < found.slope_low
+    assert strict.slope_level == pytest.approx(0.996) and strict.slope_low < found.slope_low
 
 
 def test_the_slope_of_many_rows_is_that_of_cells(monkeypatch):
@@ -276,7 +328,7 @@ def test_clusters_and_weights_are_in_the_slope():
     groups, w = np.repeat(np.arange(200), 3), np.linspace(0.2, 3, 600)
     options = {"groups": groups, "sample_weight": w}
     found = cal.verdict(np.repeat(y[:200], 3), np.repeat(u[:200], 3), **options, **FAST)
-    fit = cal.cox_calibration(np.repeat(y[:200], 3), np.repeat(u[:200], 3), level=0.985, **options)
+    fit = cal.cox_calibration(np.repeat(y[:200], 3), np.repeat(u[:200], 3), level=0.98, **options)
     assert found.slope == pytest.approx(fit.slope)
     assert found.slope_low == pytest.approx(min(fit.slope_low, 1.0))
 
@@ -293,21 +345,31 @@ def test_without_a_slope_its_share_goes_to_the_noise_floor(y, u):
     found = judged(y.astype(int), u)
     assert found.slope is None and "slope" not in found.p_values
     assert found.adjusted["noise floor"] == pytest.approx(
-        min(1, found.p_values["noise floor"] / 0.8)
+        min(1, found.p_values["noise floor"] / 0.9)
     )
     told = cal.verdict(y.astype(int), u, **FAST)
     assert told.slope is told.slope_low is told.slope_high is told.slope_level is None
 
 
 def test_the_smallest_p_value_over_its_share_decides():
-    p_values = {"slope": 0.06, "mean": 0.02, "noise floor": 0.2, "bins": 0.03}
+    p_values = {"slope": 0.06, "mean": 0.02, "noise floor": 0.2, "curve": 0.03}
     found = tests.CalibrationTests(p_values, tests.Slope(0.8, 0.1, math.inf), 0.5, 0.5)
     assert found.p_value == pytest.approx(0.1) and found.first == "mean"
     sure = tests.CalibrationTests(
-        {"slope": 1e-9, "mean": 0.3, "noise floor": 1e-12, "bins": 0.001}, None, 0.5, 0.5
+        {"slope": 1e-9, "mean": 0.3, "noise floor": 1e-12, "curve": 0.001}, None, 0.5, 0.5
     )
     assert sure.first == "slope"
-    assert sum(tests.SHARES.values()) <= 1.2  # no more than 6 % of false alarms at 95 %
+    assert sum(tests.SHARES.values()) <= 1.2 + 1e-9  # no more than 6 % of false alarms at 95 %
+
+
+@pytest.mark.parametrize(
+    ("name", "share"), [("slope", 0.4), ("mean", 0.2), ("noise floor", 0.5), ("curve", 0.1)]
+)
+def test_the_share_of_each_test(name, share):
+    """Half of it loses the power that is promised, twice of it makes too many false alarms."""
+    p_values = dict.fromkeys(tests.SHARES, 1.0) | {name: 0.01}
+    found = tests.CalibrationTests(p_values, tests.Slope(0.8, 0.1, math.inf), 0.5, 0.5)
+    assert found.p_value == pytest.approx(0.01 / share) and found.first == name
 
 
 def test_soft_labels_that_are_the_predictions_are_calibrated():
@@ -339,7 +401,7 @@ def sharpened(n, power, seed=0):
 def test_confidences_of_the_top_label_have_a_slope():
     y, p = sharpened(1500, 1.4)
     found = cal.verdict(y, p, **FAST)
-    fit = cal.cox_calibration(y, p, level=0.985)
+    fit = cal.cox_calibration(y, p, level=0.98)
     assert found.slope == pytest.approx(fit.slope) and found.slope_high < 1
     assert found.decided_by == "mean"
     assert "confidences are too high by 9 points on average (mean confidence 0.704" in str(found)
@@ -369,8 +431,8 @@ def test_a_binary_confidence_error_asks_about_confidences():
 
 
 def test_words():
-    assert slope_words(1.2345, (1.004, 1.5), 0.985, confidence=False) == (
-        "predictions are not extreme enough (calibration slope 1.234, 98.5% CI 1.004 to 1.500)"
+    assert slope_words(1.2345, (1.004, 1.5), 0.98, confidence=False) == (
+        "predictions are not extreme enough (calibration slope 1.234, 98% CI 1.004 to 1.500)"
     )
     assert slope_words(-0.5, (-0.8, -0.2), 0.97, confidence=True).startswith(
         "confidences are lower where outcomes are more frequent (calibration slope -0.50, 97% CI"
@@ -383,7 +445,7 @@ def test_words():
         "confidences are too low by 1 point on average (mean confidence 0.700, accuracy 0.710)"
     )
     assert "mean label 0.710)" in mean_words(0.7, 0.71, confidence=True, soft=True)
-    assert bins_words(0.00312).endswith("p = 0.0031)")
+    assert curve_words(0.00312).endswith("p = 0.0031)")
 
 
 def test_only_an_error_beyond_the_tolerance_is_red():

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._api.limit_checks import limited
 from calibrant._inference.calibration_tests import (
-    BINS,
+    CURVE,
     FLOOR,
     MEAN,
     SLOPE,
@@ -23,7 +23,7 @@ from calibrant.results._check import Limit, LimitCheck
 from calibrant.results._rendering import shown
 from calibrant.results._uncertainty import Interval, NoiseFloor, Verdict
 from calibrant.results._verdict import (
-    bins_words,
+    curve_words,
     direction_words,
     mean_words,
     slope_words,
@@ -126,7 +126,7 @@ def _reason(
         return mean_words(
             tests.predicted, tests.observed, confidence=confidence, soft=uncertainty.soft
         )
-    return bins_words(tests.p_values[BINS]) if decided_by == BINS else ""
+    return curve_words(tests.p_values[CURVE]) if decided_by == CURVE else ""
 
 
 def _slope(

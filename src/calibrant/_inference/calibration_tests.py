@@ -1,8 +1,9 @@
-"""The tests behind a verdict: calibration slope, mean prediction, noise floor and bins.
+"""The tests behind a verdict: calibration slope, mean prediction, noise floor and curve.
 
 The noise floor of an error spreads its power over every way of being off. A wrong slope and a wrong
-mean are the usual ways; a test of its own finds each with half of the rows. Every test gets a share
-of the chance of a false alarm, and the smallest p-value over its share decides.
+mean are the usual ways, and gaps that change smoothly along the predictions; a test of its own
+finds each with half of the rows. Every test gets a share of the chance of a false alarm, and the
+smallest p-value over its share decides.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from calibrant._inference.cells import Drawn, Problem
 from calibrant._inference.coefficients import COEFFICIENTS, fit_coefficient
 from calibrant._inference.logistic import fit_logistic, why_not_estimable
 from calibrant._inference.noise_floors import NoiseFloors
-from calibrant._inference.numbers import CONVINCING, SHARES
-from calibrant._inference.rounding import LEAST_P, ROUNDED_FLOOR
+from calibrant._inference.numbers import CONVINCING, SHARES, WAVES
+from calibrant._inference.rounding import LEAST_P, ROUNDED_FLOOR, SLACK
 from calibrant._inference.significance import student_quantile
 from calibrant._inference.tails import upper_tail
 from calibrant._measures.catalogue import Measure
@@ -30,7 +31,7 @@ from calibrant.results._uncertainty import NoiseFloor
 
 Array = NDArray[np.float64]
 
-SLOPE, MEAN, FLOOR, BINS = "slope", "mean", "noise floor", "bins"
+SLOPE, MEAN, FLOOR, CURVE = "slope", "mean", "noise floor", "curve"
 # Notions that ask about one probability: P(y = 1), or that of the top label.
 SCALAR = ("scalar", "confidence", "confidence by class")
 
@@ -87,12 +88,9 @@ class CalibrationTests:
         """The test that decides: the smallest p-value, the more specific test where several are
         convincing.
         """
-        order = list(SHARES)
         adjusted = self.adjusted
         specific = [name for name in (SLOPE, MEAN) if adjusted.get(name, 1.0) < CONVINCING]
-        if specific:
-            return min(specific, key=lambda name: adjusted[name])
-        return min(adjusted, key=lambda name: (adjusted[name], order.index(name)))
+        return min(specific or adjusted, key=lambda name: adjusted[name])
 
     def slope_level(self, level: float) -> float:
         """The level of the slope's interval in a verdict of this level."""
@@ -128,17 +126,13 @@ def calibration_tests(
     p_values = {}
     if slope is not None:
         # Wald's test alone rejects too often where events are few or weights heavy.
-        p_values[SLOPE] = _largest([slope.p_value, *map(slope_p, draws)]) if off else 1.0
-    p_values[MEAN] = _largest([mean_p(each) for each in draws])
+        p_values[SLOPE] = max([slope.p_value, *map(slope_p, draws)]) if off else 1.0
+    # Where samples were drawn in two ways, both must speak against the predictions.
+    p_values[MEAN] = max(map(mean_p, draws), default=1.0)
     if floor is not None:
         p_values[FLOOR] = floor.p_value
-    p_values[BINS] = _largest([bins_p(each) for each in draws])
+    p_values[CURVE] = max(map(curve_p, draws), default=1.0)
     return CalibrationTests(p_values, slope, float(w @ problem.u), float(w @ problem.z))
-
-
-def _largest(p_values: list[float]) -> float:
-    """The largest p-value: where samples were drawn in two ways, both must speak against them."""
-    return max(p_values, default=1.0)
 
 
 def _problem(rows: NoiseFloors, measure: Measure) -> Problem:
@@ -193,42 +187,48 @@ def slope_p(drawn: Drawn) -> float:
     h = logit(np.where(kept, cells.u, 0.5))
     spread = np.where(kept, cells.w * cells.u * (1.0 - cells.u), 0.0)
     centre = float(spread @ h) / max(float(spread.sum()), 1e-300)
-    away = np.where(kept, h - centre, 0.0)
-    return _two_sided((drawn.wz - drawn.wu) @ away, float(_residuals_seen(drawn) @ away))
+    return _two_sided(*_scores(drawn, np.where(kept, h - centre, 0.0)))
 
 
 def mean_p(drawn: Drawn) -> float:
     """The p-value of the mean gap, by samples of calibrated predictions."""
-    return _two_sided((drawn.wz - drawn.wu).sum(axis=1), float(_residuals_seen(drawn).sum()))
+    return _two_sided(*_scores(drawn, np.ones(drawn.cells.size)))
 
 
-def bins_p(drawn: Drawn) -> float:
-    """The p-value of the bins' squared gaps, each over its variance, by samples of calibrated
-    predictions.
+def curve_p(drawn: Drawn) -> float:
+    """The p-value of waves in the gaps along the predictions (Neyman's smooth test, 1937), by
+    samples of calibrated predictions.
 
-    Where events are rare the statistic has a long tail: draws beyond it are counted, and no tail is
-    fitted.
+    Waves are even by rows and by arcsin(sqrt(u)), on whose scale outcomes vary alike; the first two
+    would be the mean and the slope. Slow waves count more. Where events are rare the statistic has
+    a long tail: draws beyond it are counted, and no tail is fitted.
     """
-    cells = drawn.cells
-    residuals, seen = cells.by_bin(drawn.wz - drawn.wu), cells.by_bin(_residuals_seen(drawn))
-    variance = np.mean(residuals**2, axis=0)
-    least = 1.0 / (1.0 + len(residuals))
-    some = variance > 0
-    if (np.abs(seen[~some]) > 1e-9 * cells.w.max()).any():  # what no draw shows
+    cells, least = drawn.cells, 1.0 / (1.0 + len(drawn.wz))
+    varies = cells.by_bin((drawn.wz != drawn.wu).any(axis=0).astype(np.float64)) > 0.0
+    seen = cells.by_bin(cells.wz - cells.w * cells.u)
+    if (np.abs(seen[~varies]) > 1e-9 * cells.w.max()).any():  # what no draw shows
         return least
-    weight = 1.0 / variance[some]
-    value = float(seen[some] ** 2 @ weight)
-    beyond = int(np.count_nonzero(residuals[:, some] ** 2 @ weight >= value * (1.0 - 1e-12)))
-    return (1.0 + beyond) * least
+    spread = np.sqrt(np.clip(cells.u * (1.0 - cells.u), 0.0, None))
+    mass, times = cells.w * spread, np.arange(2, WAVES + 1)
+    place = (np.cumsum(mass) - mass / 2.0) / max(float(mass.sum()), 1e-300)
+    waves = np.cos(np.outer(place, np.pi * times))
+    # Beside others in their bin, predictions of 0 and 1 are left to the noise floor.
+    waves *= np.divide(1.0, np.sqrt(spread), out=np.zeros(cells.size), where=spread > 0.0)[:, None]
+    scores, seen = _scores(drawn, waves)
+    variance = np.mean(scores**2, axis=0)
+    weight = np.divide(times**-0.5, variance, out=np.zeros(times.size), where=variance > 0.0)
+    beyond = np.count_nonzero(scores**2 @ weight >= float(seen**2 @ weight) * (1.0 - SLACK))
+    return (1.0 + int(beyond)) * least
 
 
-def _two_sided(drawn: Array, seen: float) -> float:
+def _two_sided(drawn: Array, seen: Array | float) -> float:
     """Twice the smaller tail. Each side has its own: sums of rare events are skewed."""
     if not np.ptp(drawn) > 0.0:  # predictions of 0 and 1 alone, of which the noise floor judges
         return 1.0
-    return min(1.0, 2.0 * upper_tail(drawn, seen), 2.0 * upper_tail(-drawn, -seen))
+    return min(1.0, 2.0 * upper_tail(drawn, float(seen)), 2.0 * upper_tail(-drawn, -float(seen)))
 
 
-def _residuals_seen(drawn: Drawn) -> Array:
+def _scores(drawn: Drawn, contrasts: Array) -> tuple[Array, Array]:
+    """Sums of residuals times contrasts of cells: of all draws, and as seen."""
     cells = drawn.cells
-    return cells.wz - cells.w * cells.u
+    return (drawn.wz - drawn.wu) @ contrasts, (cells.wz - cells.w * cells.u) @ contrasts

@@ -479,17 +479,18 @@ class Verdict(Record):
     within_tolerance : bool or None
         True where the whole interval keeps the tolerance, False where none of it does, None where
         these rows cannot decide; `check` decides by the same rule.
-    decided_by : {"slope", "mean", "noise floor", "bins", "tolerance", ""}
+    decided_by : {"slope", "mean", "noise floor", "curve", "tolerance", ""}
         What shows that predictions are miscalibrated. "slope": the calibration slope is not 1.
         "mean": the mean prediction is off. "noise floor": the value is larger than chance explains.
-        "bins": the gaps of single bins are. "tolerance": the whole interval exceeds the tolerance,
-        and no test rejects. Empty where predictions are not shown to be miscalibrated.
+        "curve": gaps change along the predictions by more than chance explains. "tolerance": the
+        whole interval exceeds the tolerance, and no test rejects. Empty where predictions are not
+        shown to be miscalibrated.
     slope, slope_low, slope_high : float or None
         The calibration slope and its confidence interval; below 1, predictions are too extreme.
         Predictions of 0 and 1, which have no logit, have no part in it. None for losses, for errors
         over all classes, and where the slope cannot be estimated.
     slope_level : float or None
-        Level of that interval: 98.5% in a verdict of 95%, which makes other tests too. Where the
+        Level of that interval: 98% in a verdict of 95%, which makes other tests too. Where the
         interval excludes 1, the verdict is "miscalibrated".
 
     Examples

@@ -31,7 +31,7 @@ def verdict_words(
     of_errors : bool
         Whether the measure is a calibration error.
     reason : str, optional
-        What decided, in words: `slope_words`, `mean_words` or `bins_words`. Empty where the value
+        What decided, in words: `slope_words`, `mean_words` or `curve_words`. Empty where the value
         and its noise floor did. Where nothing decided, what may be wrong.
     direction : str, optional
         A sentence on the side to which predictions are off.
@@ -146,20 +146,23 @@ def mean_words(predicted: float, observed: float, *, confidence: bool, soft: boo
     )
 
 
-def bins_words(p_value: float) -> str:
-    """Say that the gaps of single bins are larger than chance explains.
+def curve_words(p_value: float) -> str:
+    """Say that gaps change along the predictions by more than chance explains.
 
     Parameters
     ----------
     p_value : float
-        The p-value of their chi-square.
+        The p-value of their waves.
 
     Returns
     -------
     str
         A clause without a full stop.
     """
-    return f"gaps in the bins are larger than chance explains (chi-square test, p = {p_value:.2g})"
+    return (
+        "gaps change along the predictions by more than chance explains (smooth test, "
+        f"p = {p_value:.2g})"
+    )
 
 
 def _as_start(text: str) -> str:

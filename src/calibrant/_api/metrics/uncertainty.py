@@ -260,8 +260,8 @@ def verdict(
     """Say whether predictions are calibrated, miscalibrated, or cannot be judged from these rows.
 
     Four tests ask whether predictions are calibrated: of the calibration slope, of the mean
-    prediction, of the measure's noise floor, and of the gaps of bins. The measure's confidence
-    interval is then compared with `tolerance`.
+    prediction, of the measure's noise floor, and of the curve of gaps along the predictions. The
+    measure's confidence interval is then compared with `tolerance`.
 
     Parameters
     ----------
@@ -323,10 +323,10 @@ def verdict(
     cannot be excluded. `rows_needed` is about how many rows would decide whether the error exceeds
     the tolerance, where these do not.
 
-    Each test has a share of ``1 - level``: 0.3 for the slope, 0.2 for the mean, 0.5 for the noise
-    floor and 0.15 for the bins. At a level of 95% calibrated predictions are called miscalibrated
-    in 5.75% of samples at most, and in about 4% as measured, since the tests overlap. The slope's
-    interval has the level of its test, 98.5%: where it excludes 1, the verdict is "miscalibrated".
+    Each test has a share of ``1 - level``: 0.4 for the slope, 0.2 for the mean, 0.5 for the noise
+    floor and 0.1 for the curve. At a level of 95% calibrated predictions are called miscalibrated
+    in 6% of samples at most, and in 3 to 5% as measured, since the tests overlap. The slope's
+    interval has the level of its test, 98%: where it excludes 1, the verdict is "miscalibrated".
     Losses, and errors over all classes (`classwise_ece`, `ace`, ...), are judged by their noise
     floor alone: several classes have no single slope.
 
@@ -336,8 +336,8 @@ def verdict(
 
     References
     ----------
-    Cox (1958), doi:10.1093/biomet/45.3-4.562, for the slope; Hosmer and Lemeshow (1980),
-    doi:10.1080/03610928008827941, for the chi-square of bins. The shares are Calibrant's own.
+    Cox (1958), doi:10.1093/biomet/45.3-4.562, for the slope; Neyman (1937),
+    doi:10.1080/03461238.1937.10404821, for smooth tests. The shares are Calibrant's own.
 
     Examples
     --------
