@@ -116,6 +116,8 @@ class Scaler(ABC):
     _class_by_class: ClassVar[bool] = True
     # Whether the map is fitted to every vote on a row, where there are votes, or to its majority.
     _of_votes: ClassVar[bool] = True
+    # Learned numbers that may be NaN.
+    _may_be_unknown: ClassVar[tuple[str, ...]] = ()
     # Where the map is tried unasked; for two classes some maps are others under another name.
     _tried_on: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
     # Whether a penalty that weighs by the number of rows holds the parameters back, so that no
@@ -177,6 +179,12 @@ class Scaler(ABC):
 
     def _check_learned(self) -> None:  # noqa: B027 - most maps need no check of their own
         """A ValueError if the fitted attributes read from a file do not go together."""
+
+    def _check_of_classes(self, **dimensions: int) -> None:
+        """A ValueError unless attributes have a number for every class, in so many dimensions."""
+        for name, n in dimensions.items():
+            if np.shape(getattr(self, name)) != (self.n_classes_,) * n:
+                raise ValueError(f"{name} is not of {self.n_classes_} classes")
 
     @public
     def fit(
