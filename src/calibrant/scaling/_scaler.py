@@ -651,7 +651,7 @@ class Scaler(ABC):
         str
             A module with one function. It takes one prediction of class 1 and returns a number; for
             a map of (n, k) it takes a row of k predictions and returns a list. Numbers agree with
-            `transform` to 14 digits or more.
+            `transform` to 14 digits or more, and what `transform` refuses is a ValueError.
 
         Raises
         ------
@@ -685,7 +685,8 @@ class Scaler(ABC):
 
         It is standard SQL (CASE, ABS) with the functions LN and EXP, as PostgreSQL, DuckDB, SQLite,
         Spark, BigQuery and Snowflake have them; SQL Server has LOG for LN. For the maps of
-        `to_python`. NULL stays NULL.
+        `to_python`. NULL stays NULL, and what is no prediction (NaN, 1.5, a row that does not sum
+        to 1) becomes NULL.
 
         Parameters
         ----------
@@ -723,7 +724,7 @@ class Scaler(ABC):
             raise InputError(f"columns must be {need}, as in fit; got {columns!r}")
         if not all(isinstance(each, str) and each.strip() for each in names):
             raise InputError(f"columns must be names as SQL has them; got {columns!r}")
-        written = to_sql(outputs, names)
+        written = to_sql(outputs, inputs, names)
         return written[0] if one else written
 
     def _written_as(self, method: str) -> tuple[Inputs, list[Node]]:
