@@ -37,7 +37,12 @@ DOORS = {
     "interval": lambda: cal.interval(Y, TWO),
     "verdict": lambda: cal.verdict(Y, TWO),
     "check": lambda: cal.check(Y, TWO, at_most={"ece": 0.5}),
-}
+    "segments": lambda: cal.find_segments(Y, TWO, {"third": np.arange(N) % 3}).notes,
+    "segments by sums": lambda: cal.find_segments(
+        "label", NAMES, ["third"],
+        data=need("polars").LazyFrame({**COLUMNS, "third": np.arange(N) % 3}),
+    ).notes,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("door", DOORS)

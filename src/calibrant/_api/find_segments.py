@@ -16,6 +16,7 @@ from calibrant._core.binning import Quantile
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.validation import check_count, check_seed, is_number, public
 from calibrant._data.arrays import to_array
+from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.frames import named, scanned
 from calibrant._data.logprobs import given_as
@@ -235,7 +236,8 @@ def segments_of(
         raise _none_to_judge(min_rows)
     w = problem.weights
     sums = (float(x) for x in (w.sum(), w @ problem.u, w @ problem.z))
-    return _result(found, columns, _Totals(problem.n, *sums), n_draws, depth, judging)
+    totals = _Totals(problem.n, *sums)
+    return _result(found, columns, totals, n_draws, depth, judging, _two_columns(samples))
 
 
 def _none_to_judge(min_rows: int) -> InputError:
@@ -286,7 +288,12 @@ def segments_of_frame(
         f"summed by {samples.where} in {sums.n.size:,} combinations of values, whose residuals are "
         "drawn as normal for the p-values"
     )
-    return _result(found, columns, totals, n_draws, depth, judging, (summed,))
+    more = (*_two_columns(samples), summed)
+    return _result(found, columns, totals, n_draws, depth, judging, more)
+
+
+def _two_columns(samples: Any) -> tuple[str, ...]:
+    return (TWO_COLUMNS,) if samples.multiclass and samples.n_classes == 2 else ()
 
 
 def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> list[SegmentColumn]:
