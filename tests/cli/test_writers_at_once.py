@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import subprocess
 import sys
@@ -226,3 +227,51 @@ def test_forged_lists_of_files(added):
 
     with pytest.raises(ValueError, match=r"added|size|unpack"):
         unpacked_files(added)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_a_state_that_is_reached_by_a_link(tmp_path):
+    files = [rows(tmp_path / f"{seed}.csv", seed) for seed in range(2)]
+    state, link = tmp_path / "of-2026.state", tmp_path / "latest.state"
+    link.symlink_to(state)
+    for path, file in zip((state, link), files, strict=True):
+        assert run("monitor", path, "--update", file, "--time", "at").returncode == 0
+    assert link.is_symlink() and cal.Monitor.load(state).n_rows == 1000
+    again = run("monitor", state, "--update", files[1], "--time", "at")
+    assert again.returncode == 3 and "was added before" in again.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes")
+def test_a_pipe_is_no_place_for_a_state(tmp_path):
+    """Nor is /dev/null, which would be gone for everybody."""
+    pipe, state = tmp_path / "pipe", tmp_path / "0.state"
+    os.mkfifo(pipe)
+    run("monitor", state, "--update", rows(tmp_path / "0.csv", 0), "--time", "at")
+    done = run("merge", state, "-o", pipe)
+    assert done.returncode == 3 and pipe.is_fifo()
+    assert f"{pipe} cannot be written: it is a device or a pipe: name a file" in done.stderr
+
+
+@pytest.mark.parametrize("first", ["plain", "packed"])
+def test_a_packed_copy_has_the_same_rows(tmp_path, first):
+    """Logs are often packed after a day, and found again by a pattern."""
+    plain, state = rows(tmp_path / "0.csv", 0), tmp_path / "days.state"
+    packed = tmp_path / "0.csv.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    one, other = (plain, packed) if first == "plain" else (packed, plain)
+    assert run("monitor", state, "--update", one, "--time", "at").returncode == 0
+    again = run("monitor", state, "--update", other, "--time", "at")
+    assert again.returncode == 3 and f"was added before under the name {one.name}" in again.stderr
+    grown = gzip.compress(plain.read_bytes() + b"2026-01-02T10:00:00Z,1,0.5\n")
+    packed.write_bytes(grown)
+    more = run("monitor", state, "--update", packed, "--time", "at")
+    assert more.returncode == 3 and "has grown" in more.stderr
+    assert cal.Monitor.load(state).n_rows == 500
+
+
+def test_merge_says_its_own_option(tmp_path):
+    file = rows(tmp_path / "0.csv", 0)
+    for name in ("a", "b"):
+        run("monitor", tmp_path / f"{name}.state", "--update", file, "--time", "at")
+    done = run("merge", tmp_path / "a.state", tmp_path / "b.state")
+    assert done.returncode == 3 and "or pass --again" in done.stderr

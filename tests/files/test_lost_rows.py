@@ -333,3 +333,27 @@ class TestArrowStreams:
         file.write_bytes(data[:end] + mark + data[end + len(mark) :])
         with pytest.raises(InputError, match=r"can be read are 1, and those that the list .* 4"):
             cal.evaluate_file(file)
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("array", ["label", "p"])
+def test_npz_in_which_a_bit_is_another_one(tmp_path, save, array):
+    """The archive has a checksum of every array: other numbers than were written are an error."""
+    rng = np.random.default_rng(2)
+    p = rng.random(3000)
+    file = tmp_path / "rows.npz"
+    save(file, label=(rng.random(3000) < p).astype(int), p=p, unused=np.arange(3000))
+    whole = cal.evaluate_file(file, measures=["ece"])["ece"]
+    content = bytearray(file.read_bytes())
+    with zipfile.ZipFile(file) as archive:
+        start = archive.getinfo(f"{array}.npy").header_offset
+        unused = archive.getinfo("unused.npy").header_offset
+    content[start + 300] ^= 1
+    file.write_bytes(content)
+    for door in (cal.evaluate_file, cal.read_file):
+        with pytest.raises(cal.InputError, match=r"damaged|cannot be read as NPZ"):
+            door(file)
+    content[start + 300] ^= 1
+    content[unused + 300] ^= 1  # of what is not read nothing is said
+    file.write_bytes(content)
+    assert cal.evaluate_file(file, measures=["ece"])["ece"] == whole

@@ -49,3 +49,37 @@ def _half_written(path):
         beside.write_text("half of the ne")
         assert beside.name.startswith(".page.") and beside.suffix == ".html"
         raise RuntimeError
+
+
+class TestLinksAndDevices:
+    @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+    @pytest.mark.parametrize("kind", SAVERS)
+    def test_a_link_stays_a_link(self, tmp_path, kind):
+        """Rows that are added through a link are in the file that others read."""
+        (tmp_path / "data").mkdir()
+        real, link = tmp_path / "data" / "of-2026", tmp_path / "latest"
+        link.symlink_to(real)
+        SAVERS[kind](link)
+        assert link.is_symlink() and real.is_file()
+        before = real.read_bytes()
+        real.write_bytes(b"")
+        SAVERS[kind](link)
+        assert link.is_symlink() and real.read_bytes() == before
+        assert os.listdir(tmp_path / "data") == ["of-2026"]
+
+    @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+    def test_the_ending_is_that_of_the_name_given(self, tmp_path):
+        (tmp_path / "rows.csv").symlink_to(tmp_path / "blob")
+        with atomic_write(tmp_path / "rows.csv") as beside:
+            assert beside.suffix == ".csv"
+            beside.write_text("a,b\n")
+        assert (tmp_path / "blob").read_text() == "a,b\n"
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes")
+    @pytest.mark.parametrize("kind", SAVERS)
+    def test_what_is_no_file_stays(self, tmp_path, kind):
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        with pytest.raises(OSError, match="it is a device or a pipe: name a file"):
+            SAVERS[kind](pipe)
+        assert pipe.is_fifo() and os.listdir(tmp_path) == ["pipe"]

@@ -36,13 +36,13 @@ def column(kind):
     return [values[i % 3] for i in range(N)]
 
 
-def doors(kind, tmp_path):
+def doors(values, tmp_path):
     pl, pd = need("polars"), need("pandas")
-    frame = {"y": Y, "p": P, "c": column(kind)}
+    frame = {"y": Y, "p": P, "c": values}
     table = pl.DataFrame(frame, schema_overrides={"y": pl.Int64})
     table.write_parquet(tmp_path / "rows.parquet")
-    yield "array", cal.find_segments(Y, P, {"c": column(kind)})
-    yield "numpy", cal.find_segments(Y, P, {"c": np.array(column(kind))})
+    yield "array", cal.find_segments(Y, P, {"c": values})
+    yield "numpy", cal.find_segments(Y, P, {"c": np.array(values)})
     yield "pandas", cal.find_segments("y", "p", ["c"], data=pd.DataFrame(frame))
     yield "polars", cal.find_segments("y", "p", ["c"], data=table)
     yield "lazy", cal.find_segments("y", "p", ["c"], data=table.lazy())
@@ -55,7 +55,7 @@ def doors(kind, tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_names_are_names(kind, tmp_path):
     wanted = NAMES.get(kind, [str(value) for value in KINDS[kind]])
-    for door, found in doors(kind, tmp_path):
+    for door, found in doors(column(kind), tmp_path):
         names = {row.name: row.n for row in found}
         assert names == {f"c = {name}": N // 3 for name in wanted}, door
 
@@ -95,3 +95,28 @@ def test_slices_and_clusters_are_told_apart_too(kind, tmp_path):
     assert set(sliced["c"]) == wanted
     names, gaps = read_groups(by, None)
     assert np.bincount(numbered_groups(names, gaps, N)).tolist() == [N // 3] * 3
+
+
+MANY = np.arange(N) % 20
+RANGES = {
+    "whole numbers": (1_000_001 + MANY, "1000001 to below 1000004"),
+    "years": (1990 + MANY, "1990 to below 1993"),
+    "fractions": (1_000_001 + MANY / 1000, "1000001 to below 1000001.003"),
+    "with an infinite one": (np.where(MANY == 19, np.inf, MANY), "15 to inf"),
+}
+
+
+@pytest.mark.parametrize("kind", RANGES)
+def test_ranges_have_ends_that_tell_them_apart(kind, tmp_path):
+    values, wanted = RANGES[kind]
+    for door, found in doors(values.tolist(), tmp_path):
+        names = [row.name for row in found]
+        assert len(set(names)) == len(names) == 5, door
+        assert f"c {wanted}" in names, door
+
+
+def test_many_ids_of_many_digits_are_names(tmp_path):
+    """As doubles they would be one number: a range of all rows."""
+    for door, found in doors((2**60 + MANY).tolist(), tmp_path):
+        names = {row.name: row.n for row in found}
+        assert names == {f"c = {2**60 + i}": N // 20 for i in range(20)}, door

@@ -97,3 +97,45 @@ def test_displays_have_no_savefig(tmp_path):
     with pytest.raises(AttributeError, match=r"has no attribute 'colour'$"):
         _ = display.colour
     assert display.save(tmp_path / "a.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("function", "option", "meant"),
+    [
+        (cal.evaluate, "labels", "y_true"), (cal.evaluate, "confidence", "level"),
+        (cal.evaluate, "random_state", "seed"), (cal.ece, "weights", "sample_weight"),
+        (cal.ece, "n_bins", "bins"), (cal.find_segments, "max_depth", "depth"),
+    ],
+)  # fmt: skip
+def test_options_by_their_names_elsewhere(function, option, meant):
+    with pytest.raises(cal.UnknownOption, match=f"did you mean '{meant}'"):
+        function(Y, P, **{option: 1})
+
+
+@pytest.mark.parametrize(
+    ("function", "option"),
+    [
+        (cal.evaluate_file, "stream"), (cal.report, "out"), (cal.evaluate, "verbose"),
+        (cal.check, "max_ece"), (cal.noise_floor, "target_"),
+    ],
+)  # fmt: skip
+def test_an_option_that_is_like_none_is_not_said_to_be_one(function, option):
+    """'stream' is not 'y_true', although they share half of their letters."""
+    with pytest.raises(cal.UnknownOption, match="has no option") as raised:
+        function(Y, P, **{option: 1})
+    assert "use one of 'y_" in str(raised.value) or "use one of 'path'" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("measure", "said"),
+    [("error", "'classification_error'"), ("mae", "'brier' is"), ("ks", "'ks_error'")],
+)
+def test_measures_by_their_names_elsewhere(measure, said):
+    with pytest.raises(cal.InputError, match=said):
+        cal.evaluate(Y, P, measures=[measure])
+
+
+@pytest.mark.parametrize(("verb", "meant"), [("evaluate", "report"), ("fit", "scale")])
+def test_verbs_by_their_names_elsewhere(verb, meant, file):
+    done = run(verb, file)
+    assert done.returncode == 3 and f"did you mean {meant!r}?" in done.stderr

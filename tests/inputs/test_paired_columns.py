@@ -92,3 +92,48 @@ def test_contradictions(first, second):
 )
 def test_what_is_no_contradiction(first, second):
     check_paired(first, second)
+
+
+NAMES = np.where(rng.random(200) < P[:, 0], "cat", "dog")
+NAMED = FRAME.assign(label=NAMES)
+
+
+def of_named_file(predictions, tmp_path):
+    NAMED.to_csv(tmp_path / "named.csv", index=False)
+    options = {"y_true": "label", "y_proba": predictions, "classes": ["cat", "dog"]}
+    return cal.evaluate_file(tmp_path / "named.csv", measures=["brier"], **options)
+
+
+def of_polars(frame):
+    return need("polars").from_pandas(frame)
+
+
+# The order of `classes` is that of the columns: names of columns that say otherwise are an error.
+CLASSES = {"classes": ["cat", "dog"]}
+NAMED_DOORS = {
+    "names": lambda p, _: cal.ece("label", p, data=NAMED, **CLASSES),
+    "a frame": lambda p, _: cal.ece(NAMES, NAMED[p], **CLASSES),
+    "polars": lambda p, _: cal.ece(NAMES, of_polars(NAMED[p]), **CLASSES),
+    "lazy": lambda p, _: cal.ece("label", p, data=of_polars(NAMED).lazy(), **CLASSES),
+    "a stream": lambda p, _: cal.Accumulator(**CLASSES).update("label", p, data=NAMED),
+    "models": lambda p, _: cal.compare(
+        "label", {"a": p, "b": p}, data=NAMED, n_resamples=100, measures=["brier"], **CLASSES
+    ),
+    "a map": lambda p, _: cal.DirichletCalibration().fit("label", p, data=NAMED, **CLASSES),
+    "file": of_named_file,
+}
+
+
+@pytest.mark.parametrize("door", NAMED_DOORS)
+def test_classes_that_contradict_the_columns(door, tmp_path):
+    assert NAMED_DOORS[door](RIGHT, tmp_path) is not None
+    said = "y_proba names the columns 'p_dog', 'p_cat', while the classes are 'cat', 'dog'"
+    with pytest.raises(cal.InputError, match=said):
+        NAMED_DOORS[door](WRONG, tmp_path)
+
+
+def test_numbers_of_columns_may_be_their_places():
+    frame = pd.DataFrame({"p_0": P[:, 0], "p_1": P[:, 1]})
+    labels = np.where(NAMES == "cat", 1, 0)
+    right = cal.brier_score(1 - labels, P)
+    assert cal.brier_score(labels, frame, classes=[1, 0]) == right

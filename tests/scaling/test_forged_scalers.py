@@ -85,3 +85,21 @@ def test_every_change_is_a_state_error_or_a_map(kind, shape):
             with suppress(CalibrantError):
                 assert loaded.transform(both).shape == both.shape
     assert len(refused) > 150 and max(map(len, refused)) < 1000
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", [*KINDS, "quantiles"])
+def test_numbers_that_are_lost(kind, shape):
+    """A list that is cut short, or a null in it, is no map: it would be another one."""
+    known = json.loads(fitted(kind, shape)[0].to_json())
+    histogram = known["kind"] == "HistogramBinning"
+    lists = [at for at in places(known["learned"]) if at and at[-1] == 0]
+    for at in lists:
+        own = known["learned"]
+        for key in at[:-1]:
+            own = own[key]
+        for other in (own[:-1], [*own, own[-1]], [None, *own[1:]]):
+            if histogram and None in other:
+                continue  # a bin that was empty in the fit
+            with pytest.raises(StateError):
+                scaling.from_json(json.dumps(changed(known, ("learned", *at[:-1]), other)))

@@ -24,6 +24,7 @@ from calibrant.scaling import (
     VectorScaling,
 )
 from calibrant.scaling._predictions import to_few_predictions, to_predictions
+from needs import need
 
 RNG = np.random.default_rng(11)
 N = 200
@@ -273,3 +274,60 @@ def test_what_cannot_be_written_is_an_error():
             scaler.to_sql(columns)
     with pytest.raises(InputError, match="a list of 4 columns"):
         fitted(PlattScaling, 4, False).to_sql(["a", "b", "c"])
+
+
+# Predictions that rounding has carried beyond their end, and what is none.
+ODD = {
+    False: [1 + 1e-7, -1e-7, 1 + 9e-5, 1.5, -0.1, math.nan, math.inf],
+    True: [1e200, -1e200, math.nan, math.inf, -math.inf],
+    LOGPROBS: [1e-7, -math.inf, 0.5, math.nan, math.inf],
+}
+ODD_ROWS = {
+    False: [
+        [1 + 1e-7, 0.0, -1e-7], [0.5, 0.25, 0.25005], [0.2, 0.3, 0.9], [0.0, 0.0, 0.0],
+        [0.5, math.nan, 0.5], [1.2, -0.1, -0.1],
+    ],
+    True: [[300.0, 0.0, -300.0], [0.0, math.nan, 1.0], [0.0, math.inf, 1.0]],
+    LOGPROBS: [[1e-7, -30.0, -40.0], [-1.0, -math.inf, -0.5], [0.5, -1.0, -1.0], [-math.inf] * 3],
+}  # fmt: skip
+
+
+def answers_of(function, values):
+    """What each value becomes; None where it is refused."""
+    out = []
+    for value in values:
+        try:
+            out.append(np.ravel(function(value)))
+        except ValueError:
+            out.append(None)
+    return out
+
+
+def assert_same_answers(found, expected):
+    assert [each is None for each in found] == [each is None for each in expected]
+    for own, right in zip(found, expected, strict=True):
+        if right is not None:
+            np.testing.assert_allclose(own, right, rtol=1e-6, atol=1e-200)
+
+
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize("columns", [None, 3])
+@pytest.mark.parametrize("kind", WRITTEN)
+def test_what_is_refused_is_refused_by_what_is_written(kind, columns, given):
+    """A number for what is no prediction is worse than none: Python raises, SQL gives NULL."""
+    scaler = fitted(kind, columns, given)
+    new = (ODD_ROWS if columns else ODD)[given]
+    made = (lambda row: scaler.transform([row])) if columns else scaler.transform
+    expected = answers_of(made, new)
+    assert 0 < sum(each is None for each in expected) < len(new)
+    assert_same_answers(answers_of(function_of(scaler), new), expected)
+    connection = need("duckdb").connect()
+    names = "abc" if columns else "a"
+    written = scaler.to_sql(list(names) if columns else "a")
+    shown = ", ".join(written if columns else [written])
+    marks = ", ".join(f"?::DOUBLE AS {name}" for name in names)
+    found = [
+        connection.execute(f"SELECT {shown} FROM (SELECT {marks})", row).fetchone()
+        for row in (new if columns else [[value] for value in new])
+    ]
+    assert_same_answers([None if row[0] is None else row for row in found], expected)

@@ -167,7 +167,8 @@ def test_numbers_that_count_rows_are_warned_of():
 
 
 NUMBERS_THAT_ARE_DATES = {
-    "date": 20240101, "month": 202401, "time": 202401011230, "time to the second": 20240101123059,
+    "year": 2021, "date": 20240101, "month": 202401, "time": 202401011230,
+    "time to the second": 20240101123059,
 }  # fmt: skip
 
 
@@ -185,6 +186,16 @@ def test_whole_numbers_that_read_as_dates_are_asked_about(what, kind):
     with pytest.raises(cal.InputError, match=f"reads as a {what}, while numbers are seconds"):
         monitor.update([0, 1, 1], [0.2, 0.7, 0.9], time=time)
     assert monitor.n_rows == 0
+
+
+def test_times_to_the_hour_are_asked_about():
+    """As seconds they would all lie in 2034."""
+    hours = np.array([2024013122, 2024013123, 2024020100])
+    with pytest.raises(InputError, match="2024013122, which reads as a time to the hour"):
+        cal.Monitor().update([0, 1, 1], [0.2, 0.7, 0.8], time=hours)
+    for seconds in (hours + 30, hours[:1]):  # no hour 52; one number is no proof
+        rows = seconds.size
+        assert cal.Monitor().update([1] * rows, [0.7] * rows, time=seconds).n_rows == rows
 
 
 @pytest.mark.parametrize("time", [[20240101, 1704067200], [20240101.5, 20240102.5], [1.7e9, 1.8e9]])

@@ -184,7 +184,7 @@ def _updated(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
             own.classes = monitor.recipe()["classes"]
         with working(str(file.path)):
             seen = AddedFiles() if monitor is None or options.again else monitor.added
-            added = seen.check_new(file.path)
+            added = seen.check_new(file)
             rows = read_rows(inputs.request_of(own, str(file.path)))
             if monitor is None:
                 # The first file's order of classes is that of all.

@@ -32,6 +32,7 @@ def check_writable(
         raise InputError(f"{path} is a folder: name a file in it")
     _check_input(target, inputs, format)
     try:
+        whole_files.check_plain(target)
         # A file of a few bytes tells more than the folder's permissions do.
         temp = whole_files.temp_path(target)
         temp.touch(exist_ok=False)

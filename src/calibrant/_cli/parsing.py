@@ -23,6 +23,12 @@ _CALLED = {
 }  # fmt: skip
 
 
+# What other programs call verbs.
+_VERBS = {"evaluate": "report", "eval": "report", "fit": "scale", "calibrate": "scale",
+          "recalibrate": "scale", "transform": "scale", "update": "monitor", "diff": "compare",
+          "test": "check"}  # fmt: skip
+
+
 def _nearest_option(given: str, known: list[str]) -> str:
     option = given.partition("=")[0].replace("_", "-")
     meant = _CALLED.get(option)
@@ -71,7 +77,8 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             what = "command" if action.dest == "command" else "value"
-            hint = nearest(value, map(str, action.choices))
+            meant = _VERBS.get(value) if what == "command" else None
+            hint = f"did you mean {meant!r}?" if meant else nearest(value, map(str, action.choices))
             raise argparse.ArgumentError(
                 None if what == "command" else action, f"no {what} is called {value!r}: {hint}"
             )

@@ -15,7 +15,8 @@ from calibrant._cli.inputs import groups_of
 from calibrant._core.errors import InputError, StateError
 from calibrant._core.map_names import METHODS
 from calibrant._core.progress import TaskProgress
-from calibrant._data.readers.columns import choose_columns, classes_by_endings, has_usual
+from calibrant._data.columns import classes_by_endings
+from calibrant._data.readers.columns import choose_columns, has_usual
 from calibrant._data.readers.read_rows import ReadRequest, Rows, read_rows
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import open_reader

@@ -5,6 +5,8 @@ Labels are everyone's, or each model's own where a column says whether its own a
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from calibrant._core.errors import InputError
@@ -75,15 +77,17 @@ def _check_same_rows(
                 f"the labels of {name} have the shape {rows.y_true.shape}, those of {first_name} "
                 f"{first.y_true.shape}"
             )
-        _check_weights(name, first_name, rows, first)
         other = rows.y_true != first.y_true
         other = other if other.ndim == 1 else other.any(axis=1)
+        # Rows in another order have other labels, and for that other weights.
+        if matched or not other.any():
+            _check_weights(name, first_name, rows, first, matched=matched)
         if other.any():
             row = int(np.argmax(other))
             fault = (
                 f"{name} and {first_name} have different labels in {int(other.sum()):,} of "
                 f"{first.n:,} rows, first in row {int(first.positions[row])} "
-                f"({rows.y_true[row]} and {first.y_true[row]})"
+                f"({_label(rows, row)} and {_label(first, row)})"
             )
             if own is None:
                 raise InputError(
@@ -106,6 +110,12 @@ def _check_same_rows(
             raise InputError(f"{fault}: give the same labels {hint}")
 
 
+def _label(rows: Rows, row: int) -> Any:
+    """A label as its file has it."""
+    label, classes = rows.y_true[row], rows.chosen.classes
+    return label if classes is None or rows.y_true.ndim == 2 else classes[int(label)]
+
+
 def _may_be_own(rows: Rows) -> bool:
     """Whether labels may be of the model and not of the rows: right or wrong."""
     return rows.y_true.ndim == 1 and not rows.multiclass
@@ -116,8 +126,12 @@ def are_correctness(*models: Rows) -> bool:
     return all(rows.chosen.answers for rows in models)
 
 
-def _check_weights(name: str, first_name: str, rows: Rows, first: Rows) -> None:
+def _check_weights(
+    name: str, first_name: str, rows: Rows, first: Rows, *, matched: bool = True
+) -> None:
     mine, others = first.sample_weight, rows.sample_weight
     # A weight that is missing in both is the same in both: the row is named where it is read.
     if mine is not None and others is not None and not np.array_equal(mine, others, equal_nan=True):
-        raise InputError(f"{name} and {first_name} have different weights for the same rows")
+        fault = f"{name} and {first_name} have different weights for the same rows"
+        known = "" if matched else ". If rows are in another order, match them with --id COLUMN"
+        raise InputError(f"{fault}{known}")

@@ -47,6 +47,7 @@ _OPTIONS = (
     (r"\bgold is given without answer", "--gold is given without --answer"),
     (r"\banswer and gold (say|are)", r"--answer and --gold \1"),
     (r"missing='drop'", "--missing drop"),
+    (r"\bpass again=True", "pass --again"),
     (r"\bat_most=\{'(\w+)': (\.\.\.|[\d.]+)\}", r"--max \1=\2"),
     (r"\bat_least=\{'(\w+)': (\.\.\.|[\d.]+)\}", r"--min \1=\2"),
     (r"\bmax_(increase|decrease)=\{'(\w+)': (\.\.\.|[\d.]+)\}", r"--max-\1 \2=\3"),

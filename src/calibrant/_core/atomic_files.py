@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import secrets
@@ -48,16 +49,18 @@ def version_of(path: str | os.PathLike[str]) -> Version:
 def atomic_write(path: str | os.PathLike[str], *, since: Version | None = None) -> Iterator[Path]:
     """A temporary file to write to, which replaces the file once it is complete on disk.
 
-    `since` is what the file was when it was read: if it is another one by then, `FileChanged` is
-    raised and the file stays.
+    A link stays a link: the file that it leads to is replaced. A device or a pipe is none, and
+    stays too. `since` is what the file was when it was read: if it is another one by then,
+    `FileChanged` is raised and the file stays.
     """
-    target = Path(path)
-    temp = temp_path(target)
+    target = Path(os.path.realpath(path))
+    check_plain(path)
+    temp = temp_path(path)
     try:
         yield temp
         with open(temp, "rb+") as file:
             os.fsync(file.fileno())
-        if since is None or since.path != os.path.realpath(target):
+        if since is None or since.path != str(target):
             os.replace(temp, target)
             return
         with locked(target):
@@ -68,6 +71,13 @@ def atomic_write(path: str | os.PathLike[str], *, since: Version | None = None) 
             os.replace(temp, target)
     finally:
         temp.unlink(missing_ok=True)
+
+
+def check_plain(path: str | os.PathLike[str]) -> None:
+    """An error for what is there and can be replaced by no file: /dev/null would be gone."""
+    target = Path(path)
+    if target.exists() and not target.is_file() and not target.is_dir():
+        raise OSError(errno.EINVAL, "it is a device or a pipe: name a file", os.fspath(path))
 
 
 @contextmanager
@@ -95,8 +105,9 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def temp_path(target: Path) -> Path:
+def temp_path(path: str | os.PathLike[str]) -> Path:
     """A name in the same folder: hidden, so that patterns do not meet what a killed process left
-    behind, and of the same kind by its ending.
+    behind, and of the same kind by its ending. Of a link the folder is that of its file.
     """
-    return target.with_name(f".{target.stem}.{secrets.token_hex(6)}.part{target.suffix}")
+    given, folder = Path(path), Path(os.path.realpath(path)).parent
+    return folder / f".{given.stem}.{secrets.token_hex(6)}.part{given.suffix}"

@@ -29,6 +29,16 @@ REASONS = {
     "(with uncertainty=True), interval, noise_floor, verdict, check, compare, reliability or "
     "report, with the rows in memory; sums of streams, files and windows do not keep them",
 }
+# What options are called elsewhere.
+CALLED = {
+    "labels": "y_true", "y": "y_true", "target": "y_true", "targets": "y_true", "label": "y_true",
+    "y_prob": "y_proba", "y_pred": "y_proba", "y_score": "y_proba", "probs": "y_proba",
+    "proba": "y_proba", "confidences": "y_proba", "predictions": "y_proba",
+    "weight": "sample_weight", "weights": "sample_weight", "n_bins": "bins", "num_bins": "bins",
+    "metrics": "measures", "metric": "measures", "alpha": "level", "confidence": "level",
+    "confidence_level": "level", "random_state": "seed", "n_boot": "n_resamples",
+    "n_bootstrap": "n_resamples", "one_pass": "exact", "max_depth": "depth", "groupby": "by",
+}  # fmt: skip
 # Arguments with an entry for each row.
 ROWS = ("data", "y_true", "y_proba", "sample_weight", "groups", "by", "votes", "time")
 
@@ -112,13 +122,19 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
         for name in kwargs:
             if name not in known:
                 options = [each for each in known if each not in ("self", "cls")]
-                why = REASONS.get(name) or nearest(name, options)
+                why = REASONS.get(name) or _meant(name, options)
                 raise UnknownOption(f"{shown}() has no option {name!r}: {why}")
         if has_rows and not (_PLAIN.issuperset(map(type, args)) and _without_index(kwargs)):
             check_same_index({**dict(zip(known, args, strict=False)), **kwargs})
         return function(*args, **kwargs)
 
     return checked
+
+
+def _meant(name: str, options: list[str]) -> str:
+    """The option that another name stands for; a name that is merely alike must be much alike."""
+    called = CALLED.get(name)
+    return f"did you mean {called!r}?" if called in options else nearest(name, options, cutoff=0.75)
 
 
 def _without_index(given: Mapping[str, Any]) -> bool:

@@ -87,6 +87,14 @@ def check_frames_paired(y_true: Any, y_proba: Any) -> None:
         check_paired(first, second)
 
 
+def names_of_columns(y_proba: Any) -> tuple[str, ...]:
+    """The names of a frame's columns, if it is one in memory and all are texts."""
+    if not hasattr(y_proba, "columns") or is_elsewhere(y_proba):
+        return ()
+    names = column_names(y_proba)
+    return tuple(names) if all(isinstance(name, str) for name in names) else ()
+
+
 def _endings(names: Sequence[str], split: Callable[[str], list[str]]) -> list[str]:
     """What names differ in: their parts without those that all begin or all end with."""
     parts = [split(name.lower()) for name in names]
@@ -204,6 +212,37 @@ def _numbers(names: Sequence[str]) -> list[int]:
     if any(match is None for match in matches) or len({match[1] for match in matches if match}) > 1:
         return []
     return [int(match[2]) for match in matches if match]
+
+
+# Names of columns that an error lists.
+LISTED = 30
+
+
+def classes_by_endings(names: Sequence[str], classes: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The class that each column's name ends in, if that is one column a class."""
+    endings = [re.compile(rf"(?:^|[._ -]){re.escape(str(name))}$") for name in classes]
+    of_class = [next((r for r, end in enumerate(endings) if end.search(n)), -1) for n in names]
+    if sorted(of_class) != list(range(len(classes))):
+        return None
+    return tuple(classes[r] for r in of_class)
+
+
+def check_columns_of_classes(names: Sequence[str], classes: Sequence[Any]) -> None:
+    """An error if columns of predictions end in the classes' names in another order. The numbers of
+    columns may be their places, whatever the classes are called.
+    """
+    if not all(str(name).isdigit() for name in classes):
+        check_order_of_classes(names, classes, "y_proba")
+
+
+def check_order_of_classes(names: Sequence[str], classes: Sequence[Any], argument: str) -> None:
+    """An error if columns of one class each end in the classes' names in another order."""
+    if classes_by_endings(names, classes) not in (None, tuple(classes)):
+        raise InputError(
+            f"{argument} names the columns {', '.join(map(repr, names[:LISTED]))}, while the "
+            f"classes are {', '.join(map(repr, classes[:LISTED]))}: name them in the order of the "
+            "classes"
+        )
 
 
 def pick(data: Any, names: Any, argument: str) -> Any:

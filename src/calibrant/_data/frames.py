@@ -13,7 +13,7 @@ import narwhals as nw
 from calibrant._core.errors import InputError, MissingExtra, nearest
 from calibrant._data.answers import ANSWERS, are_answers
 from calibrant._data.checks import TWO_COLUMNS
-from calibrant._data.columns import check_apart, check_column_order
+from calibrant._data.columns import check_apart, check_column_order, check_columns_of_classes
 from calibrant._data.frame_counts import Counted, check_votes_name, counted
 from calibrant._data.frame_samples import FrameSamples, Labels, column_of
 from calibrant._data.labels import (
@@ -82,6 +82,7 @@ def frame_to_samples(
     labels, label_note = None, "targets are class indices" if multiclass else None
     if classes is not None:
         known = named_once(classes, len(predictions) if multiclass else 2, multiclass)
+        check_columns_of_classes(predictions, known)
         names = tuple(str(name) for name in known)
         if len(targets) == 1 and not isinstance(classes, Titles):
             labels = _labels(frame, targets[0], schema, known)

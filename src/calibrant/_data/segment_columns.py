@@ -24,6 +24,8 @@ FEW_VALUES = 12
 # Distinct values of a column that are told apart; rarer ones are put together.
 MOST_VALUES = 50
 OTHER = "(other)"
+# Doubles hold every whole number below this.
+MOST_WHOLE = 2**53
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +89,10 @@ def rule_of_counts(
     if numbers is None:
         return _rule_of_texts(name, values, counts)
     labels = [name_of(value) for value, _ in known]
-    if len(set(labels)) > FEW_VALUES:
+    many = len(set(labels)) > FEW_VALUES
+    if many and _loses_some(np.array(numbers), len(set(labels))):
+        return _rule_of_texts(name, values, counts)
+    if many:
         distinct, at = np.unique(np.array(numbers), return_inverse=True)
         rows = np.bincount(at, np.array([n for _, n in known], np.float64), distinct.size)
         # The value of a rank, as `np.quantile(..., method="lower")` has it.
@@ -122,7 +127,7 @@ def name_of(value: Any) -> str:
     short = f"{number + 0.0:g}"  # -0.0 is 0
     if float(short) == number:
         return short
-    return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
+    return str(int(number)) if number.is_integer() and abs(number) < MOST_WHOLE else repr(number)
 
 
 # A number as programs write it. 01 and 1E2 are more often names: of a street, of an article.
@@ -189,12 +194,20 @@ def _most_frequent(counts: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.i
     return place, kept
 
 
+def _of_texts(name: str, texts: NDArray[Any]) -> SegmentColumn:
+    labels, at, counts = np.unique(texts, return_inverse=True, return_counts=True)
+    rule = _rule_of_texts(name, labels.tolist(), counts.tolist())
+    return rule.column(np.array([rule.code(label) for label in labels.tolist()], np.intp)[at])
+
+
 def _of_numbers(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
     known = ~np.isnan(given)
     values = np.unique(given[known])
     if values.size <= FEW_VALUES:  # as they are: doubles do not hold every whole number
         codes = np.searchsorted(values, given)
         return _with_missing(name, codes, [name_of(value) for value in values.tolist()], known)
+    if _loses_some(values.astype(np.float64), values.size):
+        return _of_texts(name, np.where(known, given.astype(str), MISSING))
     numbers, values = given.astype(np.float64), values.astype(np.float64)
     quantiles = np.quantile(numbers[known], np.arange(1, parts) / parts, method="lower")
     cuts = _inner_cuts(quantiles, values[0])
@@ -211,9 +224,26 @@ def _inner_cuts(cuts: NDArray[np.float64], lowest: float) -> NDArray[np.float64]
 
 def _range_labels(ends: Sequence[float]) -> list[str]:
     return [
-        f"{low:.4g} to {'below ' if i + 2 < len(ends) else ''}{high:.4g}"
-        for i, (low, high) in enumerate(pairwise(ends))
+        f"{low} to {'below ' if i + 2 < len(ends) else ''}{high}"
+        for i, (low, high) in enumerate(pairwise(_shown(ends)))
     ]
+
+
+def _shown(ends: Sequence[float]) -> list[str]:
+    """Whole numbers as they are, others with as few digits as tell them apart, four at least."""
+    known = [float(end) for end in ends if np.isfinite(end)]
+    if all(end.is_integer() and abs(end) < MOST_WHOLE for end in known):
+        return [f"{end:.0f}" for end in ends]
+    for digits in range(4, 18):
+        texts = [f"{end:.{digits}g}" for end in ends]
+        if len(set(texts)) == len(set(ends)):
+            break
+    return texts
+
+
+def _loses_some(numbers: NDArray[np.float64], n_values: int) -> bool:
+    """Whether doubles are too coarse for these values, as for ids of 19 digits: they are names."""
+    return bool(np.unique(numbers).size < n_values and np.abs(numbers).max() > MOST_WHOLE)
 
 
 def _with_missing(

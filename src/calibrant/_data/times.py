@@ -94,7 +94,9 @@ def _of_array(array: NDArray[Any], argument: str, masked: NDArray[np.bool_] | No
 # Years that dates in whole numbers are of, and what follows the year: months, days, hours and
 # minutes, seconds. As seconds since 1970 these would be a few days of that year, or far off.
 _YEARS = (1900, 2100)
-_DATES = {"month": 2, "date": 4, "time": 8, "time to the second": 10}
+_DATES = {"year": 0, "month": 2, "date": 4, "time": 8, "time to the second": 10}
+# Times to the hour (2024013123) lie within the seconds of 2030 to 2036.
+_HOURS = 6
 
 
 def _check_no_dates(array: NDArray[Any], missing: NDArray[np.bool_], argument: str) -> None:
@@ -102,15 +104,31 @@ def _check_no_dates(array: NDArray[Any], missing: NDArray[np.bool_], argument: s
     known = array[~missing]
     if not known.size or not np.all(known == np.floor(known)):
         return
-    for what, digits in _DATES.items():
-        low, high = _YEARS[0] * 10**digits + 10 ** (digits - 2), (_YEARS[1] + 1) * 10**digits
-        if known.min() >= low and known.max() < high:
-            row = int(np.argmin(missing))
-            where = f"{argument}[{row}]" if array.ndim else argument
-            raise InputError(
-                f"{where} is {int(known.flat[0])}, which reads as a {what}, while numbers are "
-                "seconds since 1970: give dates as text, such as '2024-01-31', or as datetimes"
-            )
+    if known.size > 1 and _are_hours(known):
+        found = ["time to the hour"]
+    else:
+        found = [what for what, digits in _DATES.items() if _are_dates(known, digits)]
+    for what in found:
+        row = int(np.argmin(missing))
+        where = f"{argument}[{row}]" if array.ndim else argument
+        raise InputError(
+            f"{where} is {int(known.flat[0])}, which reads as a {what}, while numbers are "
+            "seconds since 1970: give dates as text, such as '2024-01-31', or as datetimes"
+        )
+
+
+def _are_dates(known: NDArray[Any], digits: int) -> bool:
+    """Whether all numbers are years, with so many digits behind them."""
+    low = _YEARS[0] * 10**digits + (10 ** (digits - 2) if digits else 0)
+    return bool(known.min() >= low and known.max() < (_YEARS[1] + 1) * 10**digits)
+
+
+def _are_hours(known: NDArray[Any]) -> bool:
+    """Whether all numbers are a year, month, day and hour: of seconds one in a hundred is."""
+    if not _are_dates(known, _HOURS):
+        return False
+    month, day, hour = known // 10**4 % 100, known // 100 % 100, known % 100
+    return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31) & (hour < 24)).all())
 
 
 def _warn_of_ids(numbers: NDArray[Any], argument: str) -> None:

@@ -22,7 +22,14 @@ from calibrant._data.checks import (
     warn_of_logits,
     weight_exponent,
 )
-from calibrant._data.columns import check_apart, check_column_order, is_lazy, pick
+from calibrant._data.columns import (
+    check_apart,
+    check_column_order,
+    check_columns_of_classes,
+    is_lazy,
+    names_of_columns,
+    pick,
+)
 from calibrant._data.counts import labels_of, votes_per_row
 from calibrant._data.labels import encode
 from calibrant._data.logits import kind_of_logits
@@ -96,6 +103,7 @@ def to_samples(
             votes = pick(data, votes, "votes")
     else:
         check_names(y_true, y_proba)
+    columns = names or names_of_columns(y_proba)
     logits, logprobs = read_given(from_logits)
     tolerance, label_tolerance = (sum_tolerance(value) for value in (y_proba, y_true))
     kept: NDArray[np.bool_] | None = None
@@ -111,6 +119,7 @@ def to_samples(
     label_note: str | None = None
     if classes is not None:
         targets, label_note = encode(targets, classes, n_classes, predictions.ndim == 2)
+        check_columns_of_classes(columns, list(classes))
         names = tuple(str(name) for name in classes)
     own_votes = None
     if votes is not None:

@@ -181,8 +181,9 @@ def spiegelhalter_p(problem: Problem, z: float, seed: int) -> Drawn:
     u, w = problem.u, problem.weights
     lean, spread = w * (1.0 - 2.0 * u), u * (1.0 - u)
     variance = float((lean**2 * spread).sum())
-    skew = float((lean**3 * spread * (1.0 - 2.0 * u)).sum()) / variance**1.5
-    excess = float((lean**4 * spread * (1.0 - 6.0 * spread)).sum()) / variance**2
+    # Divided step by step: the square of the variance of predictions next to 0 may be 0.
+    skew = float((lean**3 * spread * (1.0 - 2.0 * u)).sum()) / variance / math.sqrt(variance)
+    excess = float((lean**4 * spread * (1.0 - 6.0 * spread)).sum()) / variance / variance
     if max(skew * skew, abs(excess)) <= NOT_NORMAL:
         return Drawn(two_sided(z))
     one_bin = np.zeros(u.size, dtype=np.intp)
@@ -270,6 +271,8 @@ def far_from_normal(problem: Problem) -> float:
     fourth = np.bincount(bins, w**4 * spread * (1.0 - 6.0 * spread), m)
     nonempty = second > 0
     by_weight = float((second**2).sum())
+    if by_weight == 0.0:  # predictions so near 0 or 1 that these squares are nothing
+        return math.inf
     skew = float((third[nonempty] ** 2 / second[nonempty]).sum())
     return max(skew, float(np.abs(fourth).sum())) / by_weight
 

@@ -538,7 +538,9 @@ def equal_mass_names() -> tuple[str, ...]:
 # Names of other people's measures, which are about the order of predictions.
 # What is asked for by another name that is no alias, for its numbers are others.
 _ELSEWHERE = {
-    "error_rate": "did you mean 'classification_error'?",
+    **dict.fromkeys(("error", "error_rate", "err"), "did you mean 'classification_error'?"),
+    **dict.fromkeys(("mae", "mse", "rmse"), "'brier' is the mean squared error of probabilities"),
+    "ks": "did you mean 'ks_error'?",
     "f1": "calibration has no use for it; 'classification_error' is the rate of errors",
 }
 _RANKING = ("auprc", "average_precision", "gini", "pr_auc")

@@ -11,17 +11,21 @@ from __future__ import annotations
 import keyword
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
 from calibrant._core.errors import InputError
-from calibrant._data.links import LOG_FLOOR
+from calibrant._data.links import LOG_FLOOR, OVERSHOOT, ROW_SUM_TOLERANCE
 from calibrant._data.logprobs import LOGPROBS, Given
+from calibrant.scaling._predictions import LARGEST_LOGIT
 
 # exp of more than this overflows in some databases; beyond it a probability is 0 or 1 anyway.
 FURTHEST = 700.0
+# The largest number, and one that every database reads.
+_FINITE, _LARGE = sys.float_info.max, 1e300
 # The largest logit and logarithm of a probability that is lifted to the floor.
 LARGEST = -math.log(LOG_FLOOR)
 
@@ -129,9 +133,11 @@ class Inputs:
     def probabilities(self) -> list[Node]:
         """The probability of each class; of the second alone without columns."""
         if self.given is False:
-            return self.raw
+            return [either(x, x.clip(0.0, 1.0)) for x in self.raw]
         if self.given == LOGPROBS:
-            return softmax_nodes(self.raw) if self.columns else [self.raw[0].exp()]
+            if self.columns:  # not clipped at 0: that would triple the SQL, for a rounding error
+                return softmax_nodes(self.raw)
+            return [either(self.raw[0].exp(), self.raw[0].exp().clip(0.0, 1.0))]
         return softmax_nodes(self.raw) if self.columns else [self.raw[0].sigmoid()]
 
     @cached_property
@@ -139,9 +145,10 @@ class Inputs:
         """One score a class: logits, or logarithms of probabilities; always of two classes."""
         if self.given is True:
             return self.raw if self.columns else [-self.raw[0] / 2.0, self.raw[0] / 2.0]
-        p = self.probabilities
+        p = self.raw if self.given is False else self.probabilities
         both = p if self.columns else [1.0 - p[0], p[0]]
-        return [each.clip(LOG_FLOOR, float("inf")).ln() for each in both]
+        lifted = [either(u.clip(LOG_FLOOR, math.inf), u.clip(LOG_FLOOR, 1.0)) for u in both]
+        return [each.ln() for each in lifted]
 
     @cached_property
     def log_odds(self) -> list[Node]:
@@ -152,8 +159,9 @@ class Inputs:
             others = [[s for s in self.raw if s is not own] for own in self.raw]
             pairs = zip(self.raw, others, strict=True)
             return [-total((s - own).exp() for s in rest).ln() for own, rest in pairs]
-        clipped = [u.clip(LOG_FLOOR, 1.0 - LOG_FLOOR) for u in self.probabilities]
-        return [u.ln() - u.ln_of_rest() for u in clipped]
+        u = self.raw if self.given is False else self.probabilities
+        clipped = [each.clip(LOG_FLOOR, 1.0 - LOG_FLOOR) for each in u]
+        return [each.ln() - each.ln_of_rest() for each in clipped]
 
     @property
     def largest(self) -> float:
@@ -295,21 +303,39 @@ def _bare(text: str) -> str:
     return text
 
 
+def _refusal(fits: str, what: str, said: str) -> list[str]:
+    return [f"if not {fits}:", f'    raise ValueError(f"{{{what}!r}} {said}")']
+
+
 def _checks(inputs: Inputs) -> list[str]:
-    """Lines that take the inputs apart, and refuse what is no prediction."""
-    low, high, need = -1e100, 1e100, "logit"
-    if inputs.given is not True:
-        low, high, need = (-1e100, 0.0, "log-probability") if inputs.given else (0.0, 1.0, "")
-    need = need or "probability"
-    x, indent = ("x", "    ") if inputs.columns else ("x0", "")
-    lines = [
-        f"{indent}if not {low!r} <= {x} <= {high!r}:",
-        f'{indent}    raise ValueError(f"{{{x}!r}} is not a {need}")',
-    ]
+    """Lines that take the inputs apart, refuse what `transform` refuses, and put what rounding has
+    carried beyond 0 or 1 back.
+    """
+    x = "x" if inputs.columns else "x0"
+    if inputs.given is True:
+        fits, inner, need = f"abs({x}) <= {_FINITE!r}", f"max({x}, {-LARGEST_LOGIT!r})", "logit"
+        inner = f"min({inner}, {LARGEST_LOGIT!r})"
+    elif inputs.given == LOGPROBS:
+        fits, inner, need = f"{x} <= {OVERSHOOT!r}", f"min({x}, 0.0)", "log-probability"
+    else:
+        fits, need = f"{-OVERSHOOT!r} <= {x} <= {1 + OVERSHOOT!r}", "probability"
+        inner = f"min(max({x}, 0.0), 1.0)"
+    lines = _refusal(fits, x, f"is not a {need}")
     if not inputs.columns:
-        return lines
-    names = ", ".join(f"x{j}" for j in range(inputs.columns))
-    return [f"{names} = row", "for x in row:", *lines]
+        return [*lines, f"x0 = {inner}"]
+    names = [f"x{j}" for j in range(inputs.columns)]
+    whole: list[str] = []
+    if inputs.given is False:
+        total = f"abs({' + '.join(names)} - 1.0)"
+        whole = _refusal(f"{total} <= {ROW_SUM_TOLERANCE!r}", "row", "does not sum to 1")
+    elif inputs.given == LOGPROBS:
+        whole = _refusal(f"max(row) >= {-_FINITE!r}", "row", "has no class with a probability")
+    return [
+        "for x in row:",
+        *(f"    {line}" for line in lines),
+        f"{', '.join(names)} = [{inner} for x in row]",
+        *whole,
+    ]
 
 
 # --- SQL ---------------------------------------------------------------------------------------
@@ -321,8 +347,10 @@ _SQL = {
 _PLAIN_COLUMN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 
-def to_sql(outputs: Sequence[Node], columns: Sequence[str]) -> list[str]:
-    """An expression for each output, in standard SQL and the functions LN, EXP and ABS."""
+def to_sql(outputs: Sequence[Node], inputs: Inputs, columns: Sequence[str]) -> list[str]:
+    """An expression for each output, in standard SQL and the functions LN, EXP and ABS. What
+    `transform` refuses, NaN too, becomes NULL: an expression has no errors.
+    """
     names = [c if _PLAIN_COLUMN.fullmatch(c) else f"({c})" for c in columns]
     written: dict[int, str] = {}
 
@@ -333,7 +361,30 @@ def to_sql(outputs: Sequence[Node], columns: Sequence[str]) -> list[str]:
 
     done: dict[int, Node] = {}
     chosen = [_chosen(each, 1, done) for each in outputs]
-    return [text(each) for each in chosen]
+    fits = _sql_check(inputs, names)
+    return [f"(CASE WHEN {fits} THEN {_bare(text(each))} END)" for each in chosen]
+
+
+def _sql_check(inputs: Inputs, names: Sequence[str]) -> str:
+    """Whether the columns of a row are predictions. Databases have NaN above all numbers, or equal
+    to none of them: with an upper limit it is refused by all.
+    """
+    low, high = (-OVERSHOOT, 1 + OVERSHOOT) if inputs.given is False else (-_LARGE, _LARGE)
+    if inputs.given == LOGPROBS:
+        low, high = -math.inf, OVERSHOOT
+    checks = [
+        f"{name} {sign} {_sql_number(bound)}"
+        for name in names
+        for sign, bound in ((">=", low), ("<=", high))
+        if math.isfinite(bound)
+    ]
+    if inputs.columns and inputs.given is False:
+        off = f"ABS({' + '.join(names)} - {_sql_number(1.0)})"
+        checks.append(f"{off} <= {_sql_number(ROW_SUM_TOLERANCE)}")
+    if inputs.columns and inputs.given == LOGPROBS:
+        some = " OR ".join(f"{name} >= {_sql_number(-_LARGE)}" for name in names)
+        checks.append(f"({some})")
+    return " AND ".join(checks)
 
 
 def _sql_of(each: Node, parts: Sequence[str], names: Sequence[str]) -> str:

@@ -72,6 +72,7 @@ class HistogramBinning(OneVsRest):
     """
 
     _of_logarithms = False
+    _may_be_unknown = ("values_",)  # bins that were empty in the fit
     _learned = ("edges_", "values_")
     edges_: tuple[FloatArray, ...]
     values_: tuple[FloatArray, ...]
@@ -107,7 +108,7 @@ class HistogramBinning(OneVsRest):
         rule = self._rule()
         for edges, values in zip(self.edges_, self.values_, strict=True):
             inner = len(edges) if isinstance(rule, Quantile) else rule.m - 1
-            if np.ndim(edges) != 1 or np.shape(values) != (inner + 1,):
+            if np.shape(edges) != (inner,) or np.shape(values) != (inner + 1,):
                 raise ValueError("there is not a value for each bin")
             if not (np.isnan(values) | ((values >= 0) & (values <= 1))).all():
                 raise ValueError("a value of a bin is not a probability")

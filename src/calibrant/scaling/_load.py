@@ -172,6 +172,8 @@ def _restored(kind: type[Scaler], content: dict[str, Any]) -> Scaler:
         for array in learned if isinstance(learned, tuple) else (learned,):
             if (np.abs(array) > LARGEST_LOGIT).any():
                 raise ValueError(f"{name} is too large for a map")
+            if np.isnan(array).any() and name not in kind._may_be_unknown:
+                raise ValueError(f"{name} has no number where one is needed")
         setattr(scaler, name, learned)
     for name in COUNTS:
         setattr(scaler, name, whole_number(content[name], name))

@@ -85,6 +85,9 @@ class MatrixScaling(Scaler):
     def _scores(self, predictions: Predictions) -> FloatArray:
         return predictions.class_scores()
 
+    def _check_learned(self) -> None:
+        self._check_of_classes(coef_=2, intercept_=1)
+
     def _solve(self, problem: Problem) -> Solution:
         return fit_matrix(problem, self._scores(problem.predictions), float(self.l2))
 

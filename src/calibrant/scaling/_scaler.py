@@ -116,6 +116,8 @@ class Scaler(ABC):
     _class_by_class: ClassVar[bool] = True
     # Whether the map is fitted to every vote on a row, where there are votes, or to its majority.
     _of_votes: ClassVar[bool] = True
+    # Learned numbers that may be NaN.
+    _may_be_unknown: ClassVar[tuple[str, ...]] = ()
     # Where the map is tried unasked; for two classes some maps are others under another name.
     _tried_on: ClassVar[tuple[str, ...]] = ("binary", "multiclass")
     # Whether a penalty that weighs by the number of rows holds the parameters back, so that no
@@ -177,6 +179,12 @@ class Scaler(ABC):
 
     def _check_learned(self) -> None:  # noqa: B027 - most maps need no check of their own
         """A ValueError if the fitted attributes read from a file do not go together."""
+
+    def _check_of_classes(self, **dimensions: int) -> None:
+        """A ValueError unless attributes have a number for every class, in so many dimensions."""
+        for name, n in dimensions.items():
+            if np.shape(getattr(self, name)) != (self.n_classes_,) * n:
+                raise ValueError(f"{name} is not of {self.n_classes_} classes")
 
     @public
     def fit(
@@ -643,7 +651,7 @@ class Scaler(ABC):
         str
             A module with one function. It takes one prediction of class 1 and returns a number; for
             a map of (n, k) it takes a row of k predictions and returns a list. Numbers agree with
-            `transform` to 14 digits or more.
+            `transform` to 14 digits or more, and what `transform` refuses is a ValueError.
 
         Raises
         ------
@@ -677,7 +685,8 @@ class Scaler(ABC):
 
         It is standard SQL (CASE, ABS) with the functions LN and EXP, as PostgreSQL, DuckDB, SQLite,
         Spark, BigQuery and Snowflake have them; SQL Server has LOG for LN. For the maps of
-        `to_python`. NULL stays NULL.
+        `to_python`. NULL stays NULL, and what is no prediction (NaN, 1.5, a row that does not sum
+        to 1) becomes NULL.
 
         Parameters
         ----------
@@ -715,7 +724,7 @@ class Scaler(ABC):
             raise InputError(f"columns must be {need}, as in fit; got {columns!r}")
         if not all(isinstance(each, str) and each.strip() for each in names):
             raise InputError(f"columns must be names as SQL has them; got {columns!r}")
-        written = to_sql(outputs, names)
+        written = to_sql(outputs, inputs, names)
         return written[0] if one else written
 
     def _written_as(self, method: str) -> tuple[Inputs, list[Node]]:

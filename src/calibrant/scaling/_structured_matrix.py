@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from calibrant._core.validation import public
 from calibrant._data.links import softmax
 from calibrant.scaling._linear import check_l2
@@ -119,8 +117,7 @@ class StructuredMatrixScaling(Scaler):
 
     def _check_learned(self) -> None:
         check_scaling(self.temperature_, self.uniform_)
-        if np.shape(self.coef_) != (self.n_classes_, self.n_classes_):
-            raise ValueError(f"coef_ is not of {self.n_classes_} classes")
+        self._check_of_classes(coef_=2, intercept_=1)
 
     def _solve(self, problem: Problem) -> Solution:
         return fit_structured_matrix(

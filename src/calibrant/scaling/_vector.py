@@ -69,6 +69,9 @@ class VectorScaling(Scaler):
     def _n_parameters(cls, k: int) -> float:
         return 2 * k
 
+    def _check_learned(self) -> None:
+        self._check_of_classes(coef_=1, intercept_=1)
+
     def _solve(self, problem: Problem) -> Solution:
         return fit_vector(problem, problem.predictions.class_scores())
 

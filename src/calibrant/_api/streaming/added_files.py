@@ -6,10 +6,12 @@ import hashlib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO
 
 from calibrant._core.errors import InputError
 from calibrant._core.state_file import shortened, whole_number
+from calibrant._data.readers.find import PACKED, File
+from calibrant._data.readers.packed_text import opened
 
 # Files that a state remembers: the last ones, for a retry comes soon. Each takes some 80 bytes.
 MOST = 1000
@@ -37,26 +39,34 @@ class AddedFiles:
         known = dict.fromkeys((*self.files, *files))
         self.files = list(known)[-MOST:]
 
-    def check_new(self, path: str | os.PathLike[str]) -> AddedFile:
-        """The file, with its hash; an InputError if its rows, or its first ones, were added."""
-        name = os.path.basename(path)
-        grown = {file.size: file for file in self.files if file.name == name}
-        file, starts = fingerprint(path, grown)
+    def check_new(self, file: File) -> AddedFile:
+        """The file, with the hash of its content; an InputError if its rows, or its first ones,
+        were added. A packed file has the content of the one that was packed.
+        """
+        name = file.path.name
+        grown = {known.size: known for known in self.files if _plain(known.name) == _plain(name)}
+        with opened(file) as (content, _):
+            new, starts = fingerprint(content, name, grown)
+        same = {(new.size, new.digest)}
+        if file.packed:  # as it was remembered before content was
+            with file.path.open("rb") as raw:
+                as_packed = fingerprint(raw, name)[0]
+            same.add((as_packed.size, as_packed.digest))
         for known in self.files:
-            if (known.size, known.digest) == (file.size, file.digest):
+            if (known.size, known.digest) in same:
                 under = "" if known.name == name else f" under the name {known.name}"
                 raise InputError(
-                    f"{path} was added before{under}: its rows would count twice. Leave it out, or "
+                    f"{file} was added before{under}: its rows would count twice. Leave it out, or "
                     "add it once more with --again"
                 )
         for size, digest in starts.items():
             if grown[size].digest == digest:
                 raise InputError(
-                    f"{path} has grown: its first {size:,} bytes were added before, and their rows "
+                    f"{file} has grown: its first {size:,} bytes were added before, and their rows "
                     "would count twice. Add a file of the new rows alone, or all of it once more "
                     "with --again"
                 )
-        return file
+        return new
 
     def common(self, other: AddedFiles) -> AddedFile | None:
         """A file whose rows both have, if there is one."""
@@ -81,16 +91,21 @@ def unpacked_files(packed: Any) -> AddedFiles:
     return AddedFiles(files)
 
 
+def _plain(name: str) -> str:
+    """The name of a packed file before it was packed."""
+    stem, ending = os.path.splitext(name)
+    return stem if ending.lower() in PACKED else name
+
+
 def fingerprint(
-    path: str | os.PathLike[str], sizes: Iterable[int] = ()
+    file: BinaryIO, name: str, sizes: Iterable[int] = ()
 ) -> tuple[AddedFile, dict[int, str]]:
-    """The file with its hash, and the hashes of its first bytes, as many as `sizes` has."""
+    """The content with its hash, and the hashes of its first bytes, as many as `sizes` has."""
     hashed, done, starts = hashlib.blake2b(digest_size=DIGITS // 2), 0, {}
     stops = sorted(sizes)
-    with open(path, "rb") as file:
-        while block := file.read(min(BLOCK, stops[0] - done) if stops else BLOCK):
-            hashed.update(block)
-            done += len(block)
-            if stops and done == stops[0]:
-                starts[stops.pop(0)] = hashed.hexdigest()
-    return AddedFile(os.path.basename(path), done, hashed.hexdigest()), starts
+    while block := file.read(min(BLOCK, stops[0] - done) if stops else BLOCK):
+        hashed.update(block)
+        done += len(block)
+        if stops and done == stops[0]:
+            starts[stops.pop(0)] = hashed.hexdigest()
+    return AddedFile(name, done, hashed.hexdigest()), starts

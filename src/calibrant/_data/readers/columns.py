@@ -9,7 +9,12 @@ from typing import Any
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.answers import says_right
-from calibrant._data.columns import check_column_order, check_paired
+from calibrant._data.columns import (
+    check_column_order,
+    check_columns_of_classes,
+    check_order_of_classes,
+    check_paired,
+)
 from calibrant._data.labels import Titles, number_of
 from calibrant._data.readers.chunks import Field, Reader, Role, new_class
 
@@ -199,12 +204,11 @@ def choose_columns(
     if labels.classes is not None:
         labels, order = _in_order(labels, order, "y_true")
     elif labels.stacked and order is not None:
-        _check_same_order(labels.names, order, "y_true")
+        check_order_of_classes(labels.names, order, "y_true")
     if labels.stacked and predictions.stacked:
         check_paired(labels.names, predictions.names)
-    # The numbers of columns may be their places, whatever the classes are called.
-    if predictions.stacked and order is not None and not all(str(n).isdigit() for n in order):
-        _check_same_order(predictions.names, order, "y_proba")
+    if predictions.stacked and order is not None:
+        check_columns_of_classes(predictions.names, order)
     return ColumnMapping(
         labels,
         predictions,
@@ -442,25 +446,6 @@ def _in_order(
         )
     columns = tuple(by_name[str(name)] for name in classes)
     return replace(spec, names=columns, classes=None), classes
-
-
-def classes_by_endings(names: Sequence[str], classes: Sequence[Any]) -> tuple[Any, ...] | None:
-    """The class that each column's name ends in, if that is one column a class."""
-    endings = [re.compile(rf"(?:^|[._ -]){re.escape(str(name))}$") for name in classes]
-    of_class = [next((r for r, end in enumerate(endings) if end.search(n)), -1) for n in names]
-    if sorted(of_class) != list(range(len(classes))):
-        return None
-    return tuple(classes[r] for r in of_class)
-
-
-def _check_same_order(names: tuple[str, ...], classes: tuple[Any, ...], argument: str) -> None:
-    """An error if columns of one class each end in the classes' names in another order."""
-    if classes_by_endings(names, classes) not in (None, classes):
-        raise InputError(
-            f"{argument} names the columns {', '.join(map(repr, names[:SHOWN]))}, while the "
-            f"classes are {', '.join(map(repr, classes[:SHOWN]))}: name them in the order of the "
-            "classes"
-        )
 
 
 def _called(spec: ColumnSpec) -> str:

@@ -28,6 +28,9 @@ Read = Callable[[int, int], NDArray[Any]]
 # Numbers of a piece: arrays that are not packed are read in pieces, apart from each other.
 PIECE = 1 << 22
 
+# Bytes that a checksum is taken of at a time.
+BLOCK = 1 << 20
+
 Span = tuple[int, int]
 
 
@@ -43,6 +46,8 @@ class Member:
     # Bytes of its header; and where its numbers lie in the file, if they are not packed.
     header: int
     start: int | None
+    # The checksum of header and numbers, as the archive has it.
+    checksum: int
 
     @property
     def width(self) -> int:
@@ -65,6 +70,26 @@ class Member:
                     yield lambda a, b: all_rows[a:b]
                 else:
                     yield lambda a, b: self._take(packed, b - a).reshape(-1, *self.shape[1:])
+
+    def check_whole(self) -> None:
+        """An error if a byte of an array that is not packed is another one than was written. Of a
+        packed one that is seen as it is unpacked.
+        """
+        if self.start is None:
+            return
+        found, left = (
+            0,
+            self.header + int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize,
+        )
+        with whole(self.file), self.file.path.open("rb") as stream:
+            stream.seek(self.start - self.header)
+            while left and (block := stream.read(min(left, BLOCK))):
+                found, left = zlib.crc32(block, found), left - len(block)
+        if found != self.checksum:
+            raise InputError(
+                f"{self.file}: the array {self.entry!r} is damaged: its checksum does not match "
+                "its numbers. Write it again"
+            )
 
     def _stored(self, stream: BinaryIO, a: int, b: int) -> NDArray[Any]:
         start, item = self.start or 0, self.dtype.itemsize
@@ -110,7 +135,7 @@ def members_of(file: File) -> dict[str, Member]:
             plain = info.compress_type == zipfile.ZIP_STORED
             start = _start(raw, info) + header if plain else None
             name = info.filename.removesuffix(".npy")
-            out[name] = Member(file, info.filename, shape, fortran, dtype, header, start)
+            out[name] = Member(file, info.filename, shape, fortran, dtype, header, start, info.CRC)
             if not dtype.hasobject:
                 _check_length(out[name], info.file_size - header)
     return out
@@ -158,6 +183,8 @@ class NpzReader:
             raise InputError(f"{file} has 0 bytes, which no NPZ file has: it was not written")
         self._members = members_of(file)
         self.names = tuple(self._members)
+        # Arrays whose checksum was looked at: files may be read several times.
+        self._whole: set[str] = set()
 
     def has(self, name: str) -> bool:
         return name in self._members
@@ -173,6 +200,10 @@ class NpzReader:
     def pieces(self, fields: Sequence[Field]) -> list[Span]:
         n = self._count(fields)
         members = [self._members[field.name] for field in fields]
+        for field in fields:
+            if field.name not in self._whole:
+                self._members[field.name].check_whole()
+                self._whole.add(field.name)
         step = max(1, PIECE // max(self.width(field.name) for field in fields))
         if any(member.start is None for member in members):
             step = max(1, n)
