@@ -8,15 +8,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Counts
 from calibrant._inference.bayes_error import agreement
 from calibrant._inference.budget import EXCHANGES
 from calibrant._inference.tails import upper_chance
 from calibrant._inference.vote_splits import without_replacement
-
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +65,7 @@ def _agreeing(own: Counts, counts: Counts) -> Array:
     """The share of pairs, one vote of either side, that agree."""
     rest = counts - own
     pairs = (own * rest).sum(axis=1)
-    out: Array = pairs / (own.sum(axis=1) * rest.sum(axis=1))
-    return out
+    return pairs / (own.sum(axis=1) * rest.sum(axis=1))
 
 
 def _single_moments(counts: Counts, expected: Array) -> tuple[float, float]:

@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index
 from calibrant._inference.budget import MAX_BLOCKS
 from calibrant._inference.numbers import FEW_CLUSTERS, MOST_WIDENED_CLUSTERS
-
-Array = NDArray[np.float64]
 
 # Of few clusters the scatter is known as badly as Student's t says at this quantile.
 TAIL, NORMAL = 0.975, 1.959963984540054
 _WEBB = np.sqrt([0.5, 1.0, 1.5])
 
 
-def summed(index: NDArray[np.intp], values: Array, size: int) -> Array:
+def summed(index: Index, values: Array, size: int) -> Array:
     """Sums of values that share an index."""
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 
@@ -27,9 +25,9 @@ def summed(index: NDArray[np.intp], values: Array, size: int) -> Array:
 class Blocks:
     """The block of every row, and its cluster, where rows belong together."""
 
-    index: NDArray[np.intp]
+    index: Index
     size: int
-    groups: NDArray[np.intp] | None
+    groups: Index | None
 
     @property
     def clustered(self) -> bool:
@@ -70,7 +68,7 @@ class Blocks:
             signs *= _WEBB[rng.integers(0, 3, shape)]
         return signs
 
-    def sums(self, column: NDArray[np.intp], n_columns: int, values: Array) -> Array:
+    def sums(self, column: Index, n_columns: int, values: Array) -> Array:
         """Sums of what rows have, by block and column: (blocks, columns)."""
         key = self.index * n_columns + column
         return summed(key, values, self.size * n_columns).reshape(self.size, n_columns)
@@ -78,11 +76,10 @@ class Blocks:
 
 def _multinomial(n_draws: int, size: int, rng: np.random.Generator) -> Array:
     share = np.full(size, 1.0 / size)
-    out: Array = rng.multinomial(size, share, n_draws).astype(np.float64)
-    return out
+    return rng.multinomial(size, share, n_draws).astype(np.float64)
 
 
-def blocks_of(n: int, groups: NDArray[np.intp] | None, seed: int) -> Blocks:
+def blocks_of(n: int, groups: Index | None, seed: int) -> Blocks:
     """Rows, or clusters of them, dealt into blocks."""
     units = n if groups is None else int(groups.max()) + 1
     block = np.arange(units)
@@ -92,11 +89,10 @@ def blocks_of(n: int, groups: NDArray[np.intp] | None, seed: int) -> Blocks:
     return Blocks(index.astype(np.intp), min(units, MAX_BLOCKS), groups)
 
 
-def as_groups(groups: Any, n: int) -> NDArray[np.intp]:
+def as_groups(groups: Any, n: int) -> Index:
     """Names of groups as numbers from 0."""
     values = np.asarray(groups)
     if values.dtype == object:  # names of several types, or missing ones, have no order
         values = np.array([f"{type(v).__name__} {v}" for v in values])
     _, index = np.unique(values, return_inverse=True)
-    out: NDArray[np.intp] = index.reshape(n).astype(np.intp)
-    return out
+    return index.reshape(n).astype(np.intp)

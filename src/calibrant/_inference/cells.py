@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable, ColumnTable
 from calibrant._core.binning import LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.typing import Array, Index
 from calibrant._data.links import logit
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.counting import bin_table, rank_order
@@ -26,7 +27,6 @@ from calibrant._inference.budget import FEW_CELLS, MOST_BINS
 from calibrant._inference.numbers import CELL_LIMIT, FEW_ROWS, FINE, FINEST
 from calibrant._inference.rare_events import design_effect, dispersion
 
-Array = NDArray[np.float64]
 # Predictions, targets and weights of every row, and what was found in them.
 Whole = tuple[Array, Array, Array | None, Findings]
 
@@ -38,11 +38,11 @@ class Problem:
     u: Array
     z: Array
     w: Array | None
-    bins: NDArray[np.intp]
+    bins: Index
     m: int
     hard: bool
     # The class of each bin, where rows of each predicted class have bins of their own.
-    classes: NDArray[np.intp] | None = None
+    classes: Index | None = None
 
     @property
     def n(self) -> int:
@@ -63,7 +63,7 @@ class Problem:
         return cells_of(self, FINE if self.n > FEW_ROWS else FINEST)
 
     @cached_property
-    def levels(self) -> tuple[Array, NDArray[np.intp]]:
+    def levels(self) -> tuple[Array, Index]:
         """The distinct predictions in increasing order, and the number of each row's among them."""
         return levels_of(self.u)
 
@@ -98,7 +98,7 @@ class Problem:
         return self.dispersion * design_effect(float(away @ away), of_blocks)
 
 
-def levels_of(u: Array) -> tuple[Array, NDArray[np.intp]]:
+def levels_of(u: Array) -> tuple[Array, Index]:
     """The distinct predictions in increasing order, and the number of each row's among them."""
     order = stable_order(u)
     ordered = u[order]
@@ -156,8 +156,8 @@ class Cells:
     and `wz` are of cells.
     """
 
-    index: NDArray[np.intp]
-    bins: NDArray[np.intp]
+    index: Index
+    bins: Index
     m: int
     n: Array
     w: Array
@@ -178,7 +178,7 @@ class Cells:
         return np.array_equal(self.w2, self.w)
 
     @cached_property
-    def rows_in_order(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def rows_in_order(self) -> tuple[Index, Index]:
         """The rows cell by cell, and where each cell begins."""
         order = np.argsort(self.index, kind="stable")
         return order, np.searchsorted(self.index[order], np.arange(self.size))
@@ -195,14 +195,13 @@ class Cells:
         return out
 
     @cached_property
-    def _nonempty(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _nonempty(self) -> tuple[Index, Index]:
         return np.unique(self.bins, return_index=True)
 
     def by_bin(self, values: Array) -> Array:
         """Sums of cells (..., cells) by bin: (..., m)."""
         if self.size <= FEW_CELLS:
-            product: Array = values @ self._members
-            return product
+            return values @ self._members
         nonempty, firsts = self._nonempty
         out = np.zeros((*values.shape[:-1], self.m))
         out[..., nonempty] = np.add.reduceat(values, firsts, axis=-1)

@@ -7,9 +7,9 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.binning import LevelSets, Rule
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.draws import Labels, count_labels
@@ -17,8 +17,6 @@ from calibrant._inference.blocks import Blocks, summed
 from calibrant._inference.budget import BLOCK_ENTRIES
 from calibrant._inference.cells import Whole, problem_of
 from calibrant._measures.catalogue import THRESHOLD
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,12 +26,12 @@ class ClassBins:
     other, hold the same rows.
     """
 
-    index: NDArray[np.intp]
+    index: Index
     size: int
     u: Array
     z: Array
     w: Array
-    y: NDArray[np.intp] | None
+    y: Index | None
     hard: bool
     alike: int = 1
 
@@ -75,8 +73,7 @@ class ClassBins:
         many.
         """
         if blocks.size * self.size <= BLOCK_ENTRIES:
-            dense: Array = (self.of_blocks(blocks, values) ** 2).sum(axis=0)
-            return dense
+            return (self.of_blocks(blocks, values) ** 2).sum(axis=0)
         order = np.argsort(blocks.index, kind="stable")
         ends = np.searchsorted(blocks.index[order], np.arange(blocks.size + 1))
         out = np.zeros(self.size)
@@ -145,7 +142,7 @@ def full_bins(
     ), k
 
 
-def _labels(samples: Samples) -> NDArray[np.intp] | None:
+def _labels(samples: Samples) -> Index | None:
     """The label of every row, or None for soft ones."""
     targets = samples.block(0, samples.n).targets
     if targets.ndim == 1:

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable, empty_sums
 from calibrant._core.binning import Rule, equal_mass_rule
+from calibrant._core.typing import Array
 from calibrant._inference.budget import TABLE_ENTRIES
 from calibrant._inference.class_bins import ClassBins
 from calibrant._inference.context import Context
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
 
-Array = NDArray[np.float64]
 # Residuals and weights of every bin, (draws, bins), to the measure's value of each draw.
 Errors = Callable[[Array, Array], Array]
 
@@ -105,8 +104,7 @@ def _class_means(
     whole = nonempty.all()
     values = np.where(nonempty, formula(table), 0.0) if whole else _some(formula, table)
     count = np.maximum(nonempty.reshape(-1, k).sum(axis=1), 1)
-    out: Array = values.reshape(-1, k).sum(axis=1) / count
-    return out
+    return values.reshape(-1, k).sum(axis=1) / count
 
 
 def _some(formula: Callable[[BinTable], Array], table: BinTable) -> Array:

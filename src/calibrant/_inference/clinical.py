@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.errors import NotDefined
+from calibrant._core.typing import Array, Index
 from calibrant._inference.cells import Problem
 from calibrant._inference.few_events import poisson_limits
 from calibrant._inference.means import influences, mean_limits, moment_limits
@@ -17,8 +17,6 @@ from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure
 from calibrant.results._clinical import ClinicalValue
 from calibrant.results._uncertainty import CoxCalibration
-
-Array = NDArray[np.float64]
 
 SLOPE_TITLES = {
     "slope": "calibration slope; below 1, predictions are too extreme",
@@ -63,9 +61,7 @@ def _about(fit: CoxCalibration) -> str:
     return fit.note.partition(";")[0]
 
 
-def observed_expected(
-    problem: Problem, groups: NDArray[np.intp] | None, level: float
-) -> ClinicalValue:
+def observed_expected(problem: Problem, groups: Index | None, level: float) -> ClinicalValue:
     """Observed events over expected ones; limits on the log scale."""
     w = problem.weights
     observed, expected = float(w @ problem.z), float(w @ problem.u)
@@ -90,7 +86,7 @@ def observed_expected(
     return ClinicalValue(ratio, low, high, method, "", OBSERVED_EXPECTED)
 
 
-def scaled_brier(problem: Problem, groups: NDArray[np.intp] | None, level: float) -> ClinicalValue:
+def scaled_brier(problem: Problem, groups: Index | None, level: float) -> ClinicalValue:
     """1 - B / (m (1 - m)), m the mean outcome.
 
     The limits are those of a ratio (Fieller): where B - share m (1 - m) may be 0. What few events

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index
 from calibrant._engines.arrays.draws import fit_isotonic
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import BAND_DRAWS, CURVE_CELLS
@@ -21,8 +21,6 @@ from calibrant._inference.numbers import FEWEST_CELLS, FEWEST_ROWS, RUNS
 from calibrant._measures.local_regression import SPAN, curve_matrix, local_fit
 from calibrant._measures.proportions import wilson
 from calibrant.results._reliability_curve import ReliabilityCurve
-
-Array = NDArray[np.float64]
 
 # Points at which a curve is drawn, and redrawn samples behind a consistency band.
 POINTS = 256
@@ -52,8 +50,7 @@ def _pooled(problem: Problem, most: int) -> tuple[Array, Array, Array]:
 
 def _shares(problem: Problem) -> Array:
     counts, _ = np.histogram(problem.u, bins=PLACES, range=(0.0, 1.0), weights=problem.weights)
-    out: Array = counts / counts.sum()
-    return out
+    return counts / counts.sum()
 
 
 # --- isotonic -------------------------------------------------------------------------------------
@@ -146,7 +143,7 @@ def local_curve(
     problem: Problem,
     notion: str,
     level: float,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     span: float | None = None,
 ) -> ReliabilityCurve:
     """A local regression that looks at the share of rows with the least error when a row is left
@@ -192,7 +189,7 @@ def _outcomes_a_label(problem: Problem, u: Array, w: Array, curve: Array) -> flo
     return outcome / scatter if scatter > 1e-4 * outcome else 1e4
 
 
-def _design(problem: Problem, groups: NDArray[np.intp]) -> float:
+def _design(problem: Problem, groups: Index) -> float:
     """How many rows say as much as one independent row, where rows come in clusters."""
     from calibrant._measures.proportions import design_effects
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index
 from calibrant._engines.arrays.draws import Outcomes, fit_isotonic
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import DISCRIMINATIONS
@@ -16,12 +16,8 @@ from calibrant._inference.means import influences, mean_limits
 from calibrant._inference.null import outcome_noise
 from calibrant._measures.of_cells import isotonic_parts
 
-Array = NDArray[np.float64]
 
-
-def uncertainty_limits(
-    problem: Problem, groups: NDArray[np.intp] | None, level: float
-) -> tuple[float, float]:
+def uncertainty_limits(problem: Problem, groups: Index | None, level: float) -> tuple[float, float]:
     """Limits of the variance of the targets.
 
     Of outcomes it is ``q (1 - q)``, which has its top at 1/2: limits of the rate q are carried

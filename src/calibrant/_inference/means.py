@@ -13,16 +13,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.distances import distances
+from calibrant._core.typing import Array, Index
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
 from calibrant._inference.blocks import summed
 from calibrant._inference.budget import ROW_ENTRIES
 from calibrant._inference.numbers import ROWS_ALIKE
-
-Array = NDArray[np.float64]
 
 
 def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
@@ -98,7 +96,7 @@ class _Rows(NamedTuple):
 
     moved: Array
     shares: Array
-    groups: NDArray[np.intp]
+    groups: Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,15 +142,14 @@ class Influences:
         apart -= (self.moved / whole)[groups]
         free = float((shares * (1.0 - shares / whole[groups])).sum())
         spread = float((shares * apart * apart).sum()) / free if free > 1e-12 else 0.0
-        out: Array = spread * summed(groups, shares * shares, self.moved.size) / whole**2
-        return out
+        return spread * summed(groups, shares * shares, self.moved.size) / whole**2
 
     @property
     def third(self) -> float:
         """The third moment of the mean."""
         return float((self.moved * self.moved) @ self.moved)
 
-    def in_blocks(self, index: NDArray[np.intp], size: int) -> Influences:
+    def in_blocks(self, index: Index, size: int) -> Influences:
         """Those of blocks of rows."""
         shares = None if self.shares is None else summed(index, self.shares, size)
         return Influences(summed(index, self.moved, size), self.units, shares)
@@ -165,7 +162,7 @@ class Influences:
         return replace(self, moved=self.moved - other.moved, rows=rows)
 
 
-def influences(values: Array, weights: Array | None, groups: NDArray[np.intp] | None) -> Influences:
+def influences(values: Array, weights: Array | None, groups: Index | None) -> Influences:
     """How the rows, or clusters, of a weighted mean scatter about it."""
     w = np.ones(values.size) if weights is None else weights
     total = float(w.sum())

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.draws import Outcomes
 from calibrant._inference.blocks import Blocks
@@ -24,8 +25,6 @@ from calibrant._inference.numbers import MOST_VOTES
 from calibrant._inference.rare_events import rare_events
 from calibrant._inference.scatter import ScatterModel
 from calibrant._measures.catalogue import Measure
-
-Array = NDArray[np.float64]
 
 
 def null_drawn(
@@ -108,7 +107,7 @@ def with_rare_events(
     return out
 
 
-def _together(problem: Problem, groups: NDArray[np.intp] | None, size: float) -> float:
+def _together(problem: Problem, groups: Index | None, size: float) -> float:
     """The chance that the outcomes of a cluster all go by one random number, as if half an event
     more had been seen that did: few events do not tell.
     """
@@ -118,7 +117,7 @@ def _together(problem: Problem, groups: NDArray[np.intp] | None, size: float) ->
 
 
 def _noise_of_rows(
-    problem: Problem, cells: Cells, own: NDArray[np.intp], groups: NDArray[np.intp] | None,
+    problem: Problem, cells: Cells, own: Index, groups: Index | None,
     together: float, n_draws: int, rng: np.random.Generator,
 ) -> Array:  # fmt: skip
     """How outcomes of some cells scatter about their predictions, where those of a cluster all go
@@ -156,8 +155,7 @@ def outcome_noise(
         trials = np.divide(cells.w**2, cells.w2, out=np.zeros(cells.size), where=cells.w2 > 0)
         whole = np.maximum(1, np.rint(trials)).astype(np.int64)
         drawn = rng.binomial(whole, np.clip(rates, 0.0, 1.0), (n_draws, cells.size))
-        out: Array = cells.w * (drawn / whole - rates)
-        return out
+        return cells.w * (drawn / whole - rates)
     order, firsts = cells.rows_in_order
     of_row, w = rates[cells.index[order]], problem.weights[order]
     hit, miss = w * (1.0 - of_row), w * (0.0 - of_row)

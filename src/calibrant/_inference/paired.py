@@ -7,16 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index
 from calibrant._inference.few_events import Losses
 from calibrant._inference.means import Influences, mean_limits, moment_limits
 from calibrant._inference.tails import quantiles
 from calibrant._inference.vote_differences import difference_bounds, independent_bounds
 from calibrant._inference.voted_rows import VotedRows
 from calibrant._measures.catalogue import Measure
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +28,7 @@ class Scatter:
     # Limits of the measure alone at a level, and its estimate; none of means of rows.
     alone: Callable[[float], tuple[float, float, float]] | None = None
     # The ranks of predictions, of a measure of nothing else.
-    order: NDArray[np.intp] | None = None
+    order: Index | None = None
     # What the noise of votes adds to the value, where it is taken out.
     excess: float = 0.0
     # Votes that identify it only in part, and the measure.

@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.level_table import LevelTable
+from calibrant._core.typing import Array, Index
 from calibrant._inference.budget import (
     LEAST_RANGE,
     MOST_DRAWS,
@@ -24,10 +24,8 @@ from calibrant._inference.cells import Problem
 from calibrant._inference.numbers import NOT_NORMAL
 from calibrant._inference.rounding import LEAST_P
 from calibrant._inference.scatter import ScatterModel
-from calibrant._inference.significance import Drawn, Groups, drawn_p, drawn_tail, far_from_normal
+from calibrant._inference.significance import Drawn, drawn_p, drawn_tail, far_from_normal
 from calibrant._measures.cutoffs import Cutoffs, worst_interval
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +35,7 @@ class Path:
     """
 
     u: Array
-    cells: Groups
+    cells: Index
     every: bool
 
     @classmethod
@@ -59,13 +57,11 @@ class Path:
         return int(self.u.size)
 
     def sums(self, values: Array) -> Array:
-        out: Array = np.bincount(self.cells, values, self.m).astype(np.float64)
-        return out
+        return np.bincount(self.cells, values, self.m).astype(np.float64)
 
     def nearness(self) -> Array:
         """``1 - |u - v|`` of each pair: ATB is ``r' K r / W^2`` with r the residuals."""
-        out: Array = 1.0 - np.abs(self.u[:, None] - self.u)
-        return out
+        return 1.0 - np.abs(self.u[:, None] - self.u)
 
     def averaged(self, sums: Array) -> Array:
         """ATB times W^2, for residuals (draws, m)."""
@@ -123,7 +119,7 @@ def averaged_p(problem: Problem, seed: int) -> Drawn:
     return drawn_p(value, u, w, path.cells, path.m, seed, path.averaged)
 
 
-def clustered_averaged_p(problem: Problem, groups: Groups) -> float:
+def clustered_averaged_p(problem: Problem, groups: Index) -> float:
     """The larger p-value of ATB from the clusters' scatter and from the model's."""
     path = Path.of(problem, MOST_POINTS_CLUSTERED)
     away = path.sums(problem.weights * (problem.z - problem.u))
@@ -190,7 +186,7 @@ def cutoff_p(problem: Problem, value: float, seed: int) -> Drawn:
     return drawn_p(float(seen[0]), u, w, path.cells, path.m, seed, _squared_range)
 
 
-def clustered_cutoff_p(problem: Problem, groups: Groups, seed: int) -> Drawn:
+def clustered_cutoff_p(problem: Problem, groups: Index, seed: int) -> Drawn:
     """The larger p-value of the cutoff error from the clusters' scatter and from the model's."""
     path = Path.of(problem, MOST_POINTS_CLUSTERED)
     away = path.sums(problem.weights * (problem.z - problem.u))
@@ -208,8 +204,7 @@ def clustered_cutoff_p(problem: Problem, groups: Groups, seed: int) -> Drawn:
 def _squared_range(steps: Array) -> Array:
     """The highest less the lowest point of each walk, 0 among them, squared."""
     path = np.cumsum(steps, axis=1)
-    out: Array = (path.max(axis=1).clip(min=0.0) - path.min(axis=1).clip(max=0.0)) ** 2
-    return out
+    return (path.max(axis=1).clip(min=0.0) - path.min(axis=1).clip(max=0.0)) ** 2
 
 
 def brownian_range_tail(x: float) -> float:
@@ -225,7 +220,7 @@ def brownian_range_tail(x: float) -> float:
     return min(max(float(terms.sum()), LEAST_P), 1.0)
 
 
-def _covariances(problem: Problem, groups: Groups, path: Path) -> tuple[Array, Array]:
+def _covariances(problem: Problem, groups: Index, path: Path) -> tuple[Array, Array]:
     """Of the path's steps: from the scatter of the clusters' residuals, and from the model's."""
     w, u = problem.weights, problem.u
     shape = (int(groups.max()) + 1, path.m)

@@ -7,17 +7,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from calibrant._core.binning import Rule
+from calibrant._core.typing import Array
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.cells import Problem, Whole, problem_by_class, problem_of
 from calibrant._inference.class_bins import ClassBins, class_bins, full_bins
 from calibrant._inference.means import row_values
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)
@@ -42,8 +38,7 @@ class Problems:
 
     def whole(self, notion: Notion) -> Whole:
         """Predictions, targets and weights of a scalar problem, and what was found in them."""
-        out: Whole = self._once(("whole", notion), partial(whole_problem, self.samples, notion))
-        return out
+        return self._once(("whole", notion), partial(whole_problem, self.samples, notion))
 
     def scalar(self, rule: Rule, notion: Notion | None = None) -> Problem | None:
         """A scalar problem in the bins of a rule; None where the rule drops rows."""
@@ -52,8 +47,7 @@ class Problems:
         def make() -> Problem | None:
             return problem_of(self.samples, own, rule, self.whole(own))
 
-        out: Problem | None = self._once((own, rule), make)
-        return out
+        return self._once((own, rule), make)
 
     def by_class(self, rule: Rule) -> Problem | None:
         """The top label's problem given the class that is predicted."""
@@ -61,14 +55,12 @@ class Problems:
         def make() -> Problem | None:
             return problem_by_class(self.samples, rule, self.whole("confidence"))
 
-        out: Problem | None = self._once(("by class", rule), make)
-        return out
+        return self._once(("by class", rule), make)
 
     def classes(self, rule: Rule, *, above: bool = False) -> tuple[ClassBins, int] | None:
         """The bins of every class, and their number; with `above` without small predictions."""
         make = partial(class_bins, self.samples, rule, above=above)
-        out: tuple[ClassBins, int] | None = self._once(("classes", above, rule), make)
-        return out
+        return self._once(("classes", above, rule), make)
 
     def full(self, rule: Rule) -> tuple[ClassBins, int] | None:
         """The cells of vector predictions times classes, and the number of classes."""
@@ -76,11 +68,9 @@ class Problems:
         def make() -> tuple[ClassBins, int] | None:
             return full_bins(self.samples, rule, self.whole("confidence"))
 
-        out: tuple[ClassBins, int] | None = self._once(("full", rule), make)
-        return out
+        return self._once(("full", rule), make)
 
     def row_values(self, *, distribution: bool) -> dict[str, Array]:
         """The losses of every row; with `distribution` the distances of distributions."""
         make = partial(row_values, self.samples, distribution=distribution)
-        out: dict[str, Array] = self._once(("rows", distribution), make)
-        return out
+        return self._once(("rows", distribution), make)

@@ -10,11 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Counts, Index
 from calibrant._inference.numbers import FEW_EVENTS
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +21,11 @@ class RareEvents:
     many independent outcomes they are worth.
     """
 
-    bins: NDArray[np.intp]
+    bins: Index
     weight: Array
-    trials: NDArray[np.int64]
+    trials: Counts
 
-    def within(self, bins: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def within(self, bins: Index) -> tuple[Index, Index]:
         """Which cells are in one of these bins, and in which, if cells have these `bins`."""
         place = np.full(int(bins.max(initial=-1)) + 1, -1)
         place[self.bins] = np.arange(self.bins.size)
@@ -38,8 +36,7 @@ class RareEvents:
         """Residuals about the rates of all bins, of these: (draws, bins)."""
         rate = np.clip(rates[self.bins], 0.0, 1.0)
         drawn = rng.binomial(self.trials, rate, (n_draws, self.bins.size))
-        out: Array = self.weight * (drawn / self.trials - rate)
-        return out
+        return self.weight * (drawn / self.trials - rate)
 
 
 def rare_events(weight: Array, squares: Array, rates: Array, size: float) -> RareEvents:

@@ -5,30 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.binning import Rule
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Samples
 from calibrant._inference.budget import COUNTED, MAX_BLOCKS
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.measure import only_distance
 from calibrant._summaries.samples import Summary
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Draws:
     """How often each block of rows was drawn in each resample: the same for every predictor."""
 
-    blocks: NDArray[np.intp]
+    blocks: Index
     counts: Array
 
 
-def draw_blocks(
-    n: int, n_resamples: int, seed: int, groups: NDArray[np.intp] | None = None
-) -> Draws:
+def draw_blocks(n: int, n_resamples: int, seed: int, groups: Index | None = None) -> Draws:
     """Draws of rows dealt into blocks at random, or of whole groups."""
     rng = np.random.default_rng((seed, 7))
     blocks = groups

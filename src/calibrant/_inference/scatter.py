@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index
 from calibrant._inference.cells import Problem
 from calibrant._inference.numbers import FEW_EVENTS
-
-Array = NDArray[np.float64]
-Groups = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,7 @@ class ScatterModel:
     correlation: float
 
     @classmethod
-    def of(cls, problem: Problem, groups: Groups | None) -> ScatterModel:
+    def of(cls, problem: Problem, groups: Index | None) -> ScatterModel:
         """Estimated where it is not known."""
         spread, w = problem.u * (1.0 - problem.u), problem.weights
         away = problem.z - problem.u
@@ -47,16 +44,15 @@ class ScatterModel:
         times the root of u (1 - u) over clusters (k, clusters).
         """
         rho = self.correlation
-        out: Array = self.dispersion * ((1.0 - rho) * single + rho * (together @ together.T))
-        return out
+        return self.dispersion * ((1.0 - rho) * single + rho * (together @ together.T))
 
 
-def _clusters_with_the_rarer(z: Array, w: Array, groups: Groups) -> int:
+def _clusters_with_the_rarer(z: Array, w: Array, groups: Index) -> int:
     """In how many clusters the rarer of two outcomes was seen."""
     seen = [np.unique(groups[(z == outcome) & (w > 0)]).size for outcome in (0.0, 1.0)]
     return min(seen)
 
 
-def _pairs(values: Array, groups: Groups) -> float:
+def _pairs(values: Array, groups: Index) -> float:
     """The sum of products over all pairs of rows of one cluster, each pair twice."""
     return float((np.bincount(groups, values) ** 2).sum() - (values**2).sum())

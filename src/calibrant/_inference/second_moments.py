@@ -14,16 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._inference.blocks import Blocks, summed
 from calibrant._inference.budget import FACTORED_SLOTS, MOST_OVERLAPS
 from calibrant._inference.cells import Problem
 from calibrant._inference.class_bins import ClassBins
 from calibrant._inference.numbers import MOST_WIDENED_SLOTS, PRIOR_ROWS, SHOWN_AT_LEAST
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +111,7 @@ class Slots:
         return np.maximum(q * (1.0 - q), half * (1.0 - half))
 
     @cached_property
-    def _alike(self) -> NDArray[np.bool_]:
+    def _alike(self) -> Mask:
         """Which slots have outcomes of one kind alone."""
         return (self.mean_z <= 0.0) | (self.mean_z >= 1.0)
 
@@ -209,8 +206,7 @@ class SecondMoments:
         """A factor (f, p) of the covariance of gaps about those of the sample."""
         weight, p = self.stacked("weight"), self.size
         away = self.factor[:, :p] - self.factor[:, p:] * self.stacked("gap")
-        out: Array = away / np.where(weight > 0, weight, 1.0)
-        return out
+        return away / np.where(weight > 0, weight, 1.0)
 
     @cached_property
     def noise_factor(self) -> Array:
@@ -250,8 +246,7 @@ class SecondMoments:
         weight = self.stacked("weight")
         squares = (self.factor[:, self.size :] ** 2).sum(axis=0)
         there = (weight > 0) & (squares > 0)
-        out: Array = np.divide(weight**2, squares, out=np.ones_like(weight), where=there)
-        return out
+        return np.divide(weight**2, squares, out=np.ones_like(weight), where=there)
 
     @cached_property
     def _spread(self) -> tuple[float, Array, Array]:
@@ -330,8 +325,7 @@ def _joint_factor(slots: tuple[Slots, ...]) -> Array:
                     moments[rows, columns] = sums.reshape(first.size, second.size)
     values, vectors = np.linalg.eigh(moments)
     kept = values > 1e-14 * max(float(values[-1]), 0.0)
-    factor: Array = (vectors[:, kept] * np.sqrt(values[kept])).T
-    return factor
+    return (vectors[:, kept] * np.sqrt(values[kept])).T
 
 
 def apart(first: SecondMoments, second: SecondMoments) -> SecondMoments:

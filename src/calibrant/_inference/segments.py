@@ -14,16 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index
 from calibrant._data.segment_columns import SegmentColumn
 from calibrant._inference.budget import SEGMENT_ADDITIONS, SEGMENT_BLOCKS, SEGMENT_NUMBERS
 from calibrant._inference.cells import Problem
 from calibrant._inference.numbers import LEAST_SEGMENT_VARIANCE
 from calibrant._inference.significance import drawn_tail
 
-Array = NDArray[np.float64]
-Codes = NDArray[np.intp]
 Columns = Sequence[SegmentColumn]
 
 
@@ -32,7 +30,7 @@ class Crossing:
     """The segments of one choice of columns: the cells that are judged, and what they sum to."""
 
     columns: tuple[int, ...]
-    cells: Codes
+    cells: Index
     size: int
     # Rows, and sums of w, w u and w z.
     sums: Array
@@ -41,8 +39,7 @@ class Crossing:
     @property
     def ratio(self) -> Array:
         """The sum of residuals over its standard deviation where predictions are right."""
-        out: Array = (self.sums[2] - self.sums[3]) / np.sqrt(self.variance)
-        return out
+        return (self.sums[2] - self.sums[3]) / np.sqrt(self.variance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +64,7 @@ class Found:
         return float(np.quantile(self.largest, 0.95))
 
 
-def cells_of(columns: Columns, chosen: tuple[int, ...]) -> tuple[Codes, int]:
+def cells_of(columns: Columns, chosen: tuple[int, ...]) -> tuple[Index, int]:
     """Each row's cell of a crossing, and how many cells there could be."""
     cells, size = columns[chosen[0]].codes, len(columns[chosen[0]].labels)
     for i in chosen[1:]:
@@ -93,8 +90,8 @@ def search(
     min_rows: int,
     n_draws: int,
     seed: int,
-    votes: Codes | None,
-    groups: Codes | None,
+    votes: Index | None,
+    groups: Index | None,
 ) -> Found | None:
     """Judge every segment; None where there is none to judge."""
     w = problem.weights
@@ -171,7 +168,7 @@ class _Noise(ABC):
     """
 
     spread: Array | None
-    groups: Codes | None
+    groups: Index | None
     least: float
 
     @property
@@ -180,7 +177,7 @@ class _Noise(ABC):
         """How many rows, or cells, have residuals."""
 
     @abstractmethod
-    def variances(self, cells: Codes, size: int) -> Array:
+    def variances(self, cells: Index, size: int) -> Array:
         """The variance of the sum of residuals of each cell."""
 
     @abstractmethod
@@ -219,7 +216,7 @@ class _Noise(ABC):
             _raise_to(out, ratios.max(axis=0))
         return out
 
-    def _blocks(self, rng: np.random.Generator) -> tuple[Codes, int]:
+    def _blocks(self, rng: np.random.Generator) -> tuple[Index, int]:
         """Rows or clusters, at random in so many blocks where there are more of them."""
         n = self.n
         number = n if self.groups is None else int(self.groups.max()) + 1
@@ -236,7 +233,7 @@ class _RowNoise(_Noise):
     """The noise of rows: outcomes, or votes, that are drawn from the predictions."""
 
     problem: Problem
-    votes: Codes | None
+    votes: Index | None
 
     @property
     def n(self) -> int:
@@ -246,7 +243,7 @@ class _RowNoise(_Noise):
     def _seen(self) -> Array:
         return self.problem.weights * (self.problem.u - self.problem.z)
 
-    def variances(self, cells: Codes, size: int) -> Array:
+    def variances(self, cells: Index, size: int) -> Array:
         assert self.spread is not None
         return _added(cells, self.spread, size)
 
@@ -267,8 +264,8 @@ class _Parts:
     cell if outcomes were independent.
     """
 
-    index: Codes
-    cells: Codes
+    index: Index
+    cells: Index
     model: Array
 
 
@@ -281,10 +278,10 @@ class _SeenNoise(_RowNoise):
     of that; and the largest ratio is that of outcomes drawn in clusters too, if that is larger.
     """
 
-    def variances(self, cells: Codes, size: int) -> Array:
+    def variances(self, cells: Index, size: int) -> Array:
         return self._variances(self._seen, self._parts(cells, size))
 
-    def _parts(self, cells: Codes, size: int) -> _Parts:
+    def _parts(self, cells: Index, size: int) -> _Parts:
         model = _added(cells, self._even, size)
         if self.groups is None:
             return _Parts(np.arange(self.n), cells, model)
@@ -301,8 +298,7 @@ class _SeenNoise(_RowNoise):
     @cached_property
     def _even(self) -> Array:
         p = self.problem
-        out: Array = p.weights**2 * p.u * (1.0 - p.u)
-        return out
+        return p.weights**2 * p.u * (1.0 - p.u)
 
     def _of_blocks(self, rng: np.random.Generator) -> Array:
         return self._seen
@@ -340,7 +336,7 @@ class _SeenNoise(_RowNoise):
         return float(sums @ sums)
 
     @cached_property
-    def _clusters(self) -> Codes:
+    def _clusters(self) -> Index:
         return np.arange(self.n) if self.groups is None else self.groups
 
     def _of_outcomes(self, together: float, rng: np.random.Generator) -> Array:
@@ -350,8 +346,7 @@ class _SeenNoise(_RowNoise):
         own, common = rng.random(p.n), rng.random(n_clusters)[clusters]
         shared = (rng.random(n_clusters) < together)[clusters]
         z = (np.where(shared, common, own) < p.u).astype(np.float64)
-        out: Array = p.weights * (p.u - z)
-        return out
+        return p.weights * (p.u - z)
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,33 +360,30 @@ class _CellNoise(_Noise):
     def n(self) -> int:
         return int(self.spread.size)
 
-    def variances(self, cells: Codes, size: int) -> Array:
+    def variances(self, cells: Index, size: int) -> Array:
         seen = _added(cells, self.spread, size)
         return seen if self.even is None else _at_least(seen, _added(cells, self.even, size))
 
     def _drawn(self, rng: np.random.Generator) -> Array:
-        out: Array = rng.standard_normal(self.n) * np.sqrt(self.spread)
-        return out
+        return rng.standard_normal(self.n) * np.sqrt(self.spread)
 
 
-def _added(cells: Codes, values: Array, size: int) -> Array:
-    out: Array = np.bincount(cells, values, size).astype(np.float64)
-    return out
+def _added(cells: Index, values: Array, size: int) -> Array:
+    return np.bincount(cells, values, size).astype(np.float64)
 
 
 def _at_least(seen: Array, model: Array, least: float = 0.0) -> Array:
     """Variances seen, and no less than a model's times what all together show in excess of it."""
     expected = float(model.sum())
     excess = float(seen.sum()) / expected if expected > 0.0 else 0.0
-    out: Array = np.maximum(seen, max(excess, least) * model)
-    return out
+    return np.maximum(seen, max(excess, least) * model)
 
 
 def _raise_to(out: Array, values: Array) -> None:
     np.maximum(out, values, out=out)
 
 
-def _noise_of(problem: Problem, votes: Codes | None, groups: Codes | None) -> _Noise:
+def _noise_of(problem: Problem, votes: Index | None, groups: Index | None) -> _Noise:
     w = problem.weights
     typical = float((w**2).sum() / w.sum())
     if groups is not None or (votes is None and not problem.hard):

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._inference.budget import FEW_DRAWS, MOST_DRAWS
 from calibrant._inference.cells import Problem
 from calibrant._inference.logistic import (
@@ -36,9 +36,6 @@ from calibrant._inference.numbers import (
 )
 from calibrant._inference.rounding import LEAST_P
 from calibrant._inference.scatter import ScatterModel
-
-Array = NDArray[np.float64]
-Groups = NDArray[np.intp]
 
 # What twice the log of a likelihood ratio is beyond in 5% of samples whose slope is 1.
 SLOPE_IS_OFF = 3.8414588206941236
@@ -70,7 +67,7 @@ def scaled_chi_square_tail(value: float, mean: float, variance: float) -> float:
 
 
 def drawn_sums(
-    u: Array, b: Array, bins: Groups, m: int, n_draws: int, rng: np.random.Generator
+    u: Array, b: Array, bins: Index, m: int, n_draws: int, rng: np.random.Generator
 ) -> Array:
     """``sum b_i (z_i - u_i)`` over the rows of each bin, outcomes z drawn from the predictions:
     (draws, m).
@@ -115,7 +112,7 @@ def drawn_p(
     value: float,
     u: Array,
     b: Array,
-    bins: Groups,
+    bins: Index,
     m: int,
     seed: int,
     square: Callable[[Array], Array],
@@ -130,8 +127,7 @@ def drawn_p(
 
 
 def _sum_of_squares(drawn: Array) -> Array:
-    out: Array = (drawn**2).sum(axis=1)
-    return out
+    return (drawn**2).sum(axis=1)
 
 
 def drawn_tail(value: float, drawn: Array) -> float:
@@ -205,7 +201,7 @@ def hosmer_lemeshow(table: BinTable) -> tuple[float, int]:
     return float(parts.sum()), int(kept.sum())
 
 
-def _hosmer_lemeshow_parts(table: BinTable) -> tuple[Array, NDArray[np.bool_]]:
+def _hosmer_lemeshow_parts(table: BinTable) -> tuple[Array, Mask]:
     n, expected, seen = table.sum_w[0], table.sum_wu[0], table.sum_wz[0]
     mean = np.divide(expected, n, out=np.zeros_like(n), where=n > 0)
     variance = n * mean * (1.0 - mean)
@@ -220,7 +216,7 @@ def smallest_count(table: BinTable) -> float:
     return float(counts[counts > 0].min(initial=math.inf))
 
 
-def hosmer_lemeshow_p(table: BinTable, u: Array, bins: Groups, seed: int) -> Drawn:
+def hosmer_lemeshow_p(table: BinTable, u: Array, bins: Index, seed: int) -> Drawn:
     """The p-value by drawing outcomes from the predictions u of rows in these bins of the table."""
     n, expected = table.sum_w[0], table.sum_wu[0]
     mean = np.divide(expected, n, out=np.zeros_like(n), where=n > 0)
@@ -277,7 +273,7 @@ def far_from_normal(problem: Problem) -> float:
 # --- clusters, weights and soft labels ---
 
 
-def effective(w: Array, groups: Groups | None) -> float:
+def effective(w: Array, groups: Index | None) -> float:
     """How many rows of equal weight, or clusters of equal weight, these are worth (Kish)."""
     of_each = w if groups is None else np.bincount(groups, w)
     return float(of_each.sum()) ** 2 / float((of_each**2).sum())
@@ -307,7 +303,7 @@ def quadratic_form(x: Array, covariance: Array) -> float:
     return float((along[room] / values[room]).sum())
 
 
-def clustered_spiegelhalter(problem: Problem, groups: Groups) -> tuple[float, float]:
+def clustered_spiegelhalter(problem: Problem, groups: Index) -> tuple[float, float]:
     """Z from the scatter of the clusters' sums, and the larger of its p-value and the model's."""
     from scipy.special import stdtr
 
@@ -326,7 +322,7 @@ def clustered_spiegelhalter(problem: Problem, groups: Groups) -> tuple[float, fl
     return z, max(float(2.0 * stdtr(df, -abs(z))), by_model, LEAST_P)
 
 
-def clustered_truthful_p(problem: Problem, groups: Groups) -> float:
+def clustered_truthful_p(problem: Problem, groups: Index) -> float:
     """The larger p-value of LinCE from the scatter of the clusters' residuals and from the model's.
 
     A sum of squares of sums with the covariance C has the mean tr C, and, of normal sums, the
@@ -370,7 +366,7 @@ class CoxFits:
     why_not: str
 
 
-def cox_fits(problem: Problem, h: Array, groups: Groups | None) -> CoxFits:
+def cox_fits(problem: Problem, h: Array, groups: Index | None) -> CoxFits:
     """Slope and intercepts on the logits h of the predictions, with what they are worth.
 
     Unweighted outcomes that are independent have the likelihood ratio and the curvature. Weights,
@@ -425,7 +421,7 @@ def _robust_p(
     covariance: Array,
     problem: Problem,
     h: Array,
-    groups: Groups | None,
+    groups: Index | None,
     df: float,
 ) -> float:
     """The larger p-value of Wald's test with the covariance from the scatter seen, and of the score

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._inference.few_events import Losses, n_certain, possible_targets
 from calibrant._inference.methods import (
@@ -25,8 +24,6 @@ from calibrant._inference.widenings import losses_of, widened, with_targets
 from calibrant._measures.catalogue import Measure
 from calibrant.results._uncertainty import Interval, estimand_of
 
-Array = NDArray[np.float64]
-
 
 @dataclass
 class Uncertainty(NoiseFloors):
@@ -35,8 +32,7 @@ class Uncertainty(NoiseFloors):
     def interval(self, measure: Measure, value: float) -> Interval:
         """A confidence interval for the true value."""
         key = ("interval", measure.name, value, self.level)
-        out: Interval = self.once(key, lambda: self._interval(measure, value))
-        return out
+        return self.once(key, lambda: self._interval(measure, value))
 
     def _interval(self, measure: Measure, value: float) -> Interval:
         found = find_limits(self, measure, value)
@@ -98,8 +94,7 @@ class Uncertainty(NoiseFloors):
             }
 
         # Once for all that it is compared with.
-        out: dict[tuple[str, float], float] = self.once(("rare", measure.name, value, level), make)
-        return out
+        return self.once(("rare", measure.name, value, level), make)
 
     def losses(self, measure: Measure) -> Losses | None:
         """The losses of hard labels, or distances from them, that a measure is a mean of."""

@@ -13,16 +13,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.distances import distances, entropy, jensen_shannon, same_ranking
+from calibrant._core.typing import Array, Counts, Index
 from calibrant._data.links import LOG_FLOOR
 from calibrant._inference.budget import DEGREES
 from calibrant._inference.vote_bounds import Bounds, Distance, Part, bounds_of
 from calibrant._inference.vote_experiments import Binomial, Unlabelled, unlabelled_degrees
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 Term = Callable[[Array, Array], Array]
 
 
@@ -91,12 +89,11 @@ class VotedDistances:
     predictions: tuple[Array, ...]
     counts: Counts
     w: Array
-    fold: NDArray[np.intp]
+    fold: Index
 
     @property
     def _m(self) -> Counts:
-        out: Counts = self.counts.sum(axis=1)
-        return out
+        return self.counts.sum(axis=1)
 
     @property
     def _k(self) -> int:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Samples
 from calibrant._inference.means import influences, mean_limits
 from calibrant._inference.paired import Scatter
@@ -17,7 +17,6 @@ from calibrant._inference.vote_differences import bound_limits
 from calibrant._inference.voted_rows import VotedRows, is_mean
 from calibrant._measures.catalogue import Measure
 
-Array = NDArray[np.float64]
 # Low, high, the method, the standard error of the value, and the estimate.
 Found: TypeAlias = tuple[float, float, str, float | None, float | None]
 
@@ -55,7 +54,7 @@ class VoteLimits:
     """Limits and estimates of one set of samples whose labels are shares of votes."""
 
     rows: VotedRows
-    groups: NDArray[np.intp] | None
+    groups: Index | None
     level: float
     many_draws: int
     few_draws: int

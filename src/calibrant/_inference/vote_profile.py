@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core import distances
+from calibrant._core.typing import Array, Counts, Index
 from calibrant._data.samples import Samples
 from calibrant._inference.budget import FEWEST_PROFILES, MOST_PROFILES, PROFILE_ENTRIES
 from calibrant._inference.null import drawn_samples
 
-Array = NDArray[np.float64]
 Columns = dict[str, list[float]]
 DISTANCE_EDGES = np.linspace(0.0, 1.0, 21)
 N_ENTROPY_BINS = 10
@@ -83,7 +82,7 @@ def n_draws_for(samples: Samples) -> int:
     )
 
 
-def drawn_pairs(samples: Samples, votes: NDArray[np.int64], seed: int) -> Iterator[Pairs]:
+def drawn_pairs(samples: Samples, votes: Counts, seed: int) -> Iterator[Pairs]:
     """The same predictions with votes drawn from them."""
     rng = np.random.default_rng((seed, 16))
     for sample in drawn_samples(samples, n_draws_for(samples), rng, votes):
@@ -104,20 +103,20 @@ def entropy_edges(n_classes: int) -> Array:
     return np.linspace(0.0, np.log(n_classes), N_ENTROPY_BINS + 1)
 
 
-def entropy_bin(pairs: Pairs, edges: Array) -> NDArray[np.intp]:
+def entropy_bin(pairs: Pairs, edges: Array) -> Index:
     """The bin of each row's predicted entropy."""
     inner = np.searchsorted(edges[1:-1], pairs.predicted_entropy, side="right")
     return inner.astype(np.intp)
 
 
-def mean_by(index: NDArray[np.intp], values: Array, w: Array, size: int) -> Array:
+def mean_by(index: Index, values: Array, w: Array, size: int) -> Array:
     """Weighted means of values by index; NaN where there is nothing."""
     mass = np.bincount(index, w, size)
     sums = np.bincount(index, w * values, size)
     return np.asarray(np.divide(sums, mass, out=np.full(size, np.nan), where=mass > 0))
 
 
-def band_of(label_entropy: Array, bands: int) -> tuple[NDArray[np.intp], Array]:
+def band_of(label_entropy: Array, bands: int) -> tuple[Index, Array]:
     """The quantile band of each label's entropy, equal ones together, and where bands end.
 
     Few votes have few entropies: bands that would be empty are not there.
@@ -128,7 +127,7 @@ def band_of(label_entropy: Array, bands: int) -> tuple[NDArray[np.intp], Array]:
     return band_within(label_entropy, cuts), cuts
 
 
-def band_within(label_entropy: Array, cuts: Array) -> NDArray[np.intp]:
+def band_within(label_entropy: Array, cuts: Array) -> Index:
     """The band of each entropy, of bands that end at the cuts."""
     return np.searchsorted(cuts + 1e-12, label_entropy, side="left").astype(np.intp)
 
@@ -147,7 +146,7 @@ def expected(values: list[Array], level: float) -> tuple[Array, Array, Array]:
     return mean, low, high
 
 
-def bin_spread(u: Array, w: Array, votes: Array, index: NDArray[np.intp], size: int) -> Array:
+def bin_spread(u: Array, w: Array, votes: Array, index: Index, size: int) -> Array:
     """The standard deviation of each bin's mean target from its votes alone, if predictions are
     right: the root of sum w^2 u (1 - u) / m over the square of sum w.
     """

@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Counts, Index
 from calibrant._inference.bayes_error import agreement, population_of
 from calibrant._inference.budget import SPLIT_DRAWS, SPLIT_ROWS
-
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +20,7 @@ class Split:
 
     predicted: Array
     target: Array
-    row: NDArray[np.intp]
+    row: Index
     weight: Array
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Counts, Index
 from calibrant._data.samples import Samples
 from calibrant._inference.means import distribution_rows, row_functions
 from calibrant._inference.numbers import ROUNDED_SHARES
@@ -19,8 +19,6 @@ from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
 from calibrant._measures.votes import vote_variances
 
-Array = NDArray[np.float64]
-
 ONE_VOTE = "every row has one vote, which tells nothing of how votes scatter"
 
 
@@ -29,7 +27,7 @@ def is_mean(measure: Measure) -> bool:
     return STATISTICS[measure.statistic].problem == "rows"
 
 
-def whole_counts(z: Array, m: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def whole_counts(z: Array, m: Counts) -> Counts | None:
     """Shares as counts of votes; None where they are none."""
     exact = z * m[:, None]
     counts = np.rint(exact)
@@ -43,9 +41,9 @@ class VotedRows:
     """Samples, the number of votes of each row, and what is known of the noise of these votes."""
 
     samples: Samples
-    votes: NDArray[np.int64]
+    votes: Counts
     seed: int
-    groups: NDArray[np.intp] | None = None
+    groups: Index | None = None
     _bounds: dict[str, Bounds] = field(default_factory=dict)
 
     @cached_property
@@ -61,7 +59,7 @@ class VotedRows:
         return self._rows[1]
 
     @cached_property
-    def m(self) -> NDArray[np.int64]:
+    def m(self) -> Counts:
         return np.broadcast_to(self.votes, (self.samples.n,)).astype(np.int64)
 
     @cached_property
@@ -70,7 +68,7 @@ class VotedRows:
         return np.ones(self.samples.n) if weights is None else weights.astype(np.float64)
 
     @cached_property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Counts:
         return np.rint(self.z * self.m[:, None]).astype(np.int64)
 
     @cached_property
@@ -133,14 +131,12 @@ class VotedRows:
     @cached_property
     def _middle(self) -> Array:
         """Halfway between predictions and the mean of all shares."""
-        out: Array = 0.5 * (self.p + np.average(self.z, axis=0, weights=self.w))
-        return out
+        return 0.5 * (self.p + np.average(self.z, axis=0, weights=self.w))
 
     @property
     def _usual(self) -> Array:
         """What variances of single votes are taken to be in proportion to, (n, k)."""
-        out: Array = self._middle * (1.0 - self._middle)
-        return out
+        return self._middle * (1.0 - self._middle)
 
     @cached_property
     def _columns(self) -> tuple[Array, Array]:
@@ -164,8 +160,7 @@ class VotedRows:
             return values
         if z is None:
             return values - self.excess_rows(measure)
-        out: Array = values - measure.vote_excess(self.p, self._variances(z))
-        return out
+        return values - measure.vote_excess(self.p, self._variances(z))
 
     def excess_rows(self, measure: Measure) -> Array:
         """What the noise of votes adds to the square of each row, in expectation; in the mean, rows

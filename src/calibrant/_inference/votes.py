@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from calibrant._core.typing import Array, Counts, Index
 
 
-def one_vote(z: Array, rng: np.random.Generator) -> NDArray[np.intp]:
+def one_vote(z: Array, rng: np.random.Generator) -> Index:
     """A vote of each row, drawn from its shares."""
     through = np.cumsum(z, axis=1)
     drawn = rng.random(len(z)) * through[:, -1]
     index = (through <= drawn[:, None]).sum(axis=1)
-    out: NDArray[np.intp] = np.minimum(index, z.shape[1] - 1).astype(np.intp)
-    return out
+    return np.minimum(index, z.shape[1] - 1).astype(np.intp)
 
 
 def vote_residuals(z: Array, m: Counts, rng: np.random.Generator) -> Array:
