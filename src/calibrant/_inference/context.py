@@ -8,12 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.binning import EqualWidth, Rule, equal_mass_rule
 from calibrant._core.errors import InputError, one_of
-from calibrant._data.counts import check_same_votes, votes_per_row
-from calibrant._data.missing import own_rows
+from calibrant._core.typing import Index
 from calibrant._data.samples import Samples
 from calibrant._inference.blocks import Blocks, blocks_of
 from calibrant._inference.budget import few_draws, many_draws
@@ -26,10 +24,8 @@ from calibrant._measures.measure import only_distance
 from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.samples import Summary
 
-Array = NDArray[np.float64]
 
-
-def rows_of_weight(samples: Samples) -> NDArray[np.intp] | None:
+def rows_of_weight(samples: Samples) -> Index | None:
     """The rows that have weight; None where all have, or none."""
     weights = samples.weights
     if weights is None or (weights > 0).all() or not (weights > 0).any():
@@ -38,8 +34,8 @@ def rows_of_weight(samples: Samples) -> NDArray[np.intp] | None:
 
 
 def take_rows(
-    samples: Samples, groups: NDArray[np.intp] | None, kept: NDArray[np.intp] | None
-) -> tuple[Samples, NDArray[np.intp] | None]:
+    samples: Samples, groups: Index | None, kept: Index | None
+) -> tuple[Samples, Index | None]:
     """Some rows and their clusters, these numbered anew; all rows where `kept` is None."""
     if kept is None:
         return samples, groups
@@ -59,7 +55,7 @@ class Context:
     level: float = 0.95
     n_resamples: int = 1000
     seed: int = 0
-    groups: NDArray[np.intp] | None = None
+    groups: Index | None = None
     votes: Any = None
     # Blocks of the same rows, where several predictors are resampled together.
     common_blocks: Blocks | None = None
@@ -223,13 +219,3 @@ def checked_resample(resample: Any, votes: Any) -> str:
             "counts of votes as y_true"
         )
     return str(resample)
-
-
-def checked_votes(votes: Any, samples: Samples) -> Any:
-    """Votes behind soft labels, one number per row: those that the labels carry, or those given."""
-    if votes is None:
-        return samples.votes
-    given = votes_per_row(own_rows(votes, samples.kept), samples.n)
-    if samples.votes is not None:
-        check_same_votes(given, samples.votes)
-    return given
