@@ -26,6 +26,7 @@ from calibrant._inference.blocks import Blocks, summed
 from calibrant._inference.budget import FEW_CELLS, MOST_BINS
 from calibrant._inference.numbers import CELL_LIMIT, FEW_ROWS, FINE, FINEST
 from calibrant._inference.rare_events import design_effect, dispersion
+from calibrant._measures.catalogue import THRESHOLD
 
 # Predictions, targets and weights of every row, and what was found in them.
 Whole = tuple[Array, Array, Array | None, Findings]
@@ -106,6 +107,15 @@ def levels_of(u: Array) -> tuple[Array, Index]:
     at = np.empty(u.size, dtype=np.intp)
     at[order] = np.cumsum(first) - 1
     return ordered[first], at
+
+
+def above_threshold(samples: Samples) -> Samples:
+    """The samples in which predictions up to the threshold have no weight."""
+    u = np.asarray(samples.block(0, samples.n).predictions, dtype=np.float64)
+    weights = (u > THRESHOLD).astype(np.float64)
+    if samples.weights is not None:
+        weights *= samples.weights
+    return replace(samples, weights=weights)
 
 
 def problem_of(

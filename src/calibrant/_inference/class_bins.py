@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -15,8 +15,7 @@ from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.draws import Labels, count_labels
 from calibrant._inference.blocks import Blocks, summed
 from calibrant._inference.budget import BLOCK_ENTRIES
-from calibrant._inference.cells import Whole, problem_of
-from calibrant._measures.catalogue import THRESHOLD
+from calibrant._inference.cells import Whole, above_threshold, problem_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,15 +87,9 @@ def class_bins(samples: Samples, rule: Rule, *, above: bool) -> tuple[ClassBins,
     columns = class_columns(samples) if samples.multiclass else iter([samples])
     problems = []
     for column in columns:
-        part = column
-        if above:
-            u = np.asarray(column.block(0, column.n).predictions, dtype=np.float64)
-            weights = (u > THRESHOLD).astype(np.float64)
-            if column.weights is not None:
-                weights *= column.weights
-            if not (weights > 0).any():
-                continue  # a class that no prediction is about is not in the mean
-            part = replace(column, weights=weights)
+        part = above_threshold(column) if above else column
+        if part.weights is not None and not (part.weights > 0).any():
+            continue  # a class that no prediction is about is not in the mean
         problem = problem_of(part, "binary", rule)
         if problem is None:
             return None

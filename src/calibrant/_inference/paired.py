@@ -12,7 +12,6 @@ from calibrant._core.typing import Array, Index
 from calibrant._inference.few_events import Losses
 from calibrant._inference.means import Influences, mean_limits, moment_limits
 from calibrant._inference.tails import quantiles
-from calibrant._inference.vote_differences import difference_bounds, independent_bounds
 from calibrant._inference.voted_rows import VotedRows
 from calibrant._measures.catalogue import Measure
 
@@ -20,7 +19,7 @@ from calibrant._measures.catalogue import Measure
 @dataclass(frozen=True, eq=False)
 class Scatter:
     """How a measure of a sample scatters about its true value: of means what each unit moves it
-    by, of others its errors in common resamples, (1, draws).
+    by, of others its errors in common resamples.
     """
 
     influences: Influences | None
@@ -54,10 +53,13 @@ def difference_limits(
         value -= first.excess - second.excess
         return value + low, value + high, value
     if first.voted is not None and second.voted is not None:
-        return difference_bounds(first.voted[0], *second.voted, level)
+        (ours, _), (theirs, measure) = first.voted, second.voted
+        # The same distributions are behind the votes of both.
+        low, high, middle, _ = ours.limits_between(ours.bounds_apart(theirs, measure), level)
+        return low, high, min(max(middle, low), high)
     assert first.errors is not None and second.errors is not None
-    n, tail = min(first.errors.shape[1], second.errors.shape[1]), (1.0 - level) / 2.0
-    roots = first.errors[0, :n] - second.errors[0, :n]
+    n, tail = min(first.errors.size, second.errors.size), (1.0 - level) / 2.0
+    roots = first.errors[:n] - second.errors[:n]
     below, middle, above = quantiles(roots, (tail, 0.5, 1.0 - tail))
     return value - above, value - below, value - middle
 
@@ -124,8 +126,26 @@ def independent_limits(
         value -= first.excess - second.excess
         return value + low, value + high, value
     if first.voted is not None and second.voted is not None:
-        return independent_bounds(first.voted[0], *second.voted, level)
+        return _bounds_apart(first.voted, second.voted, level)
     return difference_limits(value, first, second, level)
+
+
+def _bounds_apart(
+    first: tuple[VotedRows, Measure], second: tuple[VotedRows, Measure], level: float
+) -> tuple[float, float, float]:
+    """Those of distances that votes bound: variances add up on either side (Zou and Donner, 2008,
+    doi:10.1002/sim.3095).
+    """
+    ends = []
+    for rows, measure in (first, second):
+        bounds = rows.bounds(measure)
+        low, high, _, _ = rows.limits_between(bounds, level)
+        below, above = np.average(bounds.rows, axis=1, weights=rows.w).tolist()
+        ends.append((below, above, below - low, high - above))
+    (below, above, down, up), (lowest, highest, lower, higher) = ends
+    low = below - highest - math.hypot(down, higher)
+    high = above - lowest + math.hypot(up, lower)
+    return min(low, high), max(low, high), 0.5 * (low + high)
 
 
 def _mean_room(scatter: Scatter, level: float) -> tuple[float, float]:

@@ -19,13 +19,8 @@ from calibrant._inference.numbers import ENOUGH_BEYOND, FEWEST_BEYOND
 from calibrant._inference.rounding import LEAST_FITTED_P, NO_SKEW
 
 
-def quantile(drawn: Array, q: float) -> float:
-    """The q-quantile of the law that values were drawn from."""
-    return quantiles(drawn, (q,))[0]
-
-
 def quantiles(drawn: Array, points: Sequence[float]) -> list[float]:
-    """Several of them, of one ordering of the values."""
+    """Quantiles of the law that values were drawn from."""
     law = Law(drawn)
     return [law.quantile(q) for q in points]
 

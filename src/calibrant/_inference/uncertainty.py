@@ -156,7 +156,7 @@ class Uncertainty(NoiseFloors):
             order = None if mean else self.plain_problem.levels[1]
             return Scatter(parts, None, alone=alone, order=order, excess=excess, losses=losses)
         drawn = replicates_of(self, measure)
-        return Scatter(None, (drawn - drawn.mean())[None])
+        return Scatter(None, drawn - drawn.mean())
 
     def alone(self, measure: Measure, value: float, level: float) -> tuple[float, float, float]:
         """Limits of the measure at a level, and its estimate."""

@@ -10,11 +10,15 @@ import numpy as np
 
 from calibrant._core.typing import Array, Counts, Index
 from calibrant._data.samples import Samples
-from calibrant._inference.means import distribution_rows, row_functions
-from calibrant._inference.numbers import ROUNDED_SHARES
+from calibrant._inference.means import (
+    distribution_rows,
+    influences,
+    mean_limits,
+    row_functions,
+)
+from calibrant._inference.numbers import FITTED_FROM_ROWS, ROUNDED_SHARES
 from calibrant._inference.vote_bounds import Bounds, fold_of
 from calibrant._inference.vote_distances import VotedDistances
-from calibrant._inference.votes import one_vote, vote_residuals
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
 from calibrant._measures.votes import vote_variances
@@ -34,6 +38,25 @@ def whole_counts(z: Array, m: Counts) -> Counts | None:
     if np.abs(exact - counts).max(initial=0.0) > ROUNDED_SHARES or (counts.sum(axis=1) != m).any():
         return None
     return counts.astype(np.int64)
+
+
+def one_vote(z: Array, rng: np.random.Generator) -> Index:
+    """A vote of each row, drawn from its shares."""
+    through = np.cumsum(z, axis=1)
+    drawn = rng.random(len(z)) * through[:, -1]
+    index = (through <= drawn[:, None]).sum(axis=1)
+    return np.minimum(index, z.shape[1] - 1).astype(np.intp)
+
+
+def vote_residuals(z: Array, m: Counts, rng: np.random.Generator) -> Array:
+    """A vector for each row whose square has the mean of the votes' covariance: a vote drawn from
+    the row, less the shares, over ``sqrt(m - 1)``.
+    """
+    out = -z / np.sqrt(np.maximum(m - 1, 1))[:, None]
+    rows = np.arange(len(z))
+    picked = one_vote(z, rng)
+    out[rows, picked] += 1.0 / np.sqrt(np.maximum(m - 1, 1))
+    return np.where((m > 1)[:, None], out, 0.0)
 
 
 @dataclass
@@ -114,6 +137,25 @@ class VotedRows:
     def _distances(self, *predictions: Array) -> VotedDistances:
         fold = fold_of(self.samples.n, self.groups, self.seed)
         return VotedDistances(predictions, self.counts, self.w, fold)
+
+    def limits_between(self, bounds: Bounds, level: float) -> tuple[float, float, float, float]:
+        """Limits of what lies between the means of two bounds, the middle, and its standard error.
+
+        The lower limit is that of the lower bound, the upper one that of the upper.
+        """
+        exact = np.array_equal(*bounds.rows)
+        wider = 1.0 if exact else FITTED_FROM_ROWS
+        w = None if self.samples.weights is None else self.w
+        below, above = (float(np.average(each, weights=w)) for each in bounds.rows)
+        low, high = (
+            wider * mean_limits(influences(each, w, self.groups), level)[side]
+            for side, each in enumerate(bounds.rows)
+        )
+        middle = influences(bounds.rows.mean(axis=0), w, self.groups)
+        ends = below + low, above + high
+        # Where votes leave hardly anything open the two may cross by chance.
+        error = wider * mean_limits(middle, level)[2]
+        return min(ends), max(ends), 0.5 * (below + above), error
 
     # --- squares, which have exact corrections ---------------------------------------------------
 
