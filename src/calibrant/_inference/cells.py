@@ -25,7 +25,6 @@ from calibrant._engines.protocol import Findings
 from calibrant._inference.blocks import Blocks, summed
 from calibrant._inference.budget import FEW_CELLS, MOST_BINS
 from calibrant._inference.numbers import CELL_LIMIT, FEW_ROWS, FINE, FINEST
-from calibrant._inference.rare_events import design_effect, dispersion
 from calibrant._measures.catalogue import THRESHOLD
 
 # Predictions, targets and weights of every row, and what was found in them.
@@ -66,7 +65,12 @@ class Problem:
     @cached_property
     def levels(self) -> tuple[Array, Index]:
         """The distinct predictions in increasing order, and the number of each row's among them."""
-        return levels_of(self.u)
+        order = stable_order(self.u)
+        ordered = self.u[order]
+        first = np.append(True, ordered[1:] != ordered[:-1])
+        at = np.empty(self.n, dtype=np.intp)
+        at[order] = np.cumsum(first) - 1
+        return ordered[first], at
 
     def weighted(self, values: Array) -> Array:
         """Values times the weights of their rows."""
@@ -99,14 +103,18 @@ class Problem:
         return self.dispersion * design_effect(float(away @ away), of_blocks)
 
 
-def levels_of(u: Array) -> tuple[Array, Index]:
-    """The distinct predictions in increasing order, and the number of each row's among them."""
-    order = stable_order(u)
-    ordered = u[order]
-    first = np.append(True, ordered[1:] != ordered[:-1])
-    at = np.empty(u.size, dtype=np.intp)
-    at[order] = np.cumsum(first) - 1
-    return ordered[first], at
+def dispersion(squares: float, inside: float) -> float:
+    """The variance of targets as a share of what outcomes with their means have.
+
+    `squares` is the sum of squared residuals, `inside` of z (1 - z): of outcomes 0, and in the mean
+    the two are together what outcomes have, however many events were seen.
+    """
+    return min(max(squares / max(squares + inside, 1e-300), 1e-9), 1.0) if inside > 0 else 1.0
+
+
+def design_effect(squares: float, of_blocks: float) -> float:
+    """How many rows go together, from the sums of squared residuals of rows and of clusters."""
+    return max(1.0, of_blocks / max(squares, 1e-300))
 
 
 def above_threshold(samples: Samples) -> Samples:
@@ -193,10 +201,6 @@ class Cells:
         order = np.argsort(self.index, kind="stable")
         return order, np.searchsorted(self.index[order], np.arange(self.size))
 
-    def sums(self, values: Array) -> Array:
-        """Sums of something that rows have, by cell."""
-        return summed(self.index, values, self.size)
-
     @cached_property
     def _members(self) -> Array:
         """Which bin each cell is in, as a matrix (cells, bins)."""
@@ -229,32 +233,29 @@ def cells_of(problem: Problem, width: float) -> Cells:
         used = np.zeros(problem.m * per_bin, dtype=bool)
         used[key] = True
         index = (np.cumsum(used) - 1)[key]
-    size = int(index.max()) + 1
-    bins = np.zeros(size, dtype=np.intp)
+    bins = np.zeros(int(index.max()) + 1, dtype=np.intp)
     bins[index] = problem.bins
-    index = index.astype(np.intp, copy=False)
+    return _gathered(problem, index.astype(np.intp, copy=False), bins)
+
+
+def full_cells(problem: Problem) -> Cells:
+    """Every bin of a problem as one cell, in the order of predictions; none is empty."""
+    return _gathered(problem, problem.bins, np.arange(problem.m))
+
+
+def _gathered(problem: Problem, index: Index, bins: Index) -> Cells:
+    """The cells that rows have by number, each of which is in one of the bins."""
+    size, w = bins.size, problem.w
     rows = np.bincount(index, minlength=size).astype(np.float64)
     plain = summed(index, problem.u, size) / rows
     wz = summed(index, problem.weighted(problem.z), size)
     # Squares of hard labels are the labels, and of weights of 1 the weights.
     wz2 = wz if problem.hard else summed(index, problem.weighted(problem.z**2), size)
-    w = problem.w
     if w is None:
         return Cells(index, bins, problem.m, rows, rows, rows, plain, wz, wz2)
     n, weight = summed(index, (w > 0).astype(np.float64), size), summed(index, w, size)
     u = np.divide(summed(index, w * problem.u, size), weight, out=plain, where=weight > 0)
     return Cells(index, bins, problem.m, n, weight, summed(index, w * w, size), u, wz, wz2)
-
-
-def full_cells(problem: Problem) -> Cells:
-    """Every bin of a problem as one cell, in the order of predictions; none is empty."""
-    w, index, m = problem.weights, problem.bins, problem.m
-    weight = summed(index, w, m)
-    n = summed(index, (w > 0).astype(np.float64), m)
-    safe = np.where(weight > 0, weight, 1.0)
-    wz, wz2 = summed(index, w * problem.z, m), summed(index, w * problem.z**2, m)
-    u = summed(index, w * problem.u, m) / safe
-    return Cells(index, np.arange(m), m, n, weight, summed(index, w * w, m), u, wz, wz2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,7 @@ from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import DRAWN_NUMBERS, SINGLE_ROWS
 from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._inference.numbers import MOST_VOTES
-from calibrant._inference.rare_events import rare_events
-from calibrant._inference.scatter import ScatterModel
+from calibrant._inference.scatter import ScatterModel, rare_events
 from calibrant._measures.catalogue import Measure
 
 

@@ -11,8 +11,9 @@ from calibrant._core.typing import Array
 from calibrant._engines.arrays.draws import MOST_LABELS, Labels, draw_labels
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import BLOCK_ENTRIES, DRAWN_LABELS
+from calibrant._inference.cells import design_effect, dispersion
 from calibrant._inference.class_bins import ClassBins
-from calibrant._inference.rare_events import RareEvents, design_effect, dispersion, rare_events
+from calibrant._inference.scatter import RareEvents, rare_events
 
 
 @dataclass(eq=False)
