@@ -50,15 +50,12 @@ class Blocks:
         student = float(stdtrit(max(worth - 1.0, 1.0), TAIL)) / NORMAL
         return min(student, MOST_WIDENED_CLUSTERS)
 
-    def _with_weight(self, counts: Array, weights: Array) -> Array:
-        """The same, but for a resample without any weight: it is the sample itself."""
-        none = counts @ summed(self.index, weights, self.size) <= 0
-        return np.where(none[:, None], 1.0, counts) if none.any() else counts
-
-    def counts(self, n_draws: int, rng: np.random.Generator, weights: Array | None = None) -> Array:
+    def counts(self, n_draws: int, rng: np.random.Generator, weights: Array) -> Array:
         """How often each block is in each resample; one without any weight is the sample itself."""
-        out = _multinomial(n_draws, self.size, rng)
-        return out if weights is None else self._with_weight(out, weights)
+        share = np.full(self.size, 1.0 / self.size)
+        counts = rng.multinomial(self.size, share, n_draws).astype(np.float64)
+        none = counts @ summed(self.index, weights, self.size) <= 0
+        return np.where(none[:, None], 1.0, counts)
 
     def signs(self, n_draws: int, rng: np.random.Generator) -> Array:
         """A random factor of mean 0 and variance 1 for each block in each draw."""
@@ -69,14 +66,12 @@ class Blocks:
         return signs
 
     def sums(self, column: Index, n_columns: int, values: Array) -> Array:
-        """Sums of what rows have, by block and column: (blocks, columns)."""
-        key = self.index * n_columns + column
-        return summed(key, values, self.size * n_columns).reshape(self.size, n_columns)
-
-
-def _multinomial(n_draws: int, size: int, rng: np.random.Generator) -> Array:
-    share = np.full(size, 1.0 / size)
-    return rng.multinomial(size, share, n_draws).astype(np.float64)
+        """Sums of what rows have, by block and column: (blocks, columns). Rows may have several
+        columns each, (n, k).
+        """
+        block = self.index.reshape(-1, *[1] * (column.ndim - 1))
+        sums = summed((block * n_columns + column).ravel(), values.ravel(), self.size * n_columns)
+        return sums.reshape(self.size, n_columns)
 
 
 def blocks_of(n: int, groups: Index | None, seed: int) -> Blocks:

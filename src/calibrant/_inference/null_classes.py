@@ -81,7 +81,8 @@ class ClassNull:
             return (hits / trials - rate) * p.weight
         residual = p.w * (p.z - p.u)
         if self._small:
-            return self.blocks.signs(self.n_draws, rng) @ p.of_blocks(self.blocks, residual)
+            sums = self.blocks.sums(p.index, p.size, residual)
+            return self.blocks.signs(self.n_draws, rng) @ sums
         squares, rare = self._squares(residual), self._rare.bins
         outcomes = p.sums(p.w * p.w * p.u * (1.0 - p.u))
         squares[rare] = self._outcome_size * outcomes[rare]

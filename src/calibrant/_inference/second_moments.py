@@ -19,23 +19,17 @@ from calibrant._core.typing import Array, Index, Mask
 from calibrant._inference.blocks import Blocks, summed
 from calibrant._inference.budget import FACTORED_SLOTS, MOST_OVERLAPS
 from calibrant._inference.cells import Problem
-from calibrant._inference.class_bins import ClassBins
+from calibrant._inference.class_bins import BinnedRows, ClassBins
 from calibrant._inference.numbers import MOST_WIDENED_SLOTS, PRIOR_ROWS, SHOWN_AT_LEAST
 
 
 @dataclass(frozen=True, eq=False)
-class Slots:
-    """The slots of one predictor's rows: `index`, `u`, `z` and `w` are (n, k), `classes` (slots,).
+class Slots(BinnedRows):
+    """The slots of one predictor's rows, of `classes` (slots,).
 
     Slots of one class hold different rows; a row has one slot for each of k classes.
     """
 
-    index: Index
-    size: int
-    u: Array
-    z: Array
-    w: Array
-    hard: bool
     classes: Index
     # The noise of targets (n, k), where rows stay and their votes are drawn anew.
     noise: Array | None = None
@@ -60,27 +54,14 @@ class Slots:
     def k(self) -> int:
         return int(self.index.shape[1])
 
-    def sums(self, values: Array) -> Array:
-        """Sums by slot of what rows have for each class."""
-        return summed(self.index.ravel(), values.ravel(), self.size)
-
     @cached_property
     def residuals(self) -> Array:
         return self.w * (self.z - self.u)
 
     @cached_property
-    def weight(self) -> Array:
-        return self.sums(self.w)
-
-    @cached_property
     def total(self) -> float:
         """The weight of all rows."""
         return float(self.weight.sum()) / self.k
-
-    def mean(self, values: Array) -> Array:
-        """Weighted means by slot, 0 where a slot is empty."""
-        out = np.zeros(self.size)
-        return np.divide(self.sums(self.w * values), self.weight, out=out, where=self.weight > 0)
 
     @cached_property
     def mean_u(self) -> Array:
@@ -98,8 +79,8 @@ class Slots:
     @cached_property
     def rows(self) -> Array:
         """How many equal rows each slot's weights are worth."""
-        squares, out = self.sums(self.w * self.w), np.ones(self.size)
-        return np.divide(self.weight**2, squares, out=out, where=squares > 0)
+        out = np.ones(self.size)
+        return np.divide(self.weight**2, self.squares, out=out, where=self.squares > 0)
 
     def outcome_variance(self, units: Array) -> Array:
         """The variance of a slot's outcomes, from what was seen of so many units and predicted.
@@ -274,8 +255,8 @@ def second_moments(slots: Sequence[Slots], blocks: Blocks | None) -> SecondMomen
     if plain and sum(each.size for each in both) <= FACTORED_SLOTS:
         return SecondMoments(both, _joint_factor(both), _share(row), 1.0, False)
     assert blocks is not None
-    sums = [_block_sums(each, blocks, each.residuals) for each in both]
-    sums += [_block_sums(each, blocks, each.w) for each in both]
+    sums = [blocks.sums(each.index, each.size, each.residuals) for each in both]
+    sums += [blocks.sums(each.index, each.size, each.w) for each in both]
     share = _share(summed(blocks.index, row, blocks.size))
     return SecondMoments(both, np.concatenate(sums, axis=1), share, blocks.widened(row), True)
 
@@ -286,7 +267,7 @@ def _of_votes(slots: tuple[Slots, ...], blocks: Blocks | None) -> SecondMoments:
     noise = []
     for each in slots:
         assert each.noise is not None
-        noise.append(_block_sums(each, blocks, each.w * each.noise))
+        noise.append(blocks.sums(each.index, each.size, each.w * each.noise))
     factor = np.concatenate(noise, axis=1)
     return SecondMoments(slots, np.concatenate([factor, np.zeros_like(factor)], 1), 0.0, 1.0, True)
 
@@ -299,14 +280,8 @@ def _share(weights: Array) -> float:
 def block_noise(slots: Slots, blocks: Blocks, gap: Array) -> Array:
     """Sums by block of residuals about the gaps of slots, (blocks, slots)."""
     if slots.noise is not None:
-        return _block_sums(slots, blocks, slots.w * slots.noise)
-    return _block_sums(slots, blocks, slots.residuals - slots.w * gap[slots.index])
-
-
-def _block_sums(slots: Slots, blocks: Blocks, values: Array) -> Array:
-    key = blocks.index[:, None] * slots.size + slots.index
-    sums = summed(key.ravel(), values.ravel(), blocks.size * slots.size)
-    return sums.reshape(blocks.size, slots.size)
+        return blocks.sums(slots.index, slots.size, slots.w * slots.noise)
+    return blocks.sums(slots.index, slots.size, slots.residuals - slots.w * gap[slots.index])
 
 
 def _joint_factor(slots: tuple[Slots, ...]) -> Array:
