@@ -8,7 +8,7 @@ doi:10.1093/biomet/79.2.231): its third moment tells how far each limit must mov
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -29,10 +29,8 @@ def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
     """
     parts: dict[str, list[Array]] = {}
     for p, q in distribution_blocks(samples):
-        values_of = (
-            distances(p, q, floor=LOG_FLOOR) if distribution else _losses(p, q, samples.multiclass)
-        )
-        for name, values in values_of.items():
+        losses = losses_of_rows(p, q, distribution=distribution, multiclass=samples.multiclass)
+        for name, values in losses.items():
             parts.setdefault(name, []).append(values)
     return {name: np.concatenate(values) for name, values in parts.items()}
 
@@ -64,16 +62,10 @@ def distribution_rows(samples: Samples) -> tuple[Array, Array]:
     return np.concatenate([p for p, _ in parts]), np.concatenate([q for _, q in parts])
 
 
-def row_functions(
-    statistic: str, *, multiclass: bool, only: str | None = None
-) -> Callable[[Array, Array], dict[str, Array]]:
-    """What gives the losses, or the distances, of rows of probabilities; `only` one of these."""
-    if statistic == "distribution":
-        return lambda p, q: distances(p, q, floor=LOG_FLOOR, only=only)
-    return lambda p, q: _losses(p, q, multiclass)
-
-
-def _losses(p: Array, q: Array, multiclass: bool) -> dict[str, Array]:
+def losses_of_rows(p: Array, q: Array, *, distribution: bool, multiclass: bool) -> dict[str, Array]:
+    """The losses of rows of probabilities; with `distribution` the distances of p from q."""
+    if distribution:
+        return distances(p, q, floor=LOG_FLOOR)
     rows = np.arange(len(p))
     top = p.argmax(axis=1)
     if not multiclass:  # of two equal ones the class 0 is the top label, as everywhere

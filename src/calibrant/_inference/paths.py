@@ -13,6 +13,7 @@ import numpy as np
 
 from calibrant._core.level_table import LevelTable
 from calibrant._core.typing import Array, Index
+from calibrant._inference.blocks import summed
 from calibrant._inference.budget import (
     LEAST_RANGE,
     MOST_DRAWS,
@@ -23,7 +24,7 @@ from calibrant._inference.budget import (
 from calibrant._inference.cells import Problem
 from calibrant._inference.numbers import NOT_NORMAL
 from calibrant._inference.rounding import LEAST_P
-from calibrant._inference.scatter import ScatterModel
+from calibrant._inference.scatter import clustered_covariances
 from calibrant._inference.significance import Drawn, drawn_p, drawn_tail, far_from_normal
 from calibrant._measures.cutoffs import Cutoffs, worst_interval
 
@@ -40,7 +41,7 @@ class Path:
 
     @classmethod
     def of(cls, problem: Problem, most: int = MOST_POINTS) -> Path:
-        levels, cells = np.unique(problem.u, return_inverse=True)
+        levels, cells = problem.levels
         if levels.size <= most:
             return cls(levels, cells, True)
         spread = np.bincount(cells, problem.weights**2 * problem.u * (1.0 - problem.u))
@@ -57,7 +58,7 @@ class Path:
         return int(self.u.size)
 
     def sums(self, values: Array) -> Array:
-        return np.bincount(self.cells, values, self.m).astype(np.float64)
+        return summed(self.cells, values, self.m)
 
     def nearness(self) -> Array:
         """``1 - |u - v|`` of each pair: ATB is ``r' K r / W^2`` with r the residuals."""
@@ -128,7 +129,7 @@ def clustered_averaged_p(problem: Problem, groups: Index) -> float:
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     return max(
         weighted_chi_square_tail(value, np.linalg.eigvalsh(root.T @ covariance @ root))
-        for covariance in _covariances(problem, groups, path)
+        for covariance in clustered_covariances(problem, groups, path.cells, path.m)[1]
     )
 
 
@@ -194,7 +195,7 @@ def clustered_cutoff_p(problem: Problem, groups: Index, seed: int) -> Drawn:
     rng = np.random.default_rng([seed, 0xC0FF])
     normal = rng.standard_normal((MOST_DRAWS, path.m))
     chances = []
-    for covariance in _covariances(problem, groups, path):
+    for covariance in clustered_covariances(problem, groups, path.cells, path.m)[1]:
         values, vectors = np.linalg.eigh(covariance)
         walks = normal @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
         chances.append(drawn_tail(seen, _squared_range(walks)))
@@ -218,20 +219,3 @@ def brownian_range_tail(x: float) -> float:
     k = np.arange(1, TERMS + 1)
     terms = 8.0 * (-1.0) ** (k - 1) * k * ndtr(-k * x)
     return min(max(float(terms.sum()), LEAST_P), 1.0)
-
-
-def _covariances(problem: Problem, groups: Index, path: Path) -> tuple[Array, Array]:
-    """Of the path's steps: from the scatter of the clusters' residuals, and from the model's."""
-    w, u = problem.weights, problem.u
-    shape = (int(groups.max()) + 1, path.m)
-    cell = groups * path.m + path.cells
-
-    def by_cluster(values: Array) -> Array:
-        sums: Array = np.bincount(cell, values, shape[0] * path.m).astype(np.float64)
-        return sums.reshape(shape).T
-
-    spread = u * (1.0 - u)
-    residuals = by_cluster(w * (problem.z - u))
-    single: Array = np.diag(path.sums(w * w * spread))
-    model = ScatterModel.of(problem, groups).covariance(single, by_cluster(w * np.sqrt(spread)))
-    return residuals @ residuals.T, model

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._core.typing import Array, Counts, Index
+from calibrant._inference.blocks import summed
 from calibrant._inference.cells import Problem
 from calibrant._inference.numbers import FEW_EVENTS
 
@@ -51,6 +52,25 @@ class ScatterModel:
         """
         rho = self.correlation
         return self.dispersion * ((1.0 - rho) * single + rho * (together @ together.T))
+
+
+def clustered_covariances(
+    problem: Problem, groups: Index, cells: Index, m: int
+) -> tuple[Array, tuple[Array, Array]]:
+    """Sums of residuals by cell and cluster, (m, clusters), and the covariance of their sums by
+    cell: from the scatter of the clusters' residuals, and from the model's.
+    """
+    w, u = problem.weights, problem.u
+    key, n_groups = groups * m + cells, int(groups.max()) + 1
+
+    def by_cluster(values: Array) -> Array:
+        return summed(key, values, n_groups * m).reshape(n_groups, m).T
+
+    spread = u * (1.0 - u)
+    residuals = by_cluster(w * (problem.z - u))
+    single = np.diag(summed(cells, w * w * spread, m))
+    model = ScatterModel.of(problem, groups).covariance(single, by_cluster(w * np.sqrt(spread)))
+    return residuals, (residuals @ residuals.T, model)
 
 
 def _clusters_with_the_rarer(z: Array, w: Array, groups: Index) -> int:

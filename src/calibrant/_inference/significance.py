@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant._core.bin_tables import BinTable
-from calibrant._core.typing import Array, Index, Mask
+from calibrant._core.typing import Array, Index
 from calibrant._inference.budget import FEW_DRAWS, MOST_DRAWS
 from calibrant._inference.cells import Problem
 from calibrant._inference.logistic import (
@@ -35,7 +35,7 @@ from calibrant._inference.numbers import (
     TAIL_SHARE,
 )
 from calibrant._inference.rounding import LEAST_P
-from calibrant._inference.scatter import ScatterModel
+from calibrant._inference.scatter import ScatterModel, clustered_covariances
 
 # What twice the log of a likelihood ratio is beyond in 5% of samples whose slope is 1.
 SLOPE_IS_OFF = 3.8414588206941236
@@ -197,16 +197,17 @@ def spiegelhalter_p(problem: Problem, z: float, seed: int) -> Drawn:
 
 def hosmer_lemeshow(table: BinTable) -> tuple[float, int]:
     """The statistic, and the number of groups that have something to say."""
-    parts, kept = _hosmer_lemeshow_parts(table)
-    return float(parts.sum()), int(kept.sum())
-
-
-def _hosmer_lemeshow_parts(table: BinTable) -> tuple[Array, Mask]:
-    n, expected, seen = table.sum_w[0], table.sum_wu[0], table.sum_wz[0]
-    mean = np.divide(expected, n, out=np.zeros_like(n), where=n > 0)
-    variance = n * mean * (1.0 - mean)
+    variance = _group_variance(table)
     kept = variance > 0
-    return (seen[kept] - expected[kept]) ** 2 / variance[kept], kept
+    away = table.sum_wz[0][kept] - table.sum_wu[0][kept]
+    return float((away**2 / variance[kept]).sum()), int(kept.sum())
+
+
+def _group_variance(table: BinTable) -> Array:
+    """The variance of each group's events if all of its rows had the mean prediction."""
+    n, expected = table.sum_w[0], table.sum_wu[0]
+    mean = np.divide(expected, n, out=np.zeros_like(n), where=n > 0)
+    return n * mean * (1.0 - mean)
 
 
 def smallest_count(table: BinTable) -> float:
@@ -218,10 +219,8 @@ def smallest_count(table: BinTable) -> float:
 
 def hosmer_lemeshow_p(table: BinTable, u: Array, bins: Index, seed: int) -> Drawn:
     """The p-value by drawing outcomes from the predictions u of rows in these bins of the table."""
-    n, expected = table.sum_w[0], table.sum_wu[0]
-    mean = np.divide(expected, n, out=np.zeros_like(n), where=n > 0)
-    variance = n * mean * (1.0 - mean)
-    scale = np.divide(1.0, np.sqrt(variance), out=np.zeros_like(n), where=variance > 0)
+    variance = _group_variance(table)
+    scale = np.divide(1.0, np.sqrt(variance), out=np.zeros_like(variance), where=variance > 0)
     inside = bins < scale.size  # a rule may drop predictions of 1
     u, bins = u[inside], bins[inside]
     value = hosmer_lemeshow(table)[0]
@@ -328,22 +327,11 @@ def clustered_truthful_p(problem: Problem, groups: Index) -> float:
     A sum of squares of sums with the covariance C has the mean tr C, and, of normal sums, the
     variance 2 tr C^2.
     """
-    w, u, m = problem.weights, problem.u, problem.m
-    cell = groups * m + problem.bins
-    shape = (int(groups.max()) + 1, m)
-
-    def by_cluster(values: Array) -> Array:
-        sums: Array = np.bincount(cell, values, shape[0] * m).astype(np.float64)
-        return sums.reshape(shape).T
-
-    spread = u * (1.0 - u)
-    residuals = by_cluster(w * (problem.z - u))
-    single: Array = np.diag(np.bincount(problem.bins, w * w * spread, m)).astype(np.float64)
-    model = ScatterModel.of(problem, groups).covariance(single, by_cluster(w * np.sqrt(spread)))
+    residuals, covariances = clustered_covariances(problem, groups, problem.bins, problem.m)
     value = float((residuals.sum(axis=1) ** 2).sum())
     return max(
         scaled_chi_square_tail(value, float(np.trace(c)), 2.0 * float((c**2).sum()))
-        for c in (residuals @ residuals.T, model)
+        for c in covariances
     )
 
 

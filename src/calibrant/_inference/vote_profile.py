@@ -7,6 +7,7 @@ by chance are in a band too: without that, every band would seem miscalibrated.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from calibrant._core import distances
 from calibrant._core.typing import Array, Counts, Index
 from calibrant._data.samples import Samples
 from calibrant._inference.budget import FEWEST_PROFILES, MOST_PROFILES, PROFILE_ENTRIES
+from calibrant._inference.means import distribution_rows
 from calibrant._inference.null import drawn_samples
 
 Columns = dict[str, list[float]]
@@ -59,33 +61,18 @@ def entropy(rows: Array) -> Array:
 
 def pairs_of(samples: Samples) -> Pairs:
     """Samples as distributions over classes; a binary problem has two."""
-    block = samples.block(0, samples.n)
-    p = np.clip(block.predictions.astype(np.float64), 0.0, 1.0)
-    p = p / p.sum(axis=1, keepdims=True) if samples.multiclass else np.column_stack([1.0 - p, p])
-    targets = block.targets
-    if targets.ndim == 2:
-        q = targets.astype(np.float64)
-    elif samples.multiclass:
-        q = np.eye(samples.n_classes)[targets.astype(np.intp)]
-    else:
-        q = np.column_stack([1.0 - targets.astype(np.float64), targets.astype(np.float64)])
-    w = np.ones(samples.n) if block.weights is None else block.weights
-    return Pairs(p, np.clip(q, 0.0, 1.0), w)
-
-
-def n_draws_for(samples: Samples) -> int:
-    """As many draws as take about a second."""
-    return int(
-        np.clip(
-            PROFILE_ENTRIES // max(1, samples.n * samples.n_classes), FEWEST_PROFILES, MOST_PROFILES
-        )
-    )
+    p, q = distribution_rows(samples)
+    if samples.multiclass:
+        p /= p.sum(axis=1, keepdims=True)
+    w = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
+    return Pairs(p, q, w)
 
 
 def drawn_pairs(samples: Samples, votes: Counts, seed: int) -> Iterator[Pairs]:
-    """The same predictions with votes drawn from them."""
-    rng = np.random.default_rng((seed, 16))
-    for sample in drawn_samples(samples, n_draws_for(samples), rng, votes):
+    """The same predictions with votes drawn from them, as often as takes about a second."""
+    most = PROFILE_ENTRIES // max(1, samples.n * samples.n_classes)
+    n_draws, rng = min(max(most, FEWEST_PROFILES), MOST_PROFILES), np.random.default_rng((seed, 16))
+    for sample in drawn_samples(samples, n_draws, rng, votes):
         yield pairs_of(sample)
 
 
@@ -134,16 +121,11 @@ def band_within(label_entropy: Array, cuts: Array) -> Index:
 
 def expected(values: list[Array], level: float) -> tuple[Array, Array, Array]:
     """Mean and limits of what was drawn, apart for each cell."""
-    stacked = np.stack(values)
-    seen = np.isfinite(stacked)
-    filled = np.where(seen, stacked, 0.0)
-    count = seen.sum(axis=0)
-    mean = np.divide(filled.sum(axis=0), count, out=np.full(count.shape, np.nan), where=count > 0)
-    tail = (1.0 - level) / 2.0
-    low, high = np.full(count.shape, np.nan), np.full(count.shape, np.nan)
-    for j in np.flatnonzero(count > 0):
-        low[j], high[j] = np.quantile(stacked[seen[:, j], j], [tail, 1.0 - tail])
-    return mean, low, high
+    stacked, tail = np.stack(values), (1.0 - level) / 2.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a cell that no draw has rows in
+        low, high = np.nanquantile(stacked, [tail, 1.0 - tail], axis=0)
+        return np.nanmean(stacked, axis=0), low, high
 
 
 def bin_spread(u: Array, w: Array, votes: Array, index: Index, size: int) -> Array:

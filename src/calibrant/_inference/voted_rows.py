@@ -13,8 +13,8 @@ from calibrant._data.samples import Samples
 from calibrant._inference.means import (
     distribution_rows,
     influences,
+    losses_of_rows,
     mean_limits,
-    row_functions,
 )
 from calibrant._inference.numbers import FITTED_FROM_ROWS, ROUNDED_SHARES
 from calibrant._inference.vote_bounds import Bounds, fold_of
@@ -196,8 +196,10 @@ class VotedRows:
     def corrected(self, measure: Measure, z: Array | None = None) -> Array:
         """A loss of every row without what the noise of its votes adds to it."""
         own = self.z if z is None else z
-        values_of = row_functions(measure.statistic, multiclass=self.samples.multiclass)
-        values = values_of(self.p, own)[measure.loss]
+        distribution = measure.statistic == "distribution"
+        multiclass = self.samples.multiclass
+        losses = losses_of_rows(self.p, own, distribution=distribution, multiclass=multiclass)
+        values = losses[measure.loss]
         if measure.vote_excess is None:
             return values
         if z is None:
