@@ -21,6 +21,13 @@ def summed(index: Index, values: Array, size: int) -> Array:
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 
+def effective(w: Array | None, groups: Index | None) -> float:
+    """How many rows of equal weight, or clusters of equal weight, these are worth (Kish)."""
+    of_each = w if groups is None else np.bincount(groups, w)
+    assert of_each is not None
+    return float(of_each.sum()) ** 2 / float((of_each**2).sum())
+
+
 @dataclass(frozen=True, eq=False)
 class Blocks:
     """The block of every row, and its cluster, where rows belong together."""
@@ -45,8 +52,7 @@ class Blocks:
             return 1.0
         from scipy.special import stdtrit
 
-        of_each = np.bincount(self.groups, weights)
-        worth = float(of_each.sum()) ** 2 / max(float((of_each**2).sum()), 1e-300)
+        worth = effective(weights, self.groups)
         student = float(stdtrit(max(worth - 1.0, 1.0), TAIL)) / NORMAL
         return min(student, MOST_WIDENED_CLUSTERS)
 

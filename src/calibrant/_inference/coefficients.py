@@ -10,10 +10,11 @@ import numpy as np
 from calibrant._core.typing import Index
 from calibrant._data.links import logit
 from calibrant._engines.arrays.streams import EPS
+from calibrant._inference.blocks import effective
 from calibrant._inference.cells import Problem
 from calibrant._inference.logistic import moved_by_rows
 from calibrant._inference.means import Influences
-from calibrant._inference.significance import cox_fits, effective, student_quantile
+from calibrant._inference.significance import cox_fits, student_quantile
 
 
 @dataclass(frozen=True)

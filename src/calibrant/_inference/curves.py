@@ -13,7 +13,7 @@ import numpy as np
 
 from calibrant._core.typing import Array, Index
 from calibrant._engines.arrays.draws import fit_isotonic
-from calibrant._inference.blocks import Blocks
+from calibrant._inference.blocks import Blocks, effective
 from calibrant._inference.budget import BAND_DRAWS, CURVE_CELLS
 from calibrant._inference.cells import Problem
 from calibrant._inference.null import null_drawn
@@ -41,11 +41,16 @@ def _pooled(problem: Problem, most: int) -> tuple[Array, Array, Array]:
     u, w, wz = levels[kept], w[kept], wz[kept]
     if u.size <= most:
         return u, w, wz
-    through = np.cumsum(w)
-    cell = np.minimum((most * (through - w / 2.0) / through[-1]).astype(np.intp), most - 1)
-    firsts = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+    firsts = _firsts(w, most)
     weight = np.add.reduceat(w, firsts)
     return np.add.reduceat(w * u, firsts) / weight, weight, np.add.reduceat(wz, firsts)
+
+
+def _firsts(w: Array, most: int) -> Index:
+    """The first prediction of each of so many cells of about equal mass."""
+    through = np.cumsum(w)
+    cell = np.minimum((most * (through - w / 2.0) / through[-1]).astype(np.intp), most - 1)
+    return np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
 
 
 def _shares(problem: Problem) -> Array:
@@ -116,7 +121,7 @@ def _confidence(problem: Problem, x: Array, y: Array, level: float) -> dict[str,
     lower = np.maximum.accumulate(lower)
     upper = np.minimum.accumulate(upper[::-1])[::-1]
     # A run ends, and begins, at its own first and last rows.
-    begins, ends = _cell_ends(problem, m)
+    begins, ends = _cell_ends(problem)
     below = np.searchsorted(ends, x, side="right") - 1
     above = np.searchsorted(begins, x, side="left")
     low_at = np.where(below >= 0, lower[np.maximum(below, 0)], 0.0)
@@ -124,15 +129,12 @@ def _confidence(problem: Problem, x: Array, y: Array, level: float) -> dict[str,
     return {"low": np.minimum(low_at, y), "high": np.maximum(high_at, y)}
 
 
-def _cell_ends(problem: Problem, m: int) -> tuple[Array, Array]:
+def _cell_ends(problem: Problem) -> tuple[Array, Array]:
     """The first and the last prediction of each cell of `_pooled`."""
     levels, at = problem.levels
     if levels.size <= RUNS:
         return levels, levels
-    counts = np.bincount(at).astype(np.float64)
-    through = np.cumsum(counts)
-    cell = np.minimum((RUNS * (through - counts / 2.0) / through[-1]).astype(np.intp), RUNS - 1)
-    firsts = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+    firsts = _firsts(np.bincount(at).astype(np.float64), RUNS)
     return levels[firsts], levels[np.append(firsts[1:], levels.size) - 1]
 
 
@@ -150,7 +152,7 @@ def local_curve(
     out.
     """
     u, w, wz = _pooled(problem, CURVE_CELLS)
-    rows = _worth(problem)
+    rows = effective(problem.weights, None)
     if u.size <= 3:
         curve, chosen = wz / w, SPAN
         n = w / w.sum() * rows
@@ -174,11 +176,6 @@ def local_curve(
         points, "local", "pointwise", level, notion, problem.hard, problem.n, _shares(problem),
         chosen,
     )  # fmt: skip
-
-
-def _worth(problem: Problem) -> float:
-    w = problem.weights
-    return float(w.sum()) ** 2 / float((w * w).sum())
 
 
 def _outcomes_a_label(problem: Problem, u: Array, w: Array, curve: Array) -> float:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from calibrant._core.typing import Array, Index
 from calibrant._engines.arrays.draws import Outcomes, fit_isotonic
-from calibrant._inference.blocks import Blocks
+from calibrant._inference.blocks import Blocks, effective
 from calibrant._inference.budget import DISCRIMINATIONS
 from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._inference.inversion import Path
 from calibrant._inference.means import influences, mean_limits
 from calibrant._inference.null import outcome_noise
 from calibrant._measures.of_cells import isotonic_parts
+from calibrant._measures.proportions import wilson
 
 
 def uncertainty_limits(problem: Problem, groups: Index | None, level: float) -> tuple[float, float]:
@@ -23,8 +22,6 @@ def uncertainty_limits(problem: Problem, groups: Index | None, level: float) -> 
     Of outcomes it is ``q (1 - q)``, which has its top at 1/2: limits of the rate q are carried
     over (Wilson's; with clusters or weights those of as many equal rows).
     """
-    from scipy.special import ndtri
-
     z, w = problem.z, problem.weights
     if not problem.hard:
         base = float((w * z).sum() / w.sum())
@@ -32,15 +29,12 @@ def uncertainty_limits(problem: Problem, groups: Index | None, level: float) -> 
         value = float((w * (z - base) ** 2).sum() / w.sum())
         return max(0.0, value + low), value + high
     q = float((w * z).sum() / w.sum())
-    rows = float(w.sum()) ** 2 / float((w * w).sum())
+    rows = effective(w, None)
     parts = influences(z, problem.w, groups)
     if groups is not None and 0.0 < q < 1.0:
         # As many rows as would scatter like the clusters do.
         rows = min(rows, q * (1.0 - q) / max(parts.variance, 1e-300))
-    point = float(ndtri(0.5 + level / 2.0))
-    centre = (q + point**2 / (2 * rows)) / (1 + point**2 / rows)
-    half = point * math.sqrt(q * (1 - q) / rows + point**2 / (4 * rows**2)) / (1 + point**2 / rows)
-    ends = [max(0.0, centre - half), min(1.0, centre + half)]
+    ends = [float(end) for end in wilson(np.array(q), np.array(rows), level)]
     values = [end * (1.0 - end) for end in ends]
     return min(values), 0.25 if ends[0] <= 0.5 <= ends[1] else max(values)
 

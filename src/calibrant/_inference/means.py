@@ -18,7 +18,7 @@ from calibrant._core.distances import distances
 from calibrant._core.typing import Array, Index
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
-from calibrant._inference.blocks import summed
+from calibrant._inference.blocks import effective, summed
 from calibrant._inference.budget import ROW_ENTRIES
 from calibrant._inference.numbers import ROWS_ALIKE
 
@@ -159,13 +159,13 @@ def influences(values: Array, weights: Array | None, groups: Index | None) -> In
     w = np.ones(values.size) if weights is None else weights
     total = float(w.sum())
     moved = w * (values - float((w * values).sum()) / total) / total
+    units = effective(w, groups)
     if groups is None:
-        shares = None if weights is None else w / total
-        return Influences(moved, total**2 / float((w * w).sum()), shares)
+        return Influences(moved, units, None if weights is None else w / total)
     rows = _Rows(moved, w / total, groups)
     n_groups = int(groups.max()) + 1
-    moved, w = summed(groups, moved, n_groups), summed(groups, w, n_groups)
-    return Influences(moved, total**2 / float((w * w).sum()), w / total, rows)
+    moved, shares = summed(groups, moved, n_groups), summed(groups, w, n_groups) / total
+    return Influences(moved, units, shares, rows)
 
 
 def mean_limits(parts: Influences, level: float) -> tuple[float, float, float]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.typing import Array, Index
+from calibrant._inference.blocks import effective
 from calibrant._inference.budget import FEW_DRAWS, MOST_DRAWS
 from calibrant._inference.cells import Problem
 from calibrant._inference.logistic import (
@@ -270,12 +271,6 @@ def far_from_normal(problem: Problem) -> float:
 
 
 # --- clusters, weights and soft labels ---
-
-
-def effective(w: Array, groups: Index | None) -> float:
-    """How many rows of equal weight, or clusters of equal weight, these are worth (Kish)."""
-    of_each = w if groups is None else np.bincount(groups, w)
-    return float(of_each.sum()) ** 2 / float((of_each**2).sum())
 
 
 def student_quantile(chance: float, df: float) -> float:

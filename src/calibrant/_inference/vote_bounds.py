@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,35 +33,12 @@ from calibrant._inference.budget import (
     NEAR,
     OWN_CLASSES,
 )
+from calibrant._inference.vote_experiments import Binomial, Unlabelled
 
+# So many votes: their patterns, and true shares to hold polynomials against f at.
+Experiment = Binomial | Unlabelled
 # From x of points, (points, predictors), and true values, (values,) or (points, 1), to f.
 Distance = Callable[[Array, Array], Array]
-
-
-class Experiment(Protocol):
-    """So many votes: their patterns, and true shares to hold polynomials against f at."""
-
-    @property
-    def degree(self) -> int:
-        """How many votes."""
-
-    @property
-    def values(self) -> Array:
-        """What f reads of the true shares."""
-
-    @property
-    def chances(self) -> Array:
-        """The chances of each pattern for these: (patterns, values)."""
-
-    @property
-    def seen(self) -> Array:
-        """What f reads of the shares of each pattern."""
-
-    def chances_of(self, q: Array) -> Array:
-        """The chances of each pattern for other true shares: (patterns, rows)."""
-
-    def patterns(self, counts: Counts, m: Counts) -> Array:
-        """The pattern of so many of each row's votes, as chances: (rows, patterns)."""
 
 
 class Part(NamedTuple):
