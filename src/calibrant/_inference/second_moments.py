@@ -264,11 +264,7 @@ def second_moments(slots: Sequence[Slots], blocks: Blocks | None) -> SecondMomen
 def _of_votes(slots: tuple[Slots, ...], blocks: Blocks | None) -> SecondMoments:
     """The second moments of residuals of which the votes alone vary, and the weights not."""
     assert blocks is not None
-    noise = []
-    for each in slots:
-        assert each.noise is not None
-        noise.append(blocks.sums(each.index, each.size, each.w * each.noise))
-    factor = np.concatenate(noise, axis=1)
+    factor = np.concatenate([block_noise(each, blocks, each.gap) for each in slots], axis=1)
     return SecondMoments(slots, np.concatenate([factor, np.zeros_like(factor)], 1), 0.0, 1.0, True)
 
 

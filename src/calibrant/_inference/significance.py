@@ -339,14 +339,14 @@ class CoxFits:
     standard errors as (intercept, slope) and as a number; and the p-value of slope 1, intercept 0.
     """
 
-    both: LogisticFit | None
-    large: LogisticFit | None
-    both_errors: tuple[float, float]
-    large_error: float
-    p_value: float
-    # Degrees of freedom of the limits; infinite where they are normal.
-    df: float
     why_not: str
+    both: LogisticFit | None = None
+    large: LogisticFit | None = None
+    both_errors: tuple[float, ...] = (math.nan, math.nan)
+    large_error: float = math.nan
+    p_value: float = math.nan
+    # Degrees of freedom of the limits; infinite where they are normal.
+    df: float = math.inf
 
 
 def cox_fits(problem: Problem, h: Array, groups: Index | None) -> CoxFits:
@@ -358,39 +358,37 @@ def cox_fits(problem: Problem, h: Array, groups: Index | None) -> CoxFits:
     """
     z, w = problem.z, problem.weights
     why_not = why_not_estimable(z, h, problem.w)
-    one_class = not (((z > 0) & (w > 0)).any() and ((z < 1) & (w > 0)).any())
-    large = None if one_class else fit_logistic(z, h, problem.w, slope=1.0)
+    if not (((z > 0) & (w > 0)).any() and ((z < 1) & (w > 0)).any()):
+        return CoxFits(why_not)
+    large = fit_logistic(z, h, problem.w, slope=1.0)
     both = None if why_not else fit_logistic(z, h, problem.w)
-    nan = math.nan
-    if large is None:
-        return CoxFits(None, None, (nan, nan), nan, nan, math.inf, why_not)
-    alike = both is None and float(np.ptp(h[w > 0])) < 1e-12
-    tested = large if alike else both
+    scores = (z, h, w, np.arange(h.size) if groups is None else groups)
+    of_both = None
     if problem.hard and problem.w is None and groups is None:
-        covariances = [None if fit is None else fit.bread for fit in (both, large)]
-        if both is not None and 2.0 * (both.log_likelihood - large.log_likelihood) > SLOPE_IS_OFF:
-            # The curvature of a model that does not hold tells nothing of how its intercept varies.
-            seen = robust_covariance(large, z, h, w, np.arange(h.size))
-            covariances[1] = np.maximum(large.bread, seen)
-        df = math.inf
-        p = nan if tested is None else _likelihood_ratio_p(tested, z, h)
+        df, of_large = math.inf, large.bread
+        if both is not None:
+            of_both = both.bread
+            if 2.0 * (both.log_likelihood - large.log_likelihood) > SLOPE_IS_OFF:
+                # The curvature of a model that does not hold tells nothing of how its intercept
+                # varies.
+                of_large = np.maximum(of_large, robust_covariance(large, *scores))
     else:
-        own = np.arange(h.size) if groups is None else groups
-        covariances = [
-            None if fit is None else robust_covariance(fit, z, h, w, own) for fit in (both, large)
-        ]
-        df = max(effective(w, groups) - 2.0, 1.0)
-        covariance = covariances[1] if alike else covariances[0]
-        p = nan
-        if tested is not None and covariance is not None:
+        df, of_large = max(effective(w, groups) - 2.0, 1.0), robust_covariance(large, *scores)
+        of_both = None if both is None else robust_covariance(both, *scores)
+    # Predictions that are all alike have an intercept to test, and no slope.
+    alike = both is None and float(np.ptp(h[w > 0])) < 1e-12
+    tested, covariance = (large, of_large) if alike else (both, of_both)
+    p = math.nan
+    if tested is not None and covariance is not None:
+        if math.isinf(df):
+            p = _likelihood_ratio_p(tested, z, h)
+        else:
             p = _robust_p(tested, covariance, problem, h, groups, df)
-    of_both, of_large = covariances
-    errors = (nan, nan) if of_both is None else _roots(of_both)
-    return CoxFits(both, large, (errors[0], errors[1]), _roots(of_large)[0], p, df, why_not)
+    errors = (math.nan, math.nan) if of_both is None else _roots(of_both)
+    return CoxFits(why_not, both, large, errors, _roots(of_large)[0], p, df)
 
 
-def _roots(covariance: Array | None) -> tuple[float, ...]:
-    assert covariance is not None
+def _roots(covariance: Array) -> tuple[float, ...]:
     return tuple(math.sqrt(max(float(v), 0.0)) for v in covariance.diagonal())
 
 
