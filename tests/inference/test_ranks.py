@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from calibrant._api.rank_robustness import rank_robustness
 from calibrant._core.errors import InputError
 from calibrant._inference.ranks import average_ranks, spearman_margin, spearman_table
-from calibrant._inference.robustness import rank_robustness
 
 RNG = np.random.default_rng(20)
 TABLES = {

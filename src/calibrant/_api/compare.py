@@ -16,6 +16,7 @@ from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import resampled_note
 from calibrant._api.groups import group_index
 from calibrant._api.model_rows import model_set
+from calibrant._api.rank_robustness import rank_robustness
 from calibrant._api.scale_on import recalibrated
 from calibrant._api.slices import Judging, sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
@@ -27,7 +28,6 @@ from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads
 from calibrant._inference.budget import THREADS_FROM
 from calibrant._inference.context import checked_resample
-from calibrant._inference.robustness import rank_robustness
 from calibrant._measures.catalogue import Measure, Shape, listed
 from calibrant._measures.gap_scale import checked_tolerance
 from calibrant._summaries.samples import Summary
