@@ -36,10 +36,6 @@ class Outcomes:
         """A weighted mean over rows."""
         return float(values.sum() if self.w is None else self.w @ values) / self.total
 
-    def moved(self, values: Array) -> Influences:
-        """What rows or clusters move a mean by."""
-        return influences(values, self.w, self.groups)
-
 
 @dataclass(frozen=True, eq=False)
 class Acted:
@@ -57,16 +53,11 @@ class Acted:
         cls, positive: Mask, outcomes: Outcomes, threshold: float,
         always: bool | None = None,
     ) -> Acted:  # fmt: skip
-        rows = _benefit(outcomes.z, positive, threshold)
-        return cls(positive, outcomes.mean(rows), outcomes.moved(rows), always)
-
-
-def _benefit(z: Array, positive: Mask, threshold: float) -> Array:
-    """What each row adds to the net benefit: z if it is acted on, less the odds of the threshold
-    for what was acted on in vain.
-    """
-    odds = threshold / (1.0 - threshold)
-    return np.where(positive, z - odds * (1.0 - z), 0.0)
+        # A row adds z if it is acted on, less the odds of the threshold if that was in vain.
+        z, odds = outcomes.z, threshold / (1.0 - threshold)
+        rows = np.where(positive, z - odds * (1.0 - z), 0.0)
+        moved = influences(rows, outcomes.w, outcomes.groups)
+        return cls(positive, outcomes.mean(rows), moved, always)
 
 
 def gain_limits(

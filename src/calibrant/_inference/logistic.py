@@ -62,7 +62,8 @@ def fit_logistic(z: Array, h: Array, w: Array | None, *, slope: float | None = N
     """
     weights = np.ones(h.size) if w is None else w
     # Logits about 0 on a scale of 1: predictions that hardly differ are as well placed as others.
-    centre, scale = (0.0, 1.0) if slope is not None else _place_of(h, weights)
+    kept = h[weights > 0]
+    centre, scale = (0.0, 1.0) if slope is not None else (float(kept.mean()), float(kept.std()))
     x = (h - centre) / scale
     theta = np.array([0.0, slope]) if slope is not None else np.array([centre, scale])
     free = 1 if slope is not None else 2
@@ -115,11 +116,6 @@ def moved_by_rows(fit: LogisticFit, z: Array, h: Array, w: Array, groups: Index)
 def summed(rows: Array, groups: Index) -> Array:
     """The rows of a matrix (k, n) summed by cluster: (k, clusters)."""
     return np.stack([np.bincount(groups, row) for row in rows])
-
-
-def _place_of(h: Array, w: Array) -> tuple[float, float]:
-    kept = h[w > 0]
-    return float(kept.mean()), float(kept.std())
 
 
 def _log_likelihood(z: Array, h: Array, w: Array, theta: Array) -> float:

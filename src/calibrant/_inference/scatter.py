@@ -39,8 +39,9 @@ class ScatterModel:
             dispersion = float((w * away**2).sum()) / max(float((w * spread).sum()), 1e-300)
         if groups is None:
             return cls(dispersion, 0.0)
-        if problem.hard and _clusters_with_the_rarer(problem.z, w, groups) < FEW_EVENTS:
-            # So few do not tell whether a cluster that has one has many.
+        seen = (np.unique(groups[(problem.z == outcome) & (w > 0)]).size for outcome in (0.0, 1.0))
+        if problem.hard and min(seen) < FEW_EVENTS:
+            # So few clusters with the rarer outcome do not tell whether one that has one has many.
             return cls(dispersion, 1.0)
         pairs = _pairs(away, groups)
         most = dispersion * _pairs(np.sqrt(spread), groups)
@@ -71,12 +72,6 @@ def clustered_covariances(
     single = np.diag(summed(cells, w * w * spread, m))
     model = ScatterModel.of(problem, groups).covariance(single, by_cluster(w * np.sqrt(spread)))
     return residuals, (residuals @ residuals.T, model)
-
-
-def _clusters_with_the_rarer(z: Array, w: Array, groups: Index) -> int:
-    """In how many clusters the rarer of two outcomes was seen."""
-    seen = [np.unique(groups[(z == outcome) & (w > 0)]).size for outcome in (0.0, 1.0)]
-    return min(seen)
 
 
 def _pairs(values: Array, groups: Index) -> float:

@@ -32,7 +32,7 @@ def curve_of(
     """
     curve = risk_curve(levels)
     at = _points(curve.coverage)
-    thresholds = _distinct(levels)[::-1][at]
+    thresholds = levels.mean_u[0][levels.sum_w[0] > 0][::-1][at]
     weighted = rows_of_weight(samples)
     samples, groups = take_rows(samples, groups, weighted)
     known = whole if weighted is None else None
@@ -64,11 +64,6 @@ def _points(coverage: Array) -> Index:
         return np.arange(coverage.size)
     near = np.searchsorted(coverage, np.linspace(0.0, 1.0, POINTS + 1)[1:])
     return np.unique(np.minimum(near, coverage.size - 1))
-
-
-def _distinct(levels: BinTable) -> Array:
-    nonempty = levels.sum_w[0] > 0
-    return levels.mean_u[0][nonempty]
 
 
 # What follows has the rows in falling order of predictions, and how many of them each of the
