@@ -56,13 +56,6 @@ class Blocks:
         student = float(stdtrit(max(worth - 1.0, 1.0), TAIL)) / NORMAL
         return min(student, MOST_WIDENED_CLUSTERS)
 
-    def counts(self, n_draws: int, rng: np.random.Generator, weights: Array) -> Array:
-        """How often each block is in each resample; one without any weight is the sample itself."""
-        share = np.full(self.size, 1.0 / self.size)
-        counts = rng.multinomial(self.size, share, n_draws).astype(np.float64)
-        none = counts @ summed(self.index, weights, self.size) <= 0
-        return np.where(none[:, None], 1.0, counts)
-
     def signs(self, n_draws: int, rng: np.random.Generator) -> Array:
         """A random factor of mean 0 and variance 1 for each block in each draw."""
         shape = (n_draws, self.size)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from calibrant._core.binning import EqualWidth, Rule, equal_mass_rule
-from calibrant._core.errors import InputError, one_of
+from calibrant._core.errors import InputError
 from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
@@ -254,19 +254,3 @@ class Context:
             return None
         hits = int(np.count_nonzero(self.plain_problem.z > 0.5))
         return min(hits, self.samples.n - hits)
-
-
-RESAMPLE = ("rows", "votes", "both")
-
-
-def checked_resample(resample: Any, votes: Any) -> str:
-    """What is resampled, as `Context` has it; `votes` have been checked."""
-    if resample is None:
-        return ""
-    one_of("resample", resample, RESAMPLE)
-    if votes is None and resample != "rows":
-        raise InputError(
-            f"resample={resample!r} needs the number of votes behind each label: give votes=, or "
-            "counts of votes as y_true"
-        )
-    return str(resample)

@@ -55,8 +55,8 @@ def discrimination_limits(
         outcomes = Outcomes(rng.multinomial(n, cells.n / n, n_draws), n_draws, (seed, 3))
         weight = outcomes.rows.astype(np.float64)
     else:
-        counts = blocks.counts(n_draws, rng, problem.weights)
-        w = problem.weights
+        share, w = np.full(blocks.size, 1.0 / blocks.size), problem.weights
+        counts = rng.multinomial(blocks.size, share, n_draws).astype(np.float64)
         weight = counts @ blocks.sums(cells.index, cells.size, w)
         if not problem.hard or blocks.clustered:
             # About the predictions: about the fit itself labels scatter too little.

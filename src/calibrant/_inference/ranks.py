@@ -115,8 +115,6 @@ def spearman_margin(rho: float, n: int) -> float:
     >>> round(spearman_margin(0.5, 100), 3)
     0.147
     """
-    if n < 1:
-        raise InputError(f"n must be 1 or more; got {n}")
     return _NORMAL_975 * (1 - rho**2) / math.sqrt(n)
 
 
