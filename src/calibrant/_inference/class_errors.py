@@ -43,12 +43,8 @@ def errors_over_classes(measure: Measure, rows: Context) -> ClassErrors | None:
     rule: Rule = rows.fixed if statistic.binning == "fixed" else rows.quantile
     if measure.equal_mass:
         rule = equal_mass_rule(rule)
-    full = statistic.problem == "full"
-    made = (
-        rows.made.full(rule)
-        if full
-        else rows.made.classes(rule, above=measure.statistic == "above")
-    )
+    full, above = statistic.problem == "full", measure.statistic == "above"
+    made = rows.made.full(rule) if full else rows.made.classes(rule, above=above)
     if made is None:
         return None
     key, (bins, k) = (measure.statistic, str(rule)), made

@@ -48,10 +48,7 @@ def difference_limits(
         if first.losses is not None and second.losses is not None:
             fewest, most = first.losses.room_apart(second.losses, level)
             low, high = min(low, fewest), max(high, most)
-        down, up = _share_room(first, second, level)
-        low, high = min(low, -down), max(high, up)
-        value -= first.excess - second.excess
-        return value + low, value + high, value
+        return _with_shares(value, first, second, (low, high), level)
     if first.voted is not None and second.voted is not None:
         (ours, _), (theirs, measure) = first.voted, second.voted
         # The same distributions are behind the votes of both.
@@ -64,17 +61,22 @@ def difference_limits(
     return value - above, value - below, value - middle
 
 
-def _share_room(first: Scatter, second: Scatter, level: float) -> tuple[float, float]:
-    """How far limits lie from the difference of two shares at least: near 0 and 1 what rows move
-    them by is skewed, and the limits of each alone tell what was not seen.
+def _with_shares(
+    value: float, first: Scatter, second: Scatter, limits: tuple[float, float], level: float
+) -> tuple[float, float, float]:
+    """Limits of a difference, as far from it as given and, of two shares, as those of each alone
+    tell: near 0 and 1 what rows move them by is skewed, and something was not seen.
     """
+    value -= first.excess - second.excess
+    low, high = min(limits[0], 0.0), max(limits[1], 0.0)
     if first.alone is None or second.alone is None:
-        return 0.0, 0.0
+        return value + low, value + high, value
     least, most, one = first.alone(level)
     lowest, highest, other = second.alone(level)
     like = _likeness(first, second)
     ours, theirs = (one - least, most - one), (other - lowest, highest - other)
-    return _farthest(ours, theirs, like), _farthest(theirs, ours, like)
+    low, high = min(low, -_farthest(ours, theirs, like)), max(high, _farthest(theirs, ours, like))
+    return value + low, value + high, value
 
 
 def _likeness(first: Scatter, second: Scatter) -> float:
@@ -121,10 +123,7 @@ def independent_limits(
             least, most = _mean_room(first, level)
             lowest, highest = _mean_room(second, level)
             low, high = min(low, -math.hypot(least, highest)), max(high, math.hypot(most, lowest))
-        down, up = _share_room(first, replace(second, order=None), level)
-        low, high = min(low, -down), max(high, up)
-        value -= first.excess - second.excess
-        return value + low, value + high, value
+        return _with_shares(value, first, replace(second, order=None), (low, high), level)
     if first.voted is not None and second.voted is not None:
         return _bounds_apart(first.voted, second.voted, level)
     return difference_limits(value, first, second, level)
