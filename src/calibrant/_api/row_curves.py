@@ -152,7 +152,7 @@ def local_curve(
     out.
     """
     u, w, wz = _pooled(problem, CURVE_CELLS)
-    rows = effective(problem.weights, None)
+    rows = effective(problem.weights)
     if u.size <= 3:
         curve, chosen = wz / w, SPAN
         n = w / w.sum() * rows

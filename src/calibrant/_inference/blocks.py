@@ -21,10 +21,9 @@ def summed(index: Index, values: Array, size: int) -> Array:
     return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 
-def effective(w: Array | None, groups: Index | None) -> float:
+def effective(w: Array, groups: Index | None = None) -> float:
     """How many rows of equal weight, or clusters of equal weight, these are worth (Kish)."""
     of_each = w if groups is None else np.bincount(groups, w)
-    assert of_each is not None
     return float(of_each.sum()) ** 2 / float((of_each**2).sum())
 
 
@@ -52,7 +51,7 @@ class Blocks:
             return 1.0
         from scipy.special import stdtrit
 
-        worth = effective(weights, self.groups)
+        worth = effective(np.ones(self.index.size) if weights is None else weights, self.groups)
         student = float(stdtrit(max(worth - 1.0, 1.0), TAIL)) / NORMAL
         return min(student, MOST_WIDENED_CLUSTERS)
 

@@ -29,7 +29,7 @@ def uncertainty_limits(problem: Problem, groups: Index | None, level: float) -> 
         value = float((w * (z - base) ** 2).sum() / w.sum())
         return max(0.0, value + low), value + high
     q = float((w * z).sum() / w.sum())
-    rows = effective(w, None)
+    rows = effective(w)
     parts = influences(z, problem.w, groups)
     if groups is not None and 0.0 < q < 1.0:
         # As many rows as would scatter like the clusters do.
