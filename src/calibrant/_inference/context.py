@@ -172,8 +172,8 @@ class Context:
         rules = {"fixed": self.fixed, "quantile": self.quantile}
         rule = rules.get(binning) or equal_mass_rule(self.quantile)
         if what == "above":
-            above, notion = partial(above_threshold, self.samples), self.made.notion
-            return self.once(("problem", key), lambda: problem_of(above(), notion, rule))
+            make = partial(problem_of, notion=self.made.notion, rule=rule)
+            return self.once(("problem", key), lambda: make(above_threshold(self.samples)))
         if what == "by class":
             return self.made.by_class(rule)
         return self.made.scalar(rule, "confidence" if what == "confidence" else None)
