@@ -38,10 +38,6 @@ def _divergence(x: Array, q: Array) -> Array:
     return jensen_shannon(x.reshape(-1, 1), q.reshape(-1, 1)).reshape(x.shape)
 
 
-def _root_divergence(x: Array, q: Array) -> Array:
-    return np.sqrt(np.maximum(_divergence(x, q), 0.0))
-
-
 def _relative_entropy(x: Array, q: Array) -> Array:
     """What a class adds to the divergence of Kullback and Leibler, but for what is linear in q."""
     return q * np.log(np.where(q > 0.0, q, 1.0)) + 0.0 * x
@@ -68,8 +64,8 @@ def _of_two(term: Term) -> Term:
     return lambda x, q: term(x, q) + term(1.0 - x, 1.0 - q)
 
 
-def _root_of_two(x: Array, q: Array) -> Array:
-    return np.sqrt(np.maximum(_of_two(_divergence)(x, q), 0.0))
+def _root(term: Term) -> Term:
+    return lambda x, q: np.sqrt(np.maximum(term(x, q), 0.0))
 
 
 def _differences(term: Term, x: Array, q: Array) -> Array:
@@ -173,12 +169,12 @@ class VotedDistances:
         with weights whose squares sum to 1.
         """
         if self._k == 2:
-            return self._bounded(self._parts(), _root_of_two)[0]
+            return self._bounded(self._parts(), _root(_of_two(_divergence)))[0]
         whole = self._summed(_divergence)
         # Where the tangent touches: halfway between what is expected of a row and of all.
         near = np.maximum(whole.high[1], 0.0)
         at = np.sqrt(0.5 * (near + max(float(np.average(near, weights=self.w)), 1e-12)))
-        roots = self._bounded(self._parts(), _root_divergence)
+        roots = self._bounded(self._parts(), _root(_divergence))
         weights = np.maximum([each.low[1] for each in roots], 1e-12)
         weights /= np.sqrt((weights**2).sum(axis=0))
         low = np.einsum("rn,rsn->sn", weights, np.stack([each.low for each in roots]))
