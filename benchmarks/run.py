@@ -351,7 +351,7 @@ def logit_smoothing(shrink: int) -> dict[str, float]:
 
 def dominance(shrink: int) -> dict[str, float]:
     """the longest line of 4,000 predictors under 5 losses, ms; the value is its length."""
-    from calibrant._inference.dominance import maximum_dominance_set
+    from calibrant._inference.ranks import maximum_dominance_set
 
     n = 4000 // shrink
     rng = np.random.default_rng(0)
@@ -372,49 +372,6 @@ def dominance(shrink: int) -> dict[str, float]:
         "NumPy, all pairs in memory, no checks": every_pair,
     }
     return compare(tools, 1e3, "ms", repeats=3)
-
-
-def bootstrap(shrink: int) -> dict[str, float]:
-    """1,000 resamples of the ECE, 15 equal-width bins, 10^6 rows, ms; the value is their spread."""
-    from calibrant._inference.bootstrap import resampled_tables
-    from calibrant._measures.binned import binned_errors
-
-    n = 10**6 // shrink
-    y, p = binary_samples(n)
-    few = 20  # resamples of rows: their time is scaled up
-    edges = np.arange(1, 15) / 15
-
-    def cells() -> Any:
-        table = cal.reliability(y, p).table
-        return binned_errors(resampled_tables(table, 1000, np.random.default_rng(0))).std()
-
-    def rows() -> Any:
-        rng = np.random.default_rng(0)
-        residual, bins = p - y, np.searchsorted(edges, p, side="right")
-        found = []
-        for _ in range(few):
-            chosen = rng.integers(0, n, n)
-            sums = np.bincount(bins[chosen], residual[chosen], 15)
-            found.append(np.abs(sums).sum() / n)
-        return np.std(found)
-
-    table = cal.reliability(y, p).table
-    ours: Tools = {
-        "calibrant, rows to table to resamples": cells,
-        "calibrant resampled_tables alone": lambda: binned_errors(
-            resampled_tables(table, 1000, np.random.default_rng(0))
-        ).std(),
-    }
-    figures = compare(ours, 1e3, "ms")
-    began = time.perf_counter()
-    spread = rows()
-    figures["NumPy rows"] = (time.perf_counter() - began) * 1000 / few
-    ratio = figures["NumPy rows"] / next(iter(figures.values()))
-    print(
-        f"  {f'NumPy rows, {few} resamples scaled to 1,000':42} "
-        f"{figures['NumPy rows'] * 1e3:10.2f} ms  x{ratio:8.1f}   {spread:.6f}"
-    )
-    return figures
 
 
 def fits(shrink: int) -> dict[str, float]:
@@ -552,7 +509,6 @@ CASES: dict[str, Callable[[int], dict[str, float]]] = {
     "smooth": smooth,
     "logit-smoothing": logit_smoothing,
     "dominance": dominance,
-    "bootstrap": bootstrap,
     "fits": fits,
     "choice": choice,
     "serving": serving,

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
     from calibrant._api.metrics.uncertainty import interval, noise_floor, verdict, vote_noise
     from calibrant._api.multilabel import multilabel
+    from calibrant._api.rank_robustness import rank_robustness
     from calibrant._api.recommend import recommend
     from calibrant._api.reliability import classwise_reliability, reliability
     from calibrant._api.reliability_curve import reliability_curve
@@ -76,7 +77,6 @@ if TYPE_CHECKING:
     )
     from calibrant._data.readers.read_rows import read_file
     from calibrant._data.vote_table import count_votes
-    from calibrant._inference.robustness import rank_robustness
     from calibrant._measures.catalogue import catalogue
     from calibrant._research.audits.audit import audit
     from calibrant._research.papers.reproduce import reproduce
@@ -348,7 +348,7 @@ _NAMES = {
     ),
     "calibrant._data.readers.read_rows": ("read_file",),
     "calibrant._data.vote_table": ("count_votes",),
-    "calibrant._inference.robustness": ("rank_robustness",),
+    "calibrant._api.rank_robustness": ("rank_robustness",),
     "calibrant._measures.catalogue": ("catalogue",),
     "calibrant._research.audits.audit": ("audit",),
     "calibrant._research.papers.reproduce": ("reproduce",),

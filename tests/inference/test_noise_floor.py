@@ -13,7 +13,6 @@ import calibrant as cal
 from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
-from calibrant._inference.bootstrap import resampled_tables
 from calibrant._inference.cells import Problem, as_seen, cells_of, problem_of
 from calibrant._inference.null import drawn_samples, null_drawn, null_mean
 from calibrant._inference.numbers import FINE
@@ -233,40 +232,6 @@ def test_other_means_are_drawn():
 
 
 # --- resamples ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("m", [15, 2])
-def test_resampled_tables_scatter_as_resampled_rows_do(m):
-    """With two wide bins predictions scatter within a bin as much as outcomes do."""
-    n = 2000
-    rng = np.random.default_rng(7)
-    u = rng.beta(0.5, 0.5, n)
-    y = (rng.random(n) < 0.3 + 0.5 * u).astype(int)
-    table = cal.reliability(y, u, bins=m).table
-    measure = find("ece", "binary").of_tables
-    drawn = measure(resampled_tables(table, 4000, rng))
-    slow = []
-    for _ in range(1000):
-        rows = rng.integers(0, n, n)
-        slow.append(cal.ece(y[rows], u[rows], bins=m))
-    # 1,000 draws know a standard deviation to 2.2 %.
-    assert drawn.std() == pytest.approx(np.std(slow), rel=0.06)
-    assert drawn.mean() == pytest.approx(np.mean(slow), abs=5 * np.std(slow) / np.sqrt(1000))
-
-
-def test_resampled_tables_need_the_scatter_of_predictions():
-    """Two wide bins: the sum of predictions scatters as it does over rows."""
-    n = 10_000
-    rng = np.random.default_rng(8)
-    u = rng.random(n)
-    y = (rng.random(n) < u**1.5).astype(int)
-    table = cal.reliability(y, u, bins=2).table
-    with_term = resampled_tables(table, 6000, rng)
-    assert (with_term.sum_wz >= 0).all() and (with_term.sum_w.sum(axis=1) == n).all()
-    scatter = with_term.sum_wu.std(axis=0)
-    # The scatter of a sum over rows that come and go: sqrt(sum u^2 - (sum u)^2 / n).
-    exact = np.sqrt(table.sum_wu2[0] - table.sum_wu[0] ** 2 / n)
-    np.testing.assert_allclose(scatter, exact, rtol=0.04)
 
 
 def drawn_rows(samples, groups):

@@ -12,7 +12,7 @@ from calibrant._engines.arrays import passes
 from calibrant._engines.arrays.counting import bin_table, classwise_table
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
 from calibrant._inference.cells import problem_of
-from calibrant._inference.problems import Problems
+from calibrant._inference.context import Problems
 
 
 def table_of(problem: Any) -> BinTable:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._api.rank_robustness import rank_robustness
 from calibrant._core.binning import EqualWidth, Quantile
-from calibrant._inference.robustness import rank_robustness
 from rivals import (
     binary,
     calibrated,

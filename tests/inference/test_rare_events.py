@@ -10,10 +10,10 @@ from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant._inference import class_bins, null_classes
 from calibrant._inference.blocks import blocks_of
-from calibrant._inference.cells import problem_of
+from calibrant._inference.cells import design_effect, dispersion, problem_of
 from calibrant._inference.class_errors import errors_over_classes
 from calibrant._inference.null import null_drawn, null_of_rare_events
-from calibrant._inference.rare_events import design_effect, dispersion, rare_events
+from calibrant._inference.scatter import rare_events
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find
 from judged import noise_floors

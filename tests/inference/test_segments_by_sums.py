@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._engines.frames import segments as by_sums
-from calibrant._inference.segments import CellSums, search_cells
+from calibrant._inference.segments import noise_of_cells, search
 from needs import need
 
 pl, duckdb = need("polars"), need("duckdb")
@@ -128,14 +128,15 @@ def test_draws_have_the_covariance_of_segments_that_overlap():
     rng = np.random.default_rng(0)
     cells = rng.integers(0, 4, 64)
     ones, spread = np.full(64, 50.0), rng.uniform(5, 15, 64)
-    sums = CellSums(ones, ones, ones, ones / 2, ones / 2 + rng.normal(0, 3, 64), spread)
+    rows = (ones, ones, ones / 2, ones / 2 + rng.normal(0, 3, 64))
+    noise = noise_of_cells(rows, ones, spread, None)
 
     def column(name):
         return by_sums.SegmentColumn(name, cells, ("a", "b", "c", "d"))
 
     options = {"min_rows": 1, "n_draws": 200, "seed": 0}
-    one = search_cells(sums, [column("x")], 1, **options)
-    two = search_cells(sums, [column("x"), column("y")], 2, **options)
+    one = search(noise, [column("x")], 1, **options)
+    two = search(noise, [column("x"), column("y")], 2, **options)
     np.testing.assert_allclose(one.largest, two.largest, rtol=1e-12)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._inference.votes import vote_residuals
+from calibrant._inference.voted_rows import vote_residuals
 from calibrant._measures.catalogue import catalogue, find
 from judged import intervals
 

@@ -12,7 +12,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._inference.annotators import _single_moments, agreement_with_rest
+from calibrant._inference.vote_splits import _single_moments, agreement_with_rest
 from needs import need
 from shell_lines import run_main
 

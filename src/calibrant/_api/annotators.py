@@ -17,9 +17,9 @@ from calibrant._core.errors import InputError, nearest
 from calibrant._core.validation import check_level, check_resamples, check_seed, public
 from calibrant._data.arrays import to_array
 from calibrant._data.vote_table import VoteTable
-from calibrant._inference.annotators import agreement_with_rest
 from calibrant._inference.few_events import with_unseen
 from calibrant._inference.means import influences, mean_limits
+from calibrant._inference.vote_splits import agreement_with_rest
 from calibrant._measures.catalogue import HEADLINE, find
 from calibrant.results._annotators import Annotator, Annotators
 

@@ -14,7 +14,6 @@ from calibrant._data.checks import checked_weights
 from calibrant._data.vote_rows import VoteRows, read_vote_rows
 from calibrant._inference.bayes_error import (
     Debiased,
-    IsotonicShares,
     debiased,
     plug_in,
     possible_limits,
@@ -236,3 +235,35 @@ def _corrected(
     ends = np.clip([low, high], 0.0, most)
     plain = plug_in(shares, weights).value
     return BayesError(value, float(ends[0]), float(ends[1]), level, plain, _ISOTONIC, _OF_SHARES, n)
+
+
+class IsotonicShares:
+    """Shares corrected by isotonic regressions of hard labels on them, class by class; rows then
+    sum to 1 again.
+    """
+
+    def __init__(self, shares: Array, hard: NDArray[np.int64]) -> None:
+        self.shape = shares.shape
+        # Of two classes one is fitted: the other has what is left.
+        self.classes = [1] if shares.shape[1] == 2 else list(range(shares.shape[1]))
+        self.hits = [np.asarray(hard == r, dtype=np.float64) for r in self.classes]
+        # An order is found once, for every resample.
+        self.levels = [np.unique(shares[:, r], return_inverse=True) for r in self.classes]
+
+    def corrected(self, weights: Array) -> Array:
+        """The shares, as the rows of these weights correct them."""
+        from scipy.optimize import isotonic_regression
+
+        out = np.empty(self.shape)
+        for r, hits, (levels, index) in zip(self.classes, self.hits, self.levels, strict=True):
+            mass = np.bincount(index, weights, len(levels))
+            some = mass > 0
+            means = np.bincount(index, weights * hits, len(levels))[some] / mass[some]
+            fitted = isotonic_regression(means, weights=mass[some]).x
+            out[:, r] = np.interp(levels, levels[some], np.clip(fitted, 0.0, 1.0))[index]
+        if self.shape[1] == 2:
+            out[:, 0] = 1.0 - out[:, 1]
+            return out
+        totals = out.sum(axis=1, keepdims=True)
+        even = np.full_like(out, 1.0 / self.shape[1])
+        return np.divide(out, totals, out=even, where=totals > 0)

@@ -16,7 +16,7 @@ from calibrant._api.slices import slice_labels
 from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
@@ -24,21 +24,25 @@ from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import in_threads
 from calibrant._inference.budget import THREADS_FROM
 from calibrant._inference.clinical import (
-    cox_values,
-    measured,
     not_estimable,
     observed_expected,
     scaled_brier,
 )
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import listed
+from calibrant._measures.catalogue import Measure, listed
 from calibrant._summaries.samples import Summary
-from calibrant.results._clinical import ClinicalSummary
+from calibrant.results._clinical import ClinicalSummary, ClinicalValue
+from calibrant.results._uncertainty import CoxCalibration
 
 # Predictions nearer to 0 or 1 than this have no logit to speak of.
 EPS = 1e-6
 # What the AUROC is called here.
 C_STATISTIC = "c_statistic"
+SLOPE_TITLES = {
+    "slope": "calibration slope; below 1, predictions are too extreme",
+    "intercept": "intercept, fitted with the slope",
+    "intercept_in_the_large": "calibration in the large: the intercept at slope 1",
+}
 
 
 @public
@@ -166,18 +170,58 @@ def summary_by(uncertainty: Uncertainty) -> ClinicalSummary:
     """
     chosen, level = listed("clinical", "binary"), uncertainty.level
     problem, own = uncertainty.plain_problem, uncertainty.groups
-    values = cox_values(cox_of(problem, own, level, EPS))
+    values = _cox_values(cox_of(problem, own, level, EPS))
     values["observed_expected"] = observed_expected(problem, own, level)
     for measure in chosen:
         is_c = C_STATISTIC in measure.aliases
         name = C_STATISTIC if is_c else measure.name
         title = "C-statistic: area under the ROC curve" if is_c else measure.title
-        values[name] = measured(measure, uncertainty, title)
+        values[name] = _measured(measure, uncertainty, title)
         if measure.loss == "brier":
             values["scaled_brier"] = scaled_brier(problem, own, level)
     events = float(problem.weights @ problem.z)
     total = None if uncertainty.samples.weights is None else float(problem.weights.sum())
     return ClinicalSummary(values, problem.n, events, level, "", {}, total)
+
+
+def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
+    """Slope and both intercepts."""
+    fields = {
+        "slope": "slope", "intercept": "intercept", "intercept_in_the_large": "intercept_at_slope_1"
+    }  # fmt: skip
+    out = {}
+    for name, attribute in fields.items():
+        value, low, high = (getattr(fit, attribute + end) for end in ("", "_low", "_high"))
+        title = SLOPE_TITLES[name]
+        out[name] = (
+            not_estimable(title, _reason(fit.note))
+            if math.isnan(value)
+            else ClinicalValue(value, low, high, "Wald, of a logistic fit", _about(fit), title)
+        )
+    return out
+
+
+def _reason(note: str) -> str:
+    """Why there is no fit, without what the value says of itself."""
+    return note.rpartition("not estimable: ")[2]
+
+
+def _about(fit: CoxCalibration) -> str:
+    if not fit.n_clipped:
+        return ""
+    return fit.note.partition(";")[0]
+
+
+def _measured(measure: Measure, uncertainty: Uncertainty, title: str) -> ClinicalValue:
+    """A measure of the catalogue, with its interval."""
+    try:
+        value = measure.compute(uncertainty.summary(uncertainty.samples))
+    except NotDefined as error:
+        return not_estimable(title, str(error))
+    interval = uncertainty.interval(measure, value)
+    return ClinicalValue(
+        value, interval.low, interval.high, interval.method, interval.note, title, interval.estimate
+    )
 
 
 def with_subgroups(

@@ -16,18 +16,23 @@ from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import resampled_note
 from calibrant._api.groups import group_index
 from calibrant._api.model_rows import model_set
+from calibrant._api.rank_robustness import rank_robustness
 from calibrant._api.scale_on import recalibrated
 from calibrant._api.slices import Judging, sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError, NotDefined, about
-from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
+from calibrant._core.validation import (
+    N_RESAMPLES,
+    check_level,
+    check_resample,
+    check_resamples,
+    public,
+)
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads
 from calibrant._inference.budget import THREADS_FROM
-from calibrant._inference.context import checked_resample
-from calibrant._inference.robustness import rank_robustness
 from calibrant._measures.catalogue import Measure, Shape, listed
 from calibrant._measures.gap_scale import checked_tolerance
 from calibrant._summaries.samples import Summary
@@ -194,7 +199,7 @@ def compare(
     fixed, quantile = both_rules(bins, first.n)
     bin_counts = _whole_counts(bin_counts)
     index = group_index(groups, first, data)
-    drawn_anew = checked_resample(resample, first.votes)
+    drawn_anew = check_resample(resample, first.votes)
 
     summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
     threads = n_threads() if first.n >= THREADS_FROM else 1

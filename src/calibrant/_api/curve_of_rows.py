@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.reliability_curve import scalar_problem
+from calibrant._api.row_curves import isotonic_curve, local_curve
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.dispatch import engine_of
 from calibrant._inference.blocks import blocks_of
-from calibrant._inference.curves import isotonic_curve, local_curve
 from calibrant.results._reliability_curve import ReliabilityCurve
 
 RowsInMemory = Samples | TensorSamples

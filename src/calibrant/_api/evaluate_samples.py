@@ -13,7 +13,7 @@ from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, LevelSets, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import InputError, NotDefined, check_some_left, counted
-from calibrant._core.validation import N_RESAMPLES
+from calibrant._core.validation import N_RESAMPLES, check_resample
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
@@ -128,10 +128,9 @@ def _with_rows(
         uncertainty_of,
     )
     from calibrant._api.slices import Judging, sliced
-    from calibrant._inference.context import checked_resample
 
     asked, judging = options.measures is not None, None
-    groups, resample = options.groups, checked_resample(options.resample, samples.votes)
+    groups, resample = options.groups, check_resample(options.resample, samples.votes)
     if options.intervals == "cheap" and not asked:
         chosen, asked = cheap_measures(samples, groups), True
     if options.intervals != "none":

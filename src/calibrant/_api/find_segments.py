@@ -24,7 +24,13 @@ from calibrant._data.samples import Samples
 from calibrant._data.segment_columns import MOST_VALUES, SegmentColumn, segment_column
 from calibrant._data.to_samples import to_samples_in_place
 from calibrant._inference.cells import Problem, problem_of
-from calibrant._inference.segments import CellSums, Found, labels_of, search, search_cells
+from calibrant._inference.segments import (
+    Found,
+    labels_of,
+    noise_of_cells,
+    noise_of_rows,
+    search,
+)
 from calibrant._summaries.samples import resolve_notion
 from calibrant.results._rendering import shown
 from calibrant.results._segments import Segment, Segments
@@ -230,10 +236,10 @@ def segments_of(
     groups: NDArray[np.intp] | None, *, depth: int, min_rows: int, n_draws: int, seed: int,
     judging: Judging = AS_USUAL,
 ) -> Segments:  # fmt: skip
+    noise = noise_of_rows(problem, samples.votes, groups)
     found = search(
-        problem, columns, min(depth, len(columns)), min_rows=min_rows, n_draws=n_draws,
-        seed=seed, votes=samples.votes, groups=groups,
-    )  # fmt: skip
+        noise, columns, min(depth, len(columns)), min_rows=min_rows, n_draws=n_draws, seed=seed
+    )
     if found is None:
         raise _none_to_judge(min_rows)
     w = problem.weights
@@ -275,18 +281,19 @@ def segments_of_frame(
     fields = dict(zip(FIELDS, groups.fields.T, strict=True))
     check_weight_total(float(fields["sum_w"].sum()), groups.n_rows)
     known = not groups.findings.soft
-    sums = CellSums(
-        fields["n"], fields["sum_w"], fields["sum_w2"], fields["sum_wu"], fields["sum_wz"],
-        groups["spread" if known else "seen"], None if known else groups["spread"],
+    n, w, wu, wz = (fields[name] for name in ("n", "sum_w", "sum_wu", "sum_wz"))
+    noise = noise_of_cells(
+        (n, w, wu, wz), fields["sum_w2"], groups["spread" if known else "seen"],
+        None if known else groups["spread"],
     )  # fmt: skip
-    found = search_cells(
-        sums, columns, min(depth, len(columns)), min_rows=min_rows, n_draws=n_draws, seed=seed
+    found = search(
+        noise, columns, min(depth, len(columns)), min_rows=min_rows, n_draws=n_draws, seed=seed
     )
     if found is None:
         raise _none_to_judge(min_rows)
-    totals = _Totals(groups.n_rows, float(sums.w.sum()), float(sums.wu.sum()), float(sums.wz.sum()))
+    totals = _Totals(groups.n_rows, *(float(each.sum()) for each in (w, wu, wz)))
     summed = (
-        f"summed by {samples.where} in {sums.n.size:,} combinations of values, whose residuals are "
+        f"summed by {samples.where} in {n.size:,} combinations of values, whose residuals are "
         "drawn as normal for the p-values"
     )
     return _result(found, columns, totals, n_draws, depth, judging, (summed,))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
+from calibrant._api.row_curves import isotonic_curve, local_curve
 from calibrant._api.two_columns import noted
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, check_weight_total, one_of
@@ -21,7 +22,6 @@ from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.context import rows_of_weight, take_rows
-from calibrant._inference.curves import isotonic_curve, local_curve
 from calibrant._summaries.samples import resolve_notion
 from calibrant.results._reliability_curve import ReliabilityCurve
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api import vote_tables as tables
 from calibrant._api.two_columns import noted
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
@@ -20,7 +21,6 @@ from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import whole_problem
-from calibrant._inference import vote_profile as tables
 from calibrant._summaries.samples import Summary
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._vote_profile import VoteProfile

@@ -15,7 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from calibrant._core.errors import InputError, UnknownOption, nearest
+from calibrant._core.errors import InputError, UnknownOption, nearest, one_of
 
 # Resamples behind every interval and noise floor, whoever asks: the same rows have one interval.
 N_RESAMPLES = 1000
@@ -89,6 +89,19 @@ def check_resamples(n_resamples: Any, seed: Any) -> None:
         "a whole number, at least 50: fewer do not give a 95% point",
     )
     check_seed(seed)
+
+
+def check_resample(resample: Any, votes: Any) -> str:
+    """What is resampled, "" for what suits the labels; `votes` have been checked."""
+    if resample is None:
+        return ""
+    one_of("resample", resample, ("rows", "votes", "both"))
+    if votes is None and resample != "rows":
+        raise InputError(
+            f"resample={resample!r} needs the number of votes behind each label: give votes=, or "
+            "counts of votes as y_true"
+        )
+    return str(resample)
 
 
 def check_eps(eps: Any) -> float:

@@ -13,13 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Counts
 from calibrant._inference.budget import MOST_SIZES, MOST_VOTES_OF_BIAS
 from calibrant._inference.means import influences, mean_limits
 from calibrant._inference.rounding import LEAST_CONCENTRATION, MOST_CONCENTRATION
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,14 +28,11 @@ class Population:
     concentration: float
 
 
-def agreement(counts: NDArray[np.int64]) -> Array:
+def agreement(counts: Counts) -> Array:
     """The chance that two votes of a row, drawn without replacement, agree; NaN for one vote."""
     votes = counts.sum(axis=1).astype(np.float64)
     pairs = (counts * (counts - 1)).sum(axis=1)
-    out: Array = np.divide(
-        pairs, votes * (votes - 1.0), out=np.full(len(votes), np.nan), where=votes > 1
-    )
-    return out
+    return np.divide(pairs, votes * (votes - 1.0), out=np.full(len(votes), np.nan), where=votes > 1)
 
 
 def population_of(mean: Array, agree: float) -> Population:
@@ -102,7 +97,7 @@ def _coefficient(series: Array, t: int) -> float:
     return float(product[-1])
 
 
-def vote_bias(population: Population, votes: NDArray[np.int64]) -> Array:
+def vote_bias(population: Population, votes: Counts) -> Array:
     """By how much the largest share of each row is above the largest probability, in the mean."""
     sizes = np.unique(np.minimum(votes, MOST_VOTES_OF_BIAS))
     if sizes.size > MOST_SIZES:
@@ -131,7 +126,7 @@ def plug_in(shares: Array, weights: Array) -> Debiased:
     return Debiased(value, value, rows)
 
 
-def debiased(counts: NDArray[np.int64], weights: Array) -> Debiased:
+def debiased(counts: Counts, weights: Array) -> Debiased:
     """The Bayes error of the distributions behind votes."""
     votes = counts.sum(axis=1)
     shares = counts / votes[:, None]
@@ -162,7 +157,7 @@ def debiased(counts: NDArray[np.int64], weights: Array) -> Debiased:
     return Debiased(value, start.value, rows)
 
 
-def possible_limits(counts: NDArray[np.int64], weights: Array, level: float) -> tuple[float, float]:
+def possible_limits(counts: Counts, weights: Array, level: float) -> tuple[float, float]:
     """Limits of the least and of the greatest Bayes error of any population with such votes,
     Dirichlet's or not.
 
@@ -193,7 +188,7 @@ def possible_limits(counts: NDArray[np.int64], weights: Array, level: float) -> 
     return low, max(low, high)
 
 
-def _hidden(votes: NDArray[np.int64], k: int) -> Array:
+def _hidden(votes: Counts, k: int) -> Array:
     """What votes hide at most of the error of rows, as a part of the chance that two disagree."""
     sizes, index = np.unique(np.minimum(votes, MOST_VOTES_OF_BIAS), return_inverse=True)
     out = []
@@ -205,38 +200,4 @@ def _hidden(votes: NDArray[np.int64], k: int) -> Array:
         out.append(1.0 - min(shown))
     # Beyond the largest number it falls as the root of m does.
     more = np.sqrt(np.minimum(votes, MOST_VOTES_OF_BIAS) / votes)
-    parts: Array = np.array(out)[index] * more
-    return parts
-
-
-class IsotonicShares:
-    """Shares corrected by isotonic regressions of hard labels on them, class by class; rows then
-    sum to 1 again.
-    """
-
-    def __init__(self, shares: Array, hard: NDArray[np.int64]) -> None:
-        self.shape = shares.shape
-        # Of two classes one is fitted: the other has what is left.
-        self.classes = [1] if shares.shape[1] == 2 else list(range(shares.shape[1]))
-        self.hits = [np.asarray(hard == r, dtype=np.float64) for r in self.classes]
-        # An order is found once, for every resample.
-        self.levels = [np.unique(shares[:, r], return_inverse=True) for r in self.classes]
-
-    def corrected(self, weights: Array) -> Array:
-        """The shares, as the rows of these weights correct them."""
-        from scipy.optimize import isotonic_regression
-
-        out = np.empty(self.shape)
-        for r, hits, (levels, index) in zip(self.classes, self.hits, self.levels, strict=True):
-            mass = np.bincount(index, weights, len(levels))
-            some = mass > 0
-            means = np.bincount(index, weights * hits, len(levels))[some] / mass[some]
-            fitted = isotonic_regression(means, weights=mass[some]).x
-            out[:, r] = np.interp(levels, levels[some], np.clip(fitted, 0.0, 1.0))[index]
-        if self.shape[1] == 2:
-            out[:, 0] = 1.0 - out[:, 1]
-            return out
-        totals = out.sum(axis=1, keepdims=True)
-        even = np.full_like(out, 1.0 / self.shape[1])
-        shares: Array = np.divide(out, totals, out=even, where=totals > 0)
-        return shares
+    return np.array(out)[index] * more

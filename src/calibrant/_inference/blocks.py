@@ -6,30 +6,34 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index
 from calibrant._inference.budget import MAX_BLOCKS
 from calibrant._inference.numbers import FEW_CLUSTERS, MOST_WIDENED_CLUSTERS
-
-Array = NDArray[np.float64]
 
 # Of few clusters the scatter is known as badly as Student's t says at this quantile.
 TAIL, NORMAL = 0.975, 1.959963984540054
 _WEBB = np.sqrt([0.5, 1.0, 1.5])
 
 
-def summed(index: NDArray[np.intp], values: Array, size: int) -> Array:
+def summed(index: Index, values: Array, size: int) -> Array:
     """Sums of values that share an index."""
     return np.bincount(index, values, size).astype(np.float64, copy=False)
+
+
+def effective(w: Array, groups: Index | None = None) -> float:
+    """How many rows of equal weight, or clusters of equal weight, these are worth (Kish)."""
+    of_each = w if groups is None else np.bincount(groups, w)
+    return float(of_each.sum()) ** 2 / float((of_each**2).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
     """The block of every row, and its cluster, where rows belong together."""
 
-    index: NDArray[np.intp]
+    index: Index
     size: int
-    groups: NDArray[np.intp] | None
+    groups: Index | None
 
     @property
     def clustered(self) -> bool:
@@ -47,20 +51,9 @@ class Blocks:
             return 1.0
         from scipy.special import stdtrit
 
-        of_each = np.bincount(self.groups, weights)
-        worth = float(of_each.sum()) ** 2 / max(float((of_each**2).sum()), 1e-300)
+        worth = effective(np.ones(self.index.size) if weights is None else weights, self.groups)
         student = float(stdtrit(max(worth - 1.0, 1.0), TAIL)) / NORMAL
         return min(student, MOST_WIDENED_CLUSTERS)
-
-    def _with_weight(self, counts: Array, weights: Array) -> Array:
-        """The same, but for a resample without any weight: it is the sample itself."""
-        none = counts @ summed(self.index, weights, self.size) <= 0
-        return np.where(none[:, None], 1.0, counts) if none.any() else counts
-
-    def counts(self, n_draws: int, rng: np.random.Generator, weights: Array | None = None) -> Array:
-        """How often each block is in each resample; one without any weight is the sample itself."""
-        out = _multinomial(n_draws, self.size, rng)
-        return out if weights is None else self._with_weight(out, weights)
 
     def signs(self, n_draws: int, rng: np.random.Generator) -> Array:
         """A random factor of mean 0 and variance 1 for each block in each draw."""
@@ -70,19 +63,16 @@ class Blocks:
             signs *= _WEBB[rng.integers(0, 3, shape)]
         return signs
 
-    def sums(self, column: NDArray[np.intp], n_columns: int, values: Array) -> Array:
-        """Sums of what rows have, by block and column: (blocks, columns)."""
-        key = self.index * n_columns + column
-        return summed(key, values, self.size * n_columns).reshape(self.size, n_columns)
+    def sums(self, column: Index, n_columns: int, values: Array) -> Array:
+        """Sums of what rows have, by block and column: (blocks, columns). Rows may have several
+        columns each, (n, k).
+        """
+        block = self.index.reshape(-1, *[1] * (column.ndim - 1))
+        sums = summed((block * n_columns + column).ravel(), values.ravel(), self.size * n_columns)
+        return sums.reshape(self.size, n_columns)
 
 
-def _multinomial(n_draws: int, size: int, rng: np.random.Generator) -> Array:
-    share = np.full(size, 1.0 / size)
-    out: Array = rng.multinomial(size, share, n_draws).astype(np.float64)
-    return out
-
-
-def blocks_of(n: int, groups: NDArray[np.intp] | None, seed: int) -> Blocks:
+def blocks_of(n: int, groups: Index | None, seed: int) -> Blocks:
     """Rows, or clusters of them, dealt into blocks."""
     units = n if groups is None else int(groups.max()) + 1
     block = np.arange(units)
@@ -92,11 +82,10 @@ def blocks_of(n: int, groups: NDArray[np.intp] | None, seed: int) -> Blocks:
     return Blocks(index.astype(np.intp), min(units, MAX_BLOCKS), groups)
 
 
-def as_groups(groups: Any, n: int) -> NDArray[np.intp]:
+def as_groups(groups: Any, n: int) -> Index:
     """Names of groups as numbers from 0."""
     values = np.asarray(groups)
     if values.dtype == object:  # names of several types, or missing ones, have no order
         values = np.array([f"{type(v).__name__} {v}" for v in values])
     _, index = np.unique(values, return_inverse=True)
-    out: NDArray[np.intp] = index.reshape(n).astype(np.intp)
-    return out
+    return index.reshape(n).astype(np.intp)

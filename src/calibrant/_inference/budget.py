@@ -57,8 +57,8 @@ DRAWN_LABELS = 20_000_000
 # Blocks times bins of all classes up to which blocks are summed bin by bin.
 BLOCK_ENTRIES = 30_000_000
 
-# Blocks that are drawn and counted at a time, and entries of rows: they stay in a cache.
-COUNTED, ROW_ENTRIES = 1 << 15, 1 << 16
+# Entries of rows that are read at a time: they stay in a cache.
+ROW_ENTRIES = 1 << 16
 # Entries of a table of slots by slots: beyond it, what predictors have in common is left out.
 MOST_OVERLAPS = 1 << 24
 # Bins of a scalar problem, or of the classes of top labels between them: every one is drawn.

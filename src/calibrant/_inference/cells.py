@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable, ColumnTable
 from calibrant._core.binning import LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.typing import Array, Index
 from calibrant._data.links import logit
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.counting import bin_table, rank_order
@@ -24,9 +25,8 @@ from calibrant._engines.protocol import Findings
 from calibrant._inference.blocks import Blocks, summed
 from calibrant._inference.budget import FEW_CELLS, MOST_BINS
 from calibrant._inference.numbers import CELL_LIMIT, FEW_ROWS, FINE, FINEST
-from calibrant._inference.rare_events import design_effect, dispersion
+from calibrant._measures.catalogue import THRESHOLD
 
-Array = NDArray[np.float64]
 # Predictions, targets and weights of every row, and what was found in them.
 Whole = tuple[Array, Array, Array | None, Findings]
 
@@ -38,11 +38,11 @@ class Problem:
     u: Array
     z: Array
     w: Array | None
-    bins: NDArray[np.intp]
+    bins: Index
     m: int
     hard: bool
     # The class of each bin, where rows of each predicted class have bins of their own.
-    classes: NDArray[np.intp] | None = None
+    classes: Index | None = None
 
     @property
     def n(self) -> int:
@@ -63,9 +63,14 @@ class Problem:
         return cells_of(self, FINE if self.n > FEW_ROWS else FINEST)
 
     @cached_property
-    def levels(self) -> tuple[Array, NDArray[np.intp]]:
+    def levels(self) -> tuple[Array, Index]:
         """The distinct predictions in increasing order, and the number of each row's among them."""
-        return levels_of(self.u)
+        order = stable_order(self.u)
+        ordered = self.u[order]
+        first = np.append(True, ordered[1:] != ordered[:-1])
+        at = np.empty(self.n, dtype=np.intp)
+        at[order] = np.cumsum(first) - 1
+        return ordered[first], at
 
     def weighted(self, values: Array) -> Array:
         """Values times the weights of their rows."""
@@ -98,14 +103,27 @@ class Problem:
         return self.dispersion * design_effect(float(away @ away), of_blocks)
 
 
-def levels_of(u: Array) -> tuple[Array, NDArray[np.intp]]:
-    """The distinct predictions in increasing order, and the number of each row's among them."""
-    order = stable_order(u)
-    ordered = u[order]
-    first = np.append(True, ordered[1:] != ordered[:-1])
-    at = np.empty(u.size, dtype=np.intp)
-    at[order] = np.cumsum(first) - 1
-    return ordered[first], at
+def dispersion(squares: float, inside: float) -> float:
+    """The variance of targets as a share of what outcomes with their means have.
+
+    `squares` is the sum of squared residuals, `inside` of z (1 - z): of outcomes 0, and in the mean
+    the two are together what outcomes have, however many events were seen.
+    """
+    return min(max(squares / max(squares + inside, 1e-300), 1e-9), 1.0) if inside > 0 else 1.0
+
+
+def design_effect(squares: float, of_blocks: float) -> float:
+    """How many rows go together, from the sums of squared residuals of rows and of clusters."""
+    return max(1.0, of_blocks / max(squares, 1e-300))
+
+
+def above_threshold(samples: Samples) -> Samples:
+    """The samples in which predictions up to the threshold have no weight."""
+    u = np.asarray(samples.block(0, samples.n).predictions, dtype=np.float64)
+    weights = (u > THRESHOLD).astype(np.float64)
+    if samples.weights is not None:
+        weights *= samples.weights
+    return replace(samples, weights=weights)
 
 
 def problem_of(
@@ -156,8 +174,8 @@ class Cells:
     and `wz` are of cells.
     """
 
-    index: NDArray[np.intp]
-    bins: NDArray[np.intp]
+    index: Index
+    bins: Index
     m: int
     n: Array
     w: Array
@@ -178,14 +196,10 @@ class Cells:
         return np.array_equal(self.w2, self.w)
 
     @cached_property
-    def rows_in_order(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def rows_in_order(self) -> tuple[Index, Index]:
         """The rows cell by cell, and where each cell begins."""
         order = np.argsort(self.index, kind="stable")
         return order, np.searchsorted(self.index[order], np.arange(self.size))
-
-    def sums(self, values: Array) -> Array:
-        """Sums of something that rows have, by cell."""
-        return summed(self.index, values, self.size)
 
     @cached_property
     def _members(self) -> Array:
@@ -195,14 +209,13 @@ class Cells:
         return out
 
     @cached_property
-    def _nonempty(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def _nonempty(self) -> tuple[Index, Index]:
         return np.unique(self.bins, return_index=True)
 
     def by_bin(self, values: Array) -> Array:
         """Sums of cells (..., cells) by bin: (..., m)."""
         if self.size <= FEW_CELLS:
-            product: Array = values @ self._members
-            return product
+            return values @ self._members
         nonempty, firsts = self._nonempty
         out = np.zeros((*values.shape[:-1], self.m))
         out[..., nonempty] = np.add.reduceat(values, firsts, axis=-1)
@@ -220,32 +233,29 @@ def cells_of(problem: Problem, width: float) -> Cells:
         used = np.zeros(problem.m * per_bin, dtype=bool)
         used[key] = True
         index = (np.cumsum(used) - 1)[key]
-    size = int(index.max()) + 1
-    bins = np.zeros(size, dtype=np.intp)
+    bins = np.zeros(int(index.max()) + 1, dtype=np.intp)
     bins[index] = problem.bins
-    index = index.astype(np.intp, copy=False)
+    return _gathered(problem, index.astype(np.intp, copy=False), bins)
+
+
+def full_cells(problem: Problem) -> Cells:
+    """Every bin of a problem as one cell, in the order of predictions; none is empty."""
+    return _gathered(problem, problem.bins, np.arange(problem.m))
+
+
+def _gathered(problem: Problem, index: Index, bins: Index) -> Cells:
+    """The cells that rows have by number, each of which is in one of the bins."""
+    size, w = bins.size, problem.w
     rows = np.bincount(index, minlength=size).astype(np.float64)
     plain = summed(index, problem.u, size) / rows
     wz = summed(index, problem.weighted(problem.z), size)
     # Squares of hard labels are the labels, and of weights of 1 the weights.
     wz2 = wz if problem.hard else summed(index, problem.weighted(problem.z**2), size)
-    w = problem.w
     if w is None:
         return Cells(index, bins, problem.m, rows, rows, rows, plain, wz, wz2)
     n, weight = summed(index, (w > 0).astype(np.float64), size), summed(index, w, size)
     u = np.divide(summed(index, w * problem.u, size), weight, out=plain, where=weight > 0)
     return Cells(index, bins, problem.m, n, weight, summed(index, w * w, size), u, wz, wz2)
-
-
-def full_cells(problem: Problem) -> Cells:
-    """Every bin of a problem as one cell, in the order of predictions; none is empty."""
-    w, index, m = problem.weights, problem.bins, problem.m
-    weight = summed(index, w, m)
-    n = summed(index, (w > 0).astype(np.float64), m)
-    safe = np.where(weight > 0, weight, 1.0)
-    wz, wz2 = summed(index, w * problem.z, m), summed(index, w * problem.z**2, m)
-    u = summed(index, w * problem.u, m) / safe
-    return Cells(index, np.arange(m), m, n, weight, summed(index, w * w, m), u, wz, wz2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.binning import LevelSets, Rule
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.draws import Labels, count_labels
 from calibrant._inference.blocks import Blocks, summed
 from calibrant._inference.budget import BLOCK_ENTRIES
-from calibrant._inference.cells import Whole, problem_of
-from calibrant._measures.catalogue import THRESHOLD
-
-Array = NDArray[np.float64]
+from calibrant._inference.cells import Whole, above_threshold, problem_of
+from calibrant._inference.means import distribution_rows
 
 
 @dataclass(frozen=True, eq=False)
-class ClassBins:
+class BinnedRows:
     """Rows with a bin for each class: `index`, `u`, `z` and `w` are (n, k), w 0 where a row is
-    not counted; `y` are labels, or None where targets are soft. Each `alike` bins, one after the
-    other, hold the same rows.
+    not counted; `hard`: all targets are 0 or 1.
     """
 
-    index: NDArray[np.intp]
+    index: Index
     size: int
     u: Array
     z: Array
     w: Array
-    y: NDArray[np.intp] | None
     hard: bool
-    alike: int = 1
-
-    @property
-    def n(self) -> int:
-        return int(self.u.shape[0])
 
     def sums(self, values: Array) -> Array:
         """Sums by bin of what rows have for each class."""
@@ -48,12 +39,6 @@ class ClassBins:
     @cached_property
     def weight(self) -> Array:
         return self.sums(self.w)
-
-    def of_labels(self, labels: Labels) -> Array:
-        """The weight of labels drawn for all rows, by bin: (draws, bins)."""
-        rows = self.w.max(axis=1)
-        index = np.where(self.w > 0, self.index, -1).astype(np.int32)
-        return count_labels(labels, index, self.size, None if (rows == 1.0).all() else rows)
 
     @cached_property
     def squares(self) -> Array:
@@ -64,19 +49,32 @@ class ClassBins:
         total = self.sums(self.w * values)
         return np.divide(total, self.weight, out=np.zeros(self.size), where=self.weight > 0)
 
-    def of_blocks(self, blocks: Blocks, values: Array) -> Array:
-        """Sums by block and bin."""
-        key = blocks.index[:, None] * self.size + self.index
-        sums = summed(key.ravel(), values.ravel(), blocks.size * self.size)
-        return sums.reshape(blocks.size, self.size)
+
+@dataclass(frozen=True, eq=False)
+class ClassBins(BinnedRows):
+    """The bins of all classes: `y` are labels, or None where targets are soft. Each `alike` bins,
+    one after the other, hold the same rows.
+    """
+
+    y: Index | None
+    alike: int = 1
+
+    @property
+    def n(self) -> int:
+        return int(self.u.shape[0])
+
+    def of_labels(self, labels: Labels) -> Array:
+        """The weight of labels drawn for all rows, by bin: (draws, bins)."""
+        rows = self.w.max(axis=1)
+        index = np.where(self.w > 0, self.index, -1).astype(np.int32)
+        return count_labels(labels, index, self.size, None if (rows == 1.0).all() else rows)
 
     def block_squares(self, blocks: Blocks, values: Array) -> Array:
         """Sums over blocks of their squared sums, by bin; one block at a time where bins are
         many.
         """
         if blocks.size * self.size <= BLOCK_ENTRIES:
-            dense: Array = (self.of_blocks(blocks, values) ** 2).sum(axis=0)
-            return dense
+            return (blocks.sums(self.index, self.size, values) ** 2).sum(axis=0)
         order = np.argsort(blocks.index, kind="stable")
         ends = np.searchsorted(blocks.index[order], np.arange(blocks.size + 1))
         out = np.zeros(self.size)
@@ -91,15 +89,9 @@ def class_bins(samples: Samples, rule: Rule, *, above: bool) -> tuple[ClassBins,
     columns = class_columns(samples) if samples.multiclass else iter([samples])
     problems = []
     for column in columns:
-        part = column
-        if above:
-            u = np.asarray(column.block(0, column.n).predictions, dtype=np.float64)
-            weights = (u > THRESHOLD).astype(np.float64)
-            if column.weights is not None:
-                weights *= column.weights
-            if not (weights > 0).any():
-                continue  # a class that no prediction is about is not in the mean
-            part = replace(column, weights=weights)
+        part = above_threshold(column) if above else column
+        if part.weights is not None and not (part.weights > 0).any():
+            continue  # a class that no prediction is about is not in the mean
         problem = problem_of(part, "binary", rule)
         if problem is None:
             return None
@@ -115,21 +107,15 @@ def class_bins(samples: Samples, rule: Rule, *, above: bool) -> tuple[ClassBins,
     hard = all(problem.hard for problem in problems)
     # Labels are drawn from whole rows: a part of the classes alone has none to draw.
     y = _labels(samples) if hard and samples.multiclass and k == samples.n_classes else None
-    return ClassBins(index, k * m, u, z, w, y, hard), k
+    return ClassBins(index, k * m, u, z, w, hard, y), k
 
 
 def full_bins(
     samples: Samples, rule: Rule, whole: Whole | None = None
 ) -> tuple[ClassBins, int] | None:
     """Every cell of vector predictions times every class, and the number of classes."""
-    k = samples.n_classes
-    p = np.clip(samples.block(0, samples.n).predictions.astype(np.float64), 0.0, 1.0)
-    y = _labels(samples)
-    if y is None:
-        z = np.clip(samples.block(0, samples.n).targets.astype(np.float64), 0.0, 1.0)
-    else:
-        z = np.zeros(p.shape)
-        z[np.arange(samples.n), y] = 1.0
+    k, y = samples.n_classes, _labels(samples)
+    p, z = distribution_rows(samples)
     if isinstance(rule, LevelSets):
         _, cells = np.unique(p, axis=0, return_inverse=True)
     else:
@@ -139,13 +125,12 @@ def full_bins(
         _, cells = np.unique(p.argmax(axis=1) * problem.m + problem.bins, return_inverse=True)
     index = cells.reshape(-1, 1) * k + np.arange(k)
     w = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
-    weights = np.broadcast_to(w[:, None], p.shape)
-    return ClassBins(
-        index, (int(cells.max()) + 1) * k, p, z, np.array(weights), y, y is not None, alike=k
-    ), k
+    weights = np.repeat(w[:, None], k, axis=1)
+    size = (int(cells.max()) + 1) * k
+    return ClassBins(index, size, p, z, weights, y is not None, y, alike=k), k
 
 
-def _labels(samples: Samples) -> NDArray[np.intp] | None:
+def _labels(samples: Samples) -> Index | None:
     """The label of every row, or None for soft ones."""
     targets = samples.block(0, samples.n).targets
     if targets.ndim == 1:

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable, empty_sums
 from calibrant._core.binning import Rule, equal_mass_rule
+from calibrant._core.typing import Array
 from calibrant._inference.budget import TABLE_ENTRIES
 from calibrant._inference.class_bins import ClassBins
 from calibrant._inference.context import Context
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
 
-Array = NDArray[np.float64]
 # Residuals and weights of every bin, (draws, bins), to the measure's value of each draw.
 Errors = Callable[[Array, Array], Array]
 
@@ -44,21 +43,15 @@ def errors_over_classes(measure: Measure, rows: Context) -> ClassErrors | None:
     rule: Rule = rows.fixed if statistic.binning == "fixed" else rows.quantile
     if measure.equal_mass:
         rule = equal_mass_rule(rule)
-    if rule.drops_one:
-        return None
-    key = (measure.statistic, str(rule))
-    if statistic.problem == "full":
-        made = rows.made.full(rule)
-        if made is None:
-            return None
-        assert measure.of_vectors is not None
-        bins, k = made
-        return ClassErrors(key, bins, k, 1, vector_errors(measure.of_vectors, k))
-    made = rows.made.classes(rule, above=measure.statistic == "above")
+    full, above = statistic.problem == "full", measure.statistic == "above"
+    made = rows.made.full(rule) if full else rows.made.classes(rule, above=above)
     if made is None:
         return None
+    key, (bins, k) = (measure.statistic, str(rule)), made
+    if full:
+        assert measure.of_vectors is not None
+        return ClassErrors(key, bins, k, 1, vector_errors(measure.of_vectors, k))
     assert measure.table_formula is not None
-    bins, k = made
     return ClassErrors(key, bins, k, k, table_errors(measure.table_formula, k))
 
 
@@ -70,12 +63,14 @@ def table_errors(formula: Callable[[BinTable], Array], k: int) -> Errors:
     def errors(residual: Array, weight: Array) -> Array:
         step = max(1, TABLE_ENTRIES // residual.shape[1])
         if not 1 < len(residual) <= step:
-            parts = range(0, len(residual), step)
-            each = (slice(start, start + step) for start in parts)
-            return np.concatenate([_class_means(formula, k, residual[i], weight[i]) for i in each])
+            each = (slice(start, start + step) for start in range(0, len(residual), step))
+            means = [
+                _class_means(formula, k, residual[i], _class_tables(weight[i], k)) for i in each
+            ]
+            return np.concatenate(means)
         if kept.get("weight") is not weight:
             kept.update(weight=weight, tables=_class_tables(weight, k))
-        return _class_means(formula, k, residual, weight, kept["tables"])
+        return _class_means(formula, k, residual, kept["tables"])
 
     return errors
 
@@ -90,28 +85,16 @@ def _class_tables(weight: Array, k: int) -> Array:
 
 
 def _class_means(
-    formula: Callable[[BinTable], Array],
-    k: int,
-    residual: Array,
-    weight: Array,
-    sums: Array | None = None,
+    formula: Callable[[BinTable], Array], k: int, residual: Array, sums: Array
 ) -> Array:
-    """The formula's means over classes; `sums` are tables of these weights, to be written to."""
-    if sums is None:
-        sums = _class_tables(weight, k)
+    """The formula's means over classes; `sums` are tables of the weights, to be written to."""
     sums[:, :, FIELDS.index("sum_wz")] = residual.reshape(sums.shape[:2])
     table = BinTable(sums.view(), has_squares=False)  # a table is read-only, its base is not
-    nonempty = table.total_weight > 0  # a resample may have no row of a class
-    whole = nonempty.all()
-    values = np.where(nonempty, formula(table), 0.0) if whole else _some(formula, table)
+    nonempty = table.total_weight > 0
+    with np.errstate(divide="ignore", invalid="ignore"):  # a resample may have no row of a class
+        values = np.nan_to_num(formula(table))
     count = np.maximum(nonempty.reshape(-1, k).sum(axis=1), 1)
-    out: Array = values.reshape(-1, k).sum(axis=1) / count
-    return out
-
-
-def _some(formula: Callable[[BinTable], Array], table: BinTable) -> Array:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.nan_to_num(formula(table))
+    return values.reshape(-1, k).sum(axis=1) / count
 
 
 def vector_errors(formula: Callable[[Array, Array], Array], k: int) -> Errors:

@@ -1,4 +1,4 @@
-"""What clinical papers report beside Cox's fit, each with its interval."""
+"""Limits of ratios that clinical papers report: observed over expected events, scaled Brier."""
 
 from __future__ import annotations
 
@@ -6,25 +6,14 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant._core.errors import NotDefined
+from calibrant._core.typing import Array, Index
 from calibrant._inference.cells import Problem
 from calibrant._inference.few_events import poisson_limits
 from calibrant._inference.means import influences, mean_limits, moment_limits
 from calibrant._inference.numbers import FEW_EVENTS
-from calibrant._inference.uncertainty import Uncertainty
-from calibrant._measures.catalogue import Measure
 from calibrant.results._clinical import ClinicalValue
-from calibrant.results._uncertainty import CoxCalibration
 
-Array = NDArray[np.float64]
-
-SLOPE_TITLES = {
-    "slope": "calibration slope; below 1, predictions are too extreme",
-    "intercept": "intercept, fitted with the slope",
-    "intercept_in_the_large": "calibration in the large: the intercept at slope 1",
-}
 OBSERVED_EXPECTED = "observed over expected events; below 1, predictions are too high on the whole"
 SCALED = "share of the Brier score of the mean outcome that is saved"
 ONE_OUTCOME = "every outcome is the same"
@@ -35,37 +24,7 @@ def not_estimable(title: str, why: str) -> ClinicalValue:
     return ClinicalValue(math.nan, math.nan, math.nan, "", why, title)
 
 
-def cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
-    """Slope and both intercepts."""
-    fields = {
-        "slope": "slope", "intercept": "intercept", "intercept_in_the_large": "intercept_at_slope_1"
-    }  # fmt: skip
-    out = {}
-    for name, attribute in fields.items():
-        value, low, high = (getattr(fit, attribute + end) for end in ("", "_low", "_high"))
-        title = SLOPE_TITLES[name]
-        out[name] = (
-            not_estimable(title, _reason(fit.note))
-            if math.isnan(value)
-            else ClinicalValue(value, low, high, "Wald, of a logistic fit", _about(fit), title)
-        )
-    return out
-
-
-def _reason(note: str) -> str:
-    """Why there is no fit, without what the value says of itself."""
-    return note.rpartition("not estimable: ")[2]
-
-
-def _about(fit: CoxCalibration) -> str:
-    if not fit.n_clipped:
-        return ""
-    return fit.note.partition(";")[0]
-
-
-def observed_expected(
-    problem: Problem, groups: NDArray[np.intp] | None, level: float
-) -> ClinicalValue:
+def observed_expected(problem: Problem, groups: Index | None, level: float) -> ClinicalValue:
     """Observed events over expected ones; limits on the log scale."""
     w = problem.weights
     observed, expected = float(w @ problem.z), float(w @ problem.u)
@@ -90,7 +49,7 @@ def observed_expected(
     return ClinicalValue(ratio, low, high, method, "", OBSERVED_EXPECTED)
 
 
-def scaled_brier(problem: Problem, groups: NDArray[np.intp] | None, level: float) -> ClinicalValue:
+def scaled_brier(problem: Problem, groups: Index | None, level: float) -> ClinicalValue:
     """1 - B / (m (1 - m)), m the mean outcome.
 
     The limits are those of a ratio (Fieller): where B - share m (1 - m) may be 0. What few events
@@ -167,15 +126,3 @@ def _root(limit: Callable[[float], float], start: float, step: float) -> float:
             return 0.0
         first, step = last, 2.0 * step
     return math.inf
-
-
-def measured(measure: Measure, uncertainty: Uncertainty, title: str) -> ClinicalValue:
-    """A measure of the catalogue, with its interval."""
-    try:
-        value = measure.compute(uncertainty.summary(uncertainty.samples))
-    except NotDefined as error:
-        return not_estimable(title, str(error))
-    interval = uncertainty.interval(measure, value)
-    return ClinicalValue(
-        value, interval.low, interval.high, interval.method, interval.note, title, interval.estimate
-    )

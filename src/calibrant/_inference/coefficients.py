@@ -6,16 +6,15 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Index
 from calibrant._data.links import logit
 from calibrant._engines.arrays.streams import EPS
+from calibrant._inference.blocks import effective
 from calibrant._inference.cells import Problem
 from calibrant._inference.logistic import moved_by_rows
 from calibrant._inference.means import Influences
-from calibrant._inference.significance import cox_fits, effective, student_quantile
-
-Array = NDArray[np.float64]
+from calibrant._inference.significance import cox_fits, student_quantile
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class FittedCoefficient:
 
 
 def fit_coefficient(
-    coefficient: Coefficient, problem: Problem, groups: NDArray[np.intp] | None
+    coefficient: Coefficient, problem: Problem, groups: Index | None
 ) -> FittedCoefficient:
     """Fit a coefficient to a scalar problem."""
     # As by `cox_calibration`: predictions of 0 and 1 have no logit.

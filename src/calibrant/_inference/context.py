@@ -3,33 +3,92 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.binning import EqualWidth, Rule, equal_mass_rule
-from calibrant._core.errors import InputError, one_of
-from calibrant._data.counts import check_same_votes, votes_per_row
-from calibrant._data.missing import own_rows
-from calibrant._data.samples import Samples
+from calibrant._core.errors import InputError
+from calibrant._core.typing import Array, Index
+from calibrant._data.samples import Notion, Samples
+from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.blocks import Blocks, blocks_of
 from calibrant._inference.budget import few_draws, many_draws
-from calibrant._inference.cells import Problem, problem_of
-from calibrant._inference.problems import Problems
+from calibrant._inference.cells import (
+    Problem,
+    Whole,
+    above_threshold,
+    problem_by_class,
+    problem_of,
+)
+from calibrant._inference.class_bins import ClassBins, class_bins, full_bins
+from calibrant._inference.means import row_values
 from calibrant._inference.vote_limits import VoteLimits
 from calibrant._inference.voted_rows import ONE_VOTE, VotedRows
-from calibrant._measures.catalogue import THRESHOLD, Measure
+from calibrant._measures.catalogue import Measure
 from calibrant._measures.measure import only_distance
 from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.samples import Summary
 
-Array = NDArray[np.float64]
+T = TypeVar("T")
 
 
-def rows_of_weight(samples: Samples) -> NDArray[np.intp] | None:
+@dataclass(eq=False)
+class Problems:
+    """Scalar problems, the bins of all classes and the losses of rows, made when first asked for.
+
+    Intervals, noise floors and the resamples that several predictors share read the same ones.
+    """
+
+    samples: Samples
+    _made: dict[Any, Any] = field(default_factory=dict)
+
+    def _once(self, key: Any, make: Callable[[], T]) -> T:
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
+    @property
+    def notion(self) -> Notion:
+        """The notion of the scalar problem: of several classes that of the top label."""
+        return "confidence" if self.samples.multiclass else "binary"
+
+    def whole(self, notion: Notion) -> Whole:
+        """Predictions, targets and weights of a scalar problem, and what was found in them."""
+        return self._once(("whole", notion), partial(whole_problem, self.samples, notion))
+
+    def scalar(self, rule: Rule, notion: Notion | None = None) -> Problem | None:
+        """A scalar problem in the bins of a rule; None where the rule drops rows."""
+        own = notion or self.notion
+        return self._once((own, rule), lambda: problem_of(self.samples, own, rule, self.whole(own)))
+
+    def by_class(self, rule: Rule) -> Problem | None:
+        """The top label's problem given the class that is predicted."""
+        return self._once(
+            ("by class", rule),
+            lambda: problem_by_class(self.samples, rule, self.whole("confidence")),
+        )
+
+    def classes(self, rule: Rule, *, above: bool = False) -> tuple[ClassBins, int] | None:
+        """The bins of every class, and their number; with `above` without small predictions."""
+        key = ("classes", above, rule)
+        return self._once(key, partial(class_bins, self.samples, rule, above=above))
+
+    def full(self, rule: Rule) -> tuple[ClassBins, int] | None:
+        """The cells of vector predictions times classes, and the number of classes."""
+        return self._once(
+            ("full", rule), lambda: full_bins(self.samples, rule, self.whole("confidence"))
+        )
+
+    def row_values(self, *, distribution: bool) -> dict[str, Array]:
+        """The losses of every row; with `distribution` the distances of distributions."""
+        key = ("rows", distribution)
+        return self._once(key, partial(row_values, self.samples, distribution=distribution))
+
+
+def rows_of_weight(samples: Samples) -> Index | None:
     """The rows that have weight; None where all have, or none."""
     weights = samples.weights
     if weights is None or (weights > 0).all() or not (weights > 0).any():
@@ -38,8 +97,8 @@ def rows_of_weight(samples: Samples) -> NDArray[np.intp] | None:
 
 
 def take_rows(
-    samples: Samples, groups: NDArray[np.intp] | None, kept: NDArray[np.intp] | None
-) -> tuple[Samples, NDArray[np.intp] | None]:
+    samples: Samples, groups: Index | None, kept: Index | None
+) -> tuple[Samples, Index | None]:
     """Some rows and their clusters, these numbered anew; all rows where `kept` is None."""
     if kept is None:
         return samples, groups
@@ -59,11 +118,10 @@ class Context:
     level: float = 0.95
     n_resamples: int = 1000
     seed: int = 0
-    groups: NDArray[np.intp] | None = None
+    groups: Index | None = None
     votes: Any = None
     # Blocks of the same rows, where several predictors are resampled together.
     common_blocks: Blocks | None = None
-    problems: dict[Any, Problem | None] = field(default_factory=dict)
     # What is drawn anew: "rows", their "votes", "both", or "" for both where votes are known.
     resample: str = ""
     # What was made, by name: the same for every level.
@@ -78,16 +136,16 @@ class Context:
         if np.ndim(self.votes):
             self.votes = self.votes[own]
 
-    def once(self, key: Any, make: Callable[[], Any]) -> Any:
+    def once(self, key: Any, make: Callable[[], T]) -> T:
         """What was made under a key, made when first asked for."""
         if key not in self.kept:
             self.kept[key] = make()
         return self.kept[key]
 
-    @cached_property
+    @property
     def made(self) -> Problems:
-        """What is made of the samples, once for all measures."""
-        return Problems(self.samples)
+        """What is made of the samples, once for all measures and levels."""
+        return self.once("made", lambda: Problems(self.samples))
 
     @cached_property
     def soft(self) -> bool:
@@ -109,15 +167,13 @@ class Context:
         return problem
 
     def problem(self, key: tuple[str, str]) -> Problem | None:
-        if key not in self.problems:
-            rules = {"fixed": self.fixed, "quantile": self.quantile}
-            rule = rules.get(key[1]) or equal_mass_rule(self.quantile)
-            self.problems[key] = self._problem_in(key[0], rule)
-        return self.problems[key]
-
-    def _problem_in(self, what: str, rule: Rule) -> Problem | None:
+        """The problem of a statistic, by what it is about and how it is binned."""
+        what, binning = key
+        rules = {"fixed": self.fixed, "quantile": self.quantile}
+        rule = rules.get(binning) or equal_mass_rule(self.quantile)
         if what == "above":
-            return problem_of(self._above, self.made.notion, rule)
+            make = partial(problem_of, notion=self.made.notion, rule=rule)
+            return self.once(("problem", key), lambda: make(above_threshold(self.samples)))
         if what == "by class":
             return self.made.by_class(rule)
         return self.made.scalar(rule, "confidence" if what == "confidence" else None)
@@ -167,7 +223,7 @@ class Context:
         """The noise of votes, where it is taken out."""
         assert self.vote_rows is not None
         return VoteLimits(
-            self.vote_rows, self.groups, self.level, self.many_draws, self.few_draws,
+            self.vote_rows, self.level, self.many_draws, self.few_draws,
             lambda measure, samples: measure.compute(self.summary(samples, measure)),
         )  # fmt: skip
 
@@ -187,15 +243,6 @@ class Context:
 
     # --- rows and their problems ---------------------------------------------------------------
 
-    @property
-    def _above(self) -> Samples:
-        """The samples in which small predictions have no weight."""
-        u = self.samples.block(0, self.samples.n).predictions.astype(np.float64)
-        weights = (u > THRESHOLD).astype(np.float64)
-        if self.samples.weights is not None:
-            weights *= self.samples.weights
-        return replace(self.samples, weights=weights)
-
     def summary(self, samples: Samples, *measures: Measure) -> Summary:
         """What measures read: all of them, or those that are named."""
         return Summary(samples, self.fixed, self.quantile, distance=only_distance(measures))
@@ -207,29 +254,3 @@ class Context:
             return None
         hits = int(np.count_nonzero(self.plain_problem.z > 0.5))
         return min(hits, self.samples.n - hits)
-
-
-RESAMPLE = ("rows", "votes", "both")
-
-
-def checked_resample(resample: Any, votes: Any) -> str:
-    """What is resampled, as `Context` has it; `votes` have been checked."""
-    if resample is None:
-        return ""
-    one_of("resample", resample, RESAMPLE)
-    if votes is None and resample != "rows":
-        raise InputError(
-            f"resample={resample!r} needs the number of votes behind each label: give votes=, or "
-            "counts of votes as y_true"
-        )
-    return str(resample)
-
-
-def checked_votes(votes: Any, samples: Samples) -> Any:
-    """Votes behind soft labels, one number per row: those that the labels carry, or those given."""
-    if votes is None:
-        return samples.votes
-    given = votes_per_row(own_rows(votes, samples.kept), samples.n)
-    if samples.votes is not None:
-        check_same_votes(given, samples.votes)
-    return given

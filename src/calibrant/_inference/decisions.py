@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._inference.few_events import poisson_limits
 from calibrant._inference.means import Influences, influences, mean_limits
 from calibrant._inference.numbers import FEW_EVENTS
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,10 +20,10 @@ class Outcomes:
 
     z: Array
     w: Array | None
-    groups: NDArray[np.intp] | None
+    groups: Index | None
 
     @cached_property
-    def happened(self) -> NDArray[np.bool_] | None:
+    def happened(self) -> Mask | None:
         """Whether the event happened; None where labels are soft."""
         return self.z == 1.0 if np.isin(self.z, (0.0, 1.0)).all() else None
 
@@ -38,10 +36,6 @@ class Outcomes:
         """A weighted mean over rows."""
         return float(values.sum() if self.w is None else self.w @ values) / self.total
 
-    def moved(self, values: Array) -> Influences:
-        """What rows or clusters move a mean by."""
-        return influences(values, self.w, self.groups)
-
 
 @dataclass(frozen=True, eq=False)
 class Acted:
@@ -49,26 +43,21 @@ class Acted:
     that acts on every row, or on none, whatever the rows are.
     """
 
-    positive: NDArray[np.bool_]
+    positive: Mask
     value: float
     moved: Influences
     always: bool | None = None
 
     @classmethod
     def of(
-        cls, positive: NDArray[np.bool_], outcomes: Outcomes, threshold: float,
+        cls, positive: Mask, outcomes: Outcomes, threshold: float,
         always: bool | None = None,
     ) -> Acted:  # fmt: skip
-        rows = _benefit(outcomes.z, positive, threshold)
-        return cls(positive, outcomes.mean(rows), outcomes.moved(rows), always)
-
-
-def _benefit(z: Array, positive: NDArray[np.bool_], threshold: float) -> Array:
-    """What each row adds to the net benefit: z if it is acted on, less the odds of the threshold
-    for what was acted on in vain.
-    """
-    odds = threshold / (1.0 - threshold)
-    return np.where(positive, z - odds * (1.0 - z), 0.0)
+        # A row adds z if it is acted on, less the odds of the threshold if that was in vain.
+        z, odds = outcomes.z, threshold / (1.0 - threshold)
+        rows = np.where(positive, z - odds * (1.0 - z), 0.0)
+        moved = influences(rows, outcomes.w, outcomes.groups)
+        return cls(positive, outcomes.mean(rows), moved, always)
 
 
 def gain_limits(

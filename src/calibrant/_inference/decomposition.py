@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index
 from calibrant._engines.arrays.draws import Outcomes, fit_isotonic
-from calibrant._inference.blocks import Blocks
+from calibrant._inference.blocks import Blocks, effective
 from calibrant._inference.budget import DISCRIMINATIONS
 from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._inference.inversion import Path
 from calibrant._inference.means import influences, mean_limits
 from calibrant._inference.null import outcome_noise
 from calibrant._measures.of_cells import isotonic_parts
+from calibrant._measures.proportions import wilson
 
-Array = NDArray[np.float64]
 
-
-def uncertainty_limits(
-    problem: Problem, groups: NDArray[np.intp] | None, level: float
-) -> tuple[float, float]:
+def uncertainty_limits(problem: Problem, groups: Index | None, level: float) -> tuple[float, float]:
     """Limits of the variance of the targets.
 
     Of outcomes it is ``q (1 - q)``, which has its top at 1/2: limits of the rate q are carried
     over (Wilson's; with clusters or weights those of as many equal rows).
     """
-    from scipy.special import ndtri
-
     z, w = problem.z, problem.weights
     if not problem.hard:
         base = float((w * z).sum() / w.sum())
@@ -36,15 +29,12 @@ def uncertainty_limits(
         value = float((w * (z - base) ** 2).sum() / w.sum())
         return max(0.0, value + low), value + high
     q = float((w * z).sum() / w.sum())
-    rows = float(w.sum()) ** 2 / float((w * w).sum())
+    rows = effective(w)
     parts = influences(z, problem.w, groups)
     if groups is not None and 0.0 < q < 1.0:
         # As many rows as would scatter like the clusters do.
         rows = min(rows, q * (1.0 - q) / max(parts.variance, 1e-300))
-    point = float(ndtri(0.5 + level / 2.0))
-    centre = (q + point**2 / (2 * rows)) / (1 + point**2 / rows)
-    half = point * math.sqrt(q * (1 - q) / rows + point**2 / (4 * rows**2)) / (1 + point**2 / rows)
-    ends = [max(0.0, centre - half), min(1.0, centre + half)]
+    ends = [float(end) for end in wilson(np.array(q), np.array(rows), level)]
     values = [end * (1.0 - end) for end in ends]
     return min(values), 0.25 if ends[0] <= 0.5 <= ends[1] else max(values)
 
@@ -65,8 +55,8 @@ def discrimination_limits(
         outcomes = Outcomes(rng.multinomial(n, cells.n / n, n_draws), n_draws, (seed, 3))
         weight = outcomes.rows.astype(np.float64)
     else:
-        counts = blocks.counts(n_draws, rng, problem.weights)
-        w = problem.weights
+        share, w = np.full(blocks.size, 1.0 / blocks.size), problem.weights
+        counts = rng.multinomial(blocks.size, share, n_draws).astype(np.float64)
         weight = counts @ blocks.sums(cells.index, cells.size, w)
         if not problem.hard or blocks.clustered:
             # About the predictions: about the fit itself labels scatter too little.

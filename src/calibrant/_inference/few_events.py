@@ -12,16 +12,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.distances import distances
 from calibrant._core.loss_sums import COMPLEMENTS, FIELDS, N_PROPER
+from calibrant._core.typing import Array, Counts, Index, Mask
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
 from calibrant._inference.means import distribution_blocks, distribution_rows
 from calibrant._inference.numbers import CERTAIN, FEW_EVENTS, NO_MISS, TOWARDS
-
-Array = NDArray[np.float64]
 
 
 class Losses(NamedTuple):
@@ -54,7 +52,7 @@ class Losses(NamedTuple):
         return few_event_limits((self.samples,), self.loss, level) if self.few else (0.0, 0.0)
 
     def room_apart(
-        self, other: Losses, level: float, within: NDArray[np.bool_] | None = None
+        self, other: Losses, level: float, within: Mask | None = None
     ) -> tuple[float, float]:
         """How far limits lie from the difference of two means of the same rows at least; of some
         rows `within` these, where others do not differ.
@@ -98,13 +96,13 @@ class _Kind(NamedTuple):
 
     cost: Array
     chance: Array
-    happened: NDArray[np.bool_]
-    own: NDArray[np.bool_]
+    happened: Mask
+    own: Mask
 
 
 def few_event_limits(
     predictors: Sequence[Samples], loss: str, level: float,
-    within: NDArray[np.bool_] | None = None,
+    within: Mask | None = None,
 ) -> tuple[float, float]:  # fmt: skip
     """How far limits lie from the mean loss of one predictor, or from that of the first less that
     of the second, where hardly any row is a miss, or hardly any is none, or one of two outcomes is
@@ -121,7 +119,7 @@ def few_event_limits(
 
 
 def _poisson_room(
-    kind: _Kind, shares: Array, level: float, within: NDArray[np.bool_] | None
+    kind: _Kind, shares: Array, level: float, within: Mask | None
 ) -> tuple[float, float]:
     """How far limits lie from the mean by the number of events alone."""
     own = kind.own if within is None else kind.own & within
@@ -164,7 +162,7 @@ def _kinds(predictors: Sequence[Samples], loss: str) -> Iterator[_Kind]:
         yield _Kind(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
-def _missing(values: Array, p: Array, label: NDArray[np.intp]) -> _Kind:
+def _missing(values: Array, p: Array, label: Index) -> _Kind:
     """The misses of rows with these values, one for each outcome."""
     rows, k = np.arange(len(p)), p.shape[1]
     top = p.argmax(axis=1)
@@ -204,7 +202,7 @@ def _by_outcome(p: Array, loss: str, multiclass: bool) -> Array:
     return out
 
 
-def unseen_targets(samples: Samples, votes: NDArray[np.int64], level: float) -> Array:
+def unseen_targets(samples: Samples, votes: Counts, level: float) -> Array:
     """Targets (n, k) as they would be with as many misses as those seen allow, or as many hits
     where these are the rarer. `votes` are behind each row; one where labels are hard.
     """
@@ -213,7 +211,7 @@ def unseen_targets(samples: Samples, votes: NDArray[np.int64], level: float) -> 
 
 
 def possible_targets(
-    samples: Samples, votes: NDArray[np.int64], level: float
+    samples: Samples, votes: Counts, level: float
 ) -> list[tuple[str, float, Array]]:
     """Targets with fewer and with more of what is rare than was seen, as far as the limits of its
     number: misses (or hits), and of two outcomes events (or none). Each with what is rare, and how
@@ -245,7 +243,7 @@ class _Rare(NamedTuple):
     total: float
 
     @classmethod
-    def of(cls, p: Array, z: Array, votes: NDArray[np.int64], best: NDArray[np.intp]) -> _Rare:
+    def of(cls, p: Array, z: Array, votes: Counts, best: Index) -> _Rare:
         for_it = np.eye(p.shape[1])[best]
         against = np.where(for_it > 0.0, 0.0, np.maximum(p, CERTAIN))
         against /= against.sum(axis=1, keepdims=True)
@@ -266,8 +264,7 @@ class _Rare(NamedTuple):
         else:
             fewer = far * (self.seen - fewest) / max(self.seen, 1.0)
             moved = fewer * (self.part - self.part.sum(axis=1, keepdims=True) * self.others)
-        out: Array = self.z + moved
-        return out
+        return self.z + moved
 
 
 def poisson_limits(events: float, level: float) -> tuple[float, float]:

@@ -10,13 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
+from calibrant._core.typing import Array
 from calibrant._inference.rounding import ROUNDED_ERROR, SLACK
 from calibrant._inference.tails import Law
-
-Array = NDArray[np.float64]
 
 
 @dataclass(eq=False)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index
 from calibrant._data.links import sigmoid
 from calibrant._inference.numbers import MOST_LEVERAGE
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +62,8 @@ def fit_logistic(z: Array, h: Array, w: Array | None, *, slope: float | None = N
     """
     weights = np.ones(h.size) if w is None else w
     # Logits about 0 on a scale of 1: predictions that hardly differ are as well placed as others.
-    centre, scale = (0.0, 1.0) if slope is not None else _place_of(h, weights)
+    kept = h[weights > 0]
+    centre, scale = (0.0, 1.0) if slope is not None else (float(kept.mean()), float(kept.std()))
     x = (h - centre) / scale
     theta = np.array([0.0, slope]) if slope is not None else np.array([centre, scale])
     free = 1 if slope is not None else 2
@@ -95,18 +94,13 @@ def fit_logistic(z: Array, h: Array, w: Array | None, *, slope: float | None = N
     return LogisticFit(float(intercept), float(fitted), back @ bread @ back.T, likelihood)
 
 
-def robust_covariance(
-    fit: LogisticFit, z: Array, h: Array, w: Array, groups: NDArray[np.intp]
-) -> Array:
+def robust_covariance(fit: LogisticFit, z: Array, h: Array, w: Array, groups: Index) -> Array:
     """The covariance of the free parameters from the scatter of the scores, summed by cluster."""
     moved = moved_by_rows(fit, z, h, w, groups)
-    out: Array = moved @ moved.T
-    return out
+    return moved @ moved.T
 
 
-def moved_by_rows(
-    fit: LogisticFit, z: Array, h: Array, w: Array, groups: NDArray[np.intp]
-) -> Array:
+def moved_by_rows(fit: LogisticFit, z: Array, h: Array, w: Array, groups: Index) -> Array:
     """What each cluster (or row, each a cluster of its own) moves the free parameters by.
 
     Each sum of scores is divided by 1 - leverage (HC3, or its like for clusters): without it the
@@ -116,18 +110,12 @@ def moved_by_rows(
     p = sigmoid(fit.intercept + fit.slope * h)
     leverage = np.einsum("in,ij,jn->n", basis, fit.bread, basis) * w * p * (1.0 - p)
     left = 1.0 - np.minimum(np.bincount(groups, leverage), MOST_LEVERAGE)
-    out: Array = fit.bread @ (summed(basis * (w * (z - p)), groups) / left)
-    return out
+    return fit.bread @ (summed(basis * (w * (z - p)), groups) / left)
 
 
-def summed(rows: Array, groups: NDArray[np.intp]) -> Array:
+def summed(rows: Array, groups: Index) -> Array:
     """The rows of a matrix (k, n) summed by cluster: (k, clusters)."""
     return np.stack([np.bincount(groups, row) for row in rows])
-
-
-def _place_of(h: Array, w: Array) -> tuple[float, float]:
-    kept = h[w > 0]
-    return float(kept.mean()), float(kept.std())
 
 
 def _log_likelihood(z: Array, h: Array, w: Array, theta: Array) -> float:

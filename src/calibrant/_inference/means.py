@@ -8,21 +8,19 @@ doi:10.1093/biomet/79.2.231): its third moment tells how far each limit must mov
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.distances import distances
+from calibrant._core.typing import Array, Index
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
-from calibrant._inference.blocks import summed
+from calibrant._inference.blocks import effective, summed
 from calibrant._inference.budget import ROW_ENTRIES
 from calibrant._inference.numbers import ROWS_ALIKE
-
-Array = NDArray[np.float64]
 
 
 def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
@@ -31,10 +29,8 @@ def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
     """
     parts: dict[str, list[Array]] = {}
     for p, q in distribution_blocks(samples):
-        values_of = (
-            distances(p, q, floor=LOG_FLOOR) if distribution else _losses(p, q, samples.multiclass)
-        )
-        for name, values in values_of.items():
+        losses = losses_of_rows(p, q, distribution=distribution, multiclass=samples.multiclass)
+        for name, values in losses.items():
             parts.setdefault(name, []).append(values)
     return {name: np.concatenate(values) for name, values in parts.items()}
 
@@ -66,16 +62,10 @@ def distribution_rows(samples: Samples) -> tuple[Array, Array]:
     return np.concatenate([p for p, _ in parts]), np.concatenate([q for _, q in parts])
 
 
-def row_functions(
-    statistic: str, *, multiclass: bool, only: str | None = None
-) -> Callable[[Array, Array], dict[str, Array]]:
-    """What gives the losses, or the distances, of rows of probabilities; `only` one of these."""
-    if statistic == "distribution":
-        return lambda p, q: distances(p, q, floor=LOG_FLOOR, only=only)
-    return lambda p, q: _losses(p, q, multiclass)
-
-
-def _losses(p: Array, q: Array, multiclass: bool) -> dict[str, Array]:
+def losses_of_rows(p: Array, q: Array, *, distribution: bool, multiclass: bool) -> dict[str, Array]:
+    """The losses of rows of probabilities; with `distribution` the distances of p from q."""
+    if distribution:
+        return distances(p, q, floor=LOG_FLOOR)
     rows = np.arange(len(p))
     top = p.argmax(axis=1)
     if not multiclass:  # of two equal ones the class 0 is the top label, as everywhere
@@ -98,7 +88,7 @@ class _Rows(NamedTuple):
 
     moved: Array
     shares: Array
-    groups: NDArray[np.intp]
+    groups: Index
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,15 +134,14 @@ class Influences:
         apart -= (self.moved / whole)[groups]
         free = float((shares * (1.0 - shares / whole[groups])).sum())
         spread = float((shares * apart * apart).sum()) / free if free > 1e-12 else 0.0
-        out: Array = spread * summed(groups, shares * shares, self.moved.size) / whole**2
-        return out
+        return spread * summed(groups, shares * shares, self.moved.size) / whole**2
 
     @property
     def third(self) -> float:
         """The third moment of the mean."""
         return float((self.moved * self.moved) @ self.moved)
 
-    def in_blocks(self, index: NDArray[np.intp], size: int) -> Influences:
+    def in_blocks(self, index: Index, size: int) -> Influences:
         """Those of blocks of rows."""
         shares = None if self.shares is None else summed(index, self.shares, size)
         return Influences(summed(index, self.moved, size), self.units, shares)
@@ -165,18 +154,18 @@ class Influences:
         return replace(self, moved=self.moved - other.moved, rows=rows)
 
 
-def influences(values: Array, weights: Array | None, groups: NDArray[np.intp] | None) -> Influences:
+def influences(values: Array, weights: Array | None, groups: Index | None) -> Influences:
     """How the rows, or clusters, of a weighted mean scatter about it."""
     w = np.ones(values.size) if weights is None else weights
     total = float(w.sum())
     moved = w * (values - float((w * values).sum()) / total) / total
+    units = effective(w, groups)
     if groups is None:
-        shares = None if weights is None else w / total
-        return Influences(moved, total**2 / float((w * w).sum()), shares)
+        return Influences(moved, units, None if weights is None else w / total)
     rows = _Rows(moved, w / total, groups)
     n_groups = int(groups.max()) + 1
-    moved, w = summed(groups, moved, n_groups), summed(groups, w, n_groups)
-    return Influences(moved, total**2 / float((w * w).sum()), w / total, rows)
+    moved, shares = summed(groups, moved, n_groups), summed(groups, w, n_groups) / total
+    return Influences(moved, units, shares, rows)
 
 
 def mean_limits(parts: Influences, level: float) -> tuple[float, float, float]:

@@ -15,17 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.draws import Outcomes
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import DRAWN_NUMBERS, SINGLE_ROWS
 from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._inference.numbers import MOST_VOTES
-from calibrant._inference.rare_events import rare_events
-from calibrant._inference.scatter import ScatterModel
+from calibrant._inference.scatter import ScatterModel, rare_events
 from calibrant._measures.catalogue import Measure
-
-Array = NDArray[np.float64]
 
 
 def null_drawn(
@@ -96,7 +94,7 @@ def with_rare_events(
     if of_rows:
         together = _together(problem, blocks.groups, size)
         parts = (
-            _noise_of_rows(problem, cells, own, blocks.groups, together, n_draws, rng)
+            _noise_of_rows(problem, cells, own, cells.u, n_draws, rng, blocks.groups, together)
             for _ in range(votes)
         )
         out[:, own] = sum(parts) / votes
@@ -108,7 +106,7 @@ def with_rare_events(
     return out
 
 
-def _together(problem: Problem, groups: NDArray[np.intp] | None, size: float) -> float:
+def _together(problem: Problem, groups: Index | None, size: float) -> float:
     """The chance that the outcomes of a cluster all go by one random number, as if half an event
     more had been seen that did: few events do not tell.
     """
@@ -118,11 +116,11 @@ def _together(problem: Problem, groups: NDArray[np.intp] | None, size: float) ->
 
 
 def _noise_of_rows(
-    problem: Problem, cells: Cells, own: NDArray[np.intp], groups: NDArray[np.intp] | None,
-    together: float, n_draws: int, rng: np.random.Generator,
+    problem: Problem, cells: Cells, own: Index, rates: Array, n_draws: int,
+    rng: np.random.Generator, groups: Index | None = None, together: float = 0.0,
 ) -> Array:  # fmt: skip
-    """How outcomes of some cells scatter about their predictions, where those of a cluster all go
-    by one random number, or each by its own: (draws, cells).
+    """How outcomes of some cells scatter about the rates of all cells, where those of a cluster all
+    go by one random number, or each by its own: (draws, cells).
     """
     order, firsts = cells.rows_in_order
     sizes = np.append(firsts[1:], problem.n) - firsts
@@ -130,8 +128,11 @@ def _noise_of_rows(
     is_own[own] = True
     rows = order[np.repeat(is_own, sizes)]
     starts = np.cumsum(sizes[own]) - sizes[own]
-    rate, w = cells.u[cells.index[rows]], problem.weights[rows]
-    hit, miss, bound = w * (1.0 - rate), w * (0.0 - rate), rate.astype(np.float32)
+    rate, w = rates[cells.index[rows]], problem.weights[rows]
+    hit, miss = w * (1.0 - rate), w * (0.0 - rate)
+    # What is below a rate is below the next single number above it: no number need be widened.
+    bound = rate.astype(np.float32)
+    bound = np.where(bound < rate, np.nextafter(bound, np.float32(2.0)), bound)
     cluster = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
     step, out = max(1, DRAWN_NUMBERS // rows.size), np.empty((n_draws, own.size))
     for start in range(0, n_draws, step):
@@ -151,26 +152,13 @@ def outcome_noise(
     problem: Problem, cells: Cells, rates: Array, n_draws: int, rng: np.random.Generator
 ) -> Array:
     """How weighted outcomes scatter about the rates of their cells: (draws, cells)."""
-    if problem.n * n_draws > SINGLE_ROWS:
-        # A cell's outcomes as so many equal ones as its weights are worth.
-        trials = np.divide(cells.w**2, cells.w2, out=np.zeros(cells.size), where=cells.w2 > 0)
-        whole = np.maximum(1, np.rint(trials)).astype(np.int64)
-        drawn = rng.binomial(whole, np.clip(rates, 0.0, 1.0), (n_draws, cells.size))
-        out: Array = cells.w * (drawn / whole - rates)
-        return out
-    order, firsts = cells.rows_in_order
-    of_row, w = rates[cells.index[order]], problem.weights[order]
-    hit, miss = w * (1.0 - of_row), w * (0.0 - of_row)
-    # What is below a rate is below the next single number above it: no number need be widened.
-    bound = of_row.astype(np.float32)
-    bound = np.where(bound < of_row, np.nextafter(bound, np.float32(2.0)), bound)
-    step = max(1, DRAWN_NUMBERS // problem.n)
-    parts = []
-    for start in range(0, n_draws, step):
-        shape = (min(step, n_draws - start), problem.n)
-        own = rng.random(shape, dtype=np.float32)
-        parts.append(np.add.reduceat(np.where(own < bound, hit, miss), firsts, axis=1))
-    return np.concatenate(parts)
+    if problem.n * n_draws <= SINGLE_ROWS:
+        return _noise_of_rows(problem, cells, np.arange(cells.size), rates, n_draws, rng)
+    # A cell's outcomes as so many equal ones as its weights are worth.
+    trials = np.divide(cells.w**2, cells.w2, out=np.zeros(cells.size), where=cells.w2 > 0)
+    whole = np.maximum(1, np.rint(trials)).astype(np.int64)
+    drawn = rng.binomial(whole, np.clip(rates, 0.0, 1.0), (n_draws, cells.size))
+    return cells.w * (drawn / whole - rates)
 
 
 def drawn_samples(

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array
 from calibrant._engines.arrays.draws import MOST_LABELS, Labels, draw_labels
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import BLOCK_ENTRIES, DRAWN_LABELS
+from calibrant._inference.cells import design_effect, dispersion
 from calibrant._inference.class_bins import ClassBins
-from calibrant._inference.rare_events import RareEvents, design_effect, dispersion, rare_events
-
-Array = NDArray[np.float64]
+from calibrant._inference.scatter import RareEvents, rare_events
 
 
 @dataclass(eq=False)
@@ -29,8 +28,7 @@ class LabelDraws:
     def rates(self) -> Array:
         """The chances of labels, (n, k)."""
         total = self.predictions.sum(axis=1, keepdims=True)
-        out: Array = self.predictions / np.maximum(total, 1e-300)
-        return out
+        return self.predictions / np.maximum(total, 1e-300)
 
     @cached_property
     def labels(self) -> Labels:
@@ -80,16 +78,15 @@ class ClassNull:
             trials = np.maximum(1, np.rint(p.weight / each)).astype(np.int64)
             rate = np.clip(p.mean(p.u), 0.0, 1.0)
             hits = rng.binomial(trials, rate, (self.n_draws, p.size))
-            outcomes: Array = (hits / trials - rate) * p.weight
-            return outcomes
+            return (hits / trials - rate) * p.weight
         residual = p.w * (p.z - p.u)
         if self._small:
-            return self.blocks.signs(self.n_draws, rng) @ p.of_blocks(self.blocks, residual)
+            sums = self.blocks.sums(p.index, p.size, residual)
+            return self.blocks.signs(self.n_draws, rng) @ sums
         squares, rare = self._squares(residual), self._rare.bins
         outcomes = p.sums(p.w * p.w * p.u * (1.0 - p.u))
         squares[rare] = self._outcome_size * outcomes[rare]
-        noise: Array = rng.standard_normal((self.n_draws, p.size)) * np.sqrt(squares)
-        return noise
+        return rng.standard_normal((self.n_draws, p.size)) * np.sqrt(squares)
 
     def _with_rare_events(self, noise: Array) -> Array | None:
         """Residuals with outcomes drawn from the predictions in their place, in bins whose events

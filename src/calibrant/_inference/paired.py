@@ -7,22 +7,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index
 from calibrant._inference.few_events import Losses
 from calibrant._inference.means import Influences, mean_limits, moment_limits
 from calibrant._inference.tails import quantiles
-from calibrant._inference.vote_differences import difference_bounds, independent_bounds
 from calibrant._inference.voted_rows import VotedRows
 from calibrant._measures.catalogue import Measure
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Scatter:
     """How a measure of a sample scatters about its true value: of means what each unit moves it
-    by, of others its errors in common resamples, (1, draws).
+    by, of others its errors in common resamples.
     """
 
     influences: Influences | None
@@ -30,7 +27,7 @@ class Scatter:
     # Limits of the measure alone at a level, and its estimate; none of means of rows.
     alone: Callable[[float], tuple[float, float, float]] | None = None
     # The ranks of predictions, of a measure of nothing else.
-    order: NDArray[np.intp] | None = None
+    order: Index | None = None
     # What the noise of votes adds to the value, where it is taken out.
     excess: float = 0.0
     # Votes that identify it only in part, and the measure.
@@ -51,30 +48,35 @@ def difference_limits(
         if first.losses is not None and second.losses is not None:
             fewest, most = first.losses.room_apart(second.losses, level)
             low, high = min(low, fewest), max(high, most)
-        down, up = _share_room(first, second, level)
-        low, high = min(low, -down), max(high, up)
-        value -= first.excess - second.excess
-        return value + low, value + high, value
+        return _with_shares(value, first, second, (low, high), level)
     if first.voted is not None and second.voted is not None:
-        return difference_bounds(first.voted[0], *second.voted, level)
+        (ours, _), (theirs, measure) = first.voted, second.voted
+        # The same distributions are behind the votes of both.
+        low, high, middle, _ = ours.limits_between(ours.bounds_apart(theirs, measure), level)
+        return low, high, min(max(middle, low), high)
     assert first.errors is not None and second.errors is not None
-    n, tail = min(first.errors.shape[1], second.errors.shape[1]), (1.0 - level) / 2.0
-    roots = first.errors[0, :n] - second.errors[0, :n]
+    n, tail = min(first.errors.size, second.errors.size), (1.0 - level) / 2.0
+    roots = first.errors[:n] - second.errors[:n]
     below, middle, above = quantiles(roots, (tail, 0.5, 1.0 - tail))
     return value - above, value - below, value - middle
 
 
-def _share_room(first: Scatter, second: Scatter, level: float) -> tuple[float, float]:
-    """How far limits lie from the difference of two shares at least: near 0 and 1 what rows move
-    them by is skewed, and the limits of each alone tell what was not seen.
+def _with_shares(
+    value: float, first: Scatter, second: Scatter, limits: tuple[float, float], level: float
+) -> tuple[float, float, float]:
+    """Limits of a difference, as far from it as given and, of two shares, as those of each alone
+    tell: near 0 and 1 what rows move them by is skewed, and something was not seen.
     """
+    value -= first.excess - second.excess
+    low, high = min(limits[0], 0.0), max(limits[1], 0.0)
     if first.alone is None or second.alone is None:
-        return 0.0, 0.0
+        return value + low, value + high, value
     least, most, one = first.alone(level)
     lowest, highest, other = second.alone(level)
     like = _likeness(first, second)
     ours, theirs = (one - least, most - one), (other - lowest, highest - other)
-    return _farthest(ours, theirs, like), _farthest(theirs, ours, like)
+    low, high = min(low, -_farthest(ours, theirs, like)), max(high, _farthest(theirs, ours, like))
+    return value + low, value + high, value
 
 
 def _likeness(first: Scatter, second: Scatter) -> float:
@@ -121,13 +123,28 @@ def independent_limits(
             least, most = _mean_room(first, level)
             lowest, highest = _mean_room(second, level)
             low, high = min(low, -math.hypot(least, highest)), max(high, math.hypot(most, lowest))
-        down, up = _share_room(first, replace(second, order=None), level)
-        low, high = min(low, -down), max(high, up)
-        value -= first.excess - second.excess
-        return value + low, value + high, value
+        return _with_shares(value, first, replace(second, order=None), (low, high), level)
     if first.voted is not None and second.voted is not None:
-        return independent_bounds(first.voted[0], *second.voted, level)
+        return _bounds_apart(first.voted, second.voted, level)
     return difference_limits(value, first, second, level)
+
+
+def _bounds_apart(
+    first: tuple[VotedRows, Measure], second: tuple[VotedRows, Measure], level: float
+) -> tuple[float, float, float]:
+    """Those of distances that votes bound: variances add up on either side (Zou and Donner, 2008,
+    doi:10.1002/sim.3095).
+    """
+    ends = []
+    for rows, measure in (first, second):
+        bounds = rows.bounds(measure)
+        low, high, _, _ = rows.limits_between(bounds, level)
+        below, above = np.average(bounds.rows, axis=1, weights=rows.w).tolist()
+        ends.append((below, above, below - low, high - above))
+    (below, above, down, up), (lowest, highest, lower, higher) = ends
+    low = below - highest - math.hypot(down, higher)
+    high = above - lowest + math.hypot(up, lower)
+    return min(low, high), max(low, high), 0.5 * (low + high)
 
 
 def _mean_room(scatter: Scatter, level: float) -> tuple[float, float]:

@@ -10,9 +10,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.level_table import LevelTable
+from calibrant._core.typing import Array, Index
+from calibrant._inference.blocks import summed
 from calibrant._inference.budget import (
     LEAST_RANGE,
     MOST_DRAWS,
@@ -23,11 +24,9 @@ from calibrant._inference.budget import (
 from calibrant._inference.cells import Problem
 from calibrant._inference.numbers import NOT_NORMAL
 from calibrant._inference.rounding import LEAST_P
-from calibrant._inference.scatter import ScatterModel
-from calibrant._inference.significance import Drawn, Groups, drawn_p, drawn_tail, far_from_normal
+from calibrant._inference.scatter import clustered_covariances
+from calibrant._inference.significance import Drawn, drawn_p, drawn_tail, far_from_normal
 from calibrant._measures.cutoffs import Cutoffs, worst_interval
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +36,12 @@ class Path:
     """
 
     u: Array
-    cells: Groups
+    cells: Index
     every: bool
 
     @classmethod
     def of(cls, problem: Problem, most: int = MOST_POINTS) -> Path:
-        levels, cells = np.unique(problem.u, return_inverse=True)
+        levels, cells = problem.levels
         if levels.size <= most:
             return cls(levels, cells, True)
         spread = np.bincount(cells, problem.weights**2 * problem.u * (1.0 - problem.u))
@@ -59,13 +58,11 @@ class Path:
         return int(self.u.size)
 
     def sums(self, values: Array) -> Array:
-        out: Array = np.bincount(self.cells, values, self.m).astype(np.float64)
-        return out
+        return summed(self.cells, values, self.m)
 
     def nearness(self) -> Array:
         """``1 - |u - v|`` of each pair: ATB is ``r' K r / W^2`` with r the residuals."""
-        out: Array = 1.0 - np.abs(self.u[:, None] - self.u)
-        return out
+        return 1.0 - np.abs(self.u[:, None] - self.u)
 
     def averaged(self, sums: Array) -> Array:
         """ATB times W^2, for residuals (draws, m)."""
@@ -123,7 +120,7 @@ def averaged_p(problem: Problem, seed: int) -> Drawn:
     return drawn_p(value, u, w, path.cells, path.m, seed, path.averaged)
 
 
-def clustered_averaged_p(problem: Problem, groups: Groups) -> float:
+def clustered_averaged_p(problem: Problem, groups: Index) -> float:
     """The larger p-value of ATB from the clusters' scatter and from the model's."""
     path = Path.of(problem, MOST_POINTS_CLUSTERED)
     away = path.sums(problem.weights * (problem.z - problem.u))
@@ -132,7 +129,7 @@ def clustered_averaged_p(problem: Problem, groups: Groups) -> float:
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     return max(
         weighted_chi_square_tail(value, np.linalg.eigvalsh(root.T @ covariance @ root))
-        for covariance in _covariances(problem, groups, path)
+        for covariance in clustered_covariances(problem, groups, path.cells, path.m)[1]
     )
 
 
@@ -190,7 +187,7 @@ def cutoff_p(problem: Problem, value: float, seed: int) -> Drawn:
     return drawn_p(float(seen[0]), u, w, path.cells, path.m, seed, _squared_range)
 
 
-def clustered_cutoff_p(problem: Problem, groups: Groups, seed: int) -> Drawn:
+def clustered_cutoff_p(problem: Problem, groups: Index, seed: int) -> Drawn:
     """The larger p-value of the cutoff error from the clusters' scatter and from the model's."""
     path = Path.of(problem, MOST_POINTS_CLUSTERED)
     away = path.sums(problem.weights * (problem.z - problem.u))
@@ -198,7 +195,7 @@ def clustered_cutoff_p(problem: Problem, groups: Groups, seed: int) -> Drawn:
     rng = np.random.default_rng([seed, 0xC0FF])
     normal = rng.standard_normal((MOST_DRAWS, path.m))
     chances = []
-    for covariance in _covariances(problem, groups, path):
+    for covariance in clustered_covariances(problem, groups, path.cells, path.m)[1]:
         values, vectors = np.linalg.eigh(covariance)
         walks = normal @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
         chances.append(drawn_tail(seen, _squared_range(walks)))
@@ -208,8 +205,7 @@ def clustered_cutoff_p(problem: Problem, groups: Groups, seed: int) -> Drawn:
 def _squared_range(steps: Array) -> Array:
     """The highest less the lowest point of each walk, 0 among them, squared."""
     path = np.cumsum(steps, axis=1)
-    out: Array = (path.max(axis=1).clip(min=0.0) - path.min(axis=1).clip(max=0.0)) ** 2
-    return out
+    return (path.max(axis=1).clip(min=0.0) - path.min(axis=1).clip(max=0.0)) ** 2
 
 
 def brownian_range_tail(x: float) -> float:
@@ -223,20 +219,3 @@ def brownian_range_tail(x: float) -> float:
     k = np.arange(1, TERMS + 1)
     terms = 8.0 * (-1.0) ** (k - 1) * k * ndtr(-k * x)
     return min(max(float(terms.sum()), LEAST_P), 1.0)
-
-
-def _covariances(problem: Problem, groups: Groups, path: Path) -> tuple[Array, Array]:
-    """Of the path's steps: from the scatter of the clusters' residuals, and from the model's."""
-    w, u = problem.weights, problem.u
-    shape = (int(groups.max()) + 1, path.m)
-    cell = groups * path.m + path.cells
-
-    def by_cluster(values: Array) -> Array:
-        sums: Array = np.bincount(cell, values, shape[0] * path.m).astype(np.float64)
-        return sums.reshape(shape).T
-
-    spread = u * (1.0 - u)
-    residuals = by_cluster(w * (problem.z - u))
-    single: Array = np.diag(path.sums(w * w * spread))
-    model = ScatterModel.of(problem, groups).covariance(single, by_cluster(w * np.sqrt(spread)))
-    return residuals @ residuals.T, model

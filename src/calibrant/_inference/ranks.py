@@ -1,4 +1,4 @@
-"""Rank correlation: whether two quantities put the same predictors into the same order.
+"""Ranks: whether two quantities order the same predictors alike, and the order all losses share.
 
 A pool of predictors is a table with a row for each of them.
 """
@@ -9,16 +9,15 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array, Index
 
 _NORMAL_975 = 1.96  # as the published tables round it
 
 
-def pool_table(
-    values: ArrayLike, argument: str, names: Sequence[str] | None = None
-) -> NDArray[np.float64]:
+def pool_table(values: ArrayLike, argument: str, names: Sequence[str] | None = None) -> Array:
     """The table as float64 of the shape (predictors, columns), each cell comparable with any other.
 
     Infinite cells stay: a log loss may be infinite, and is ordered like any number. NaN is not.
@@ -50,7 +49,7 @@ def pool_table(
     return table
 
 
-def average_ranks(table: ArrayLike) -> NDArray[np.float64]:
+def average_ranks(table: ArrayLike) -> Array:
     """The rank of each cell in its column, from 1; equal cells share the mean of their ranks.
 
     Examples
@@ -66,7 +65,7 @@ def average_ranks(table: ArrayLike) -> NDArray[np.float64]:
     return ranks
 
 
-def spearman_table(table: ArrayLike, others: ArrayLike | None = None) -> NDArray[np.float64]:
+def spearman_table(table: ArrayLike, others: ArrayLike | None = None) -> Array:
     r"""Spearman's rank correlation of each column with each column, or with each of `others`.
 
     .. math:: \rho_{ab} = \frac{\sum_i (r_{ia} - \bar r)(s_{ib} - \bar r)}
@@ -99,26 +98,6 @@ def spearman_table(table: ArrayLike, others: ArrayLike | None = None) -> NDArray
     return rho
 
 
-def spearman(x: ArrayLike, y: ArrayLike) -> float:
-    r"""Spearman's rank correlation of two columns, NaN where one of them is constant.
-
-    .. math:: \rho = \mathrm{corr}(\mathrm{rank}(x), \mathrm{rank}(y))
-
-    with average ranks for ties.
-
-    Examples
-    --------
-    >>> round(spearman([0.1, 0.2, 0.2, 0.4], [1, 3, 2, 4]), 4)
-    0.9487
-    """
-    columns = []
-    for argument, values in (("x", x), ("y", y)):
-        if np.ndim(values) != 1:
-            raise InputError(f"{argument} must be one column, (n,); got {np.shape(values)}")
-        columns.append(np.asarray(values)[:, None])
-    return float(spearman_table(columns[0], columns[1])[0, 0])
-
-
 def spearman_margin(rho: float, n: int) -> float:
     r"""The `±` beside a rank correlation: 1.96 of its standard deviations for large N.
 
@@ -136,6 +115,59 @@ def spearman_margin(rho: float, n: int) -> float:
     >>> round(spearman_margin(0.5, 100), 3)
     0.147
     """
-    if n < 1:
-        raise InputError(f"n must be 1 or more; got {n}")
     return _NORMAL_975 * (1 - rho**2) / math.sqrt(n)
+
+
+def maximum_dominance_set(losses: ArrayLike, *, names: Sequence[str] | None = None) -> Index:
+    r"""The longest line of predictors, each better on every loss than the next.
+
+    .. math:: \max \{ m : i_1 \succ i_2 \succ \dots \succ i_m \}, \quad a \succ b \iff
+        \forall j: \ell_j(a) \le \ell_j(b) \ \text{and}\ \exists j: \ell_j(a) < \ell_j(b)
+
+    where `losses` has a row per predictor and a column per loss; lower is better. Returns the rows
+    of the line from the best to the worst. `names` are only for error messages.
+
+    Predictors with equal losses are not comparable: one of them at most is in the line, the first
+    in the table. Of several longest lines it is the one with the least losses, compared from its
+    best predictor on and from the first column on; so which losses are in it does not depend on the
+    order of the rows. Takes O(n^2 c) time and O(n c) memory.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu, Truthful Calibration Errors for Multi-Class Prediction, section 5.2;
+    Blackwell (1951) for the order that it stands for.
+
+    Examples
+    --------
+    Rows 0 and 2 each win on one loss; both beat row 1, and row 3 beats them all.
+
+    >>> maximum_dominance_set([[0.2, 0.5], [0.4, 0.6], [0.3, 0.4], [0.1, 0.1]]).tolist()
+    [3, 0, 1]
+    """
+    table = pool_table(losses, "losses", names)
+    # Whoever dominates comes earlier in this order, and equal rows come side by side.
+    order = np.lexsort(table.T[::-1])
+    ordered = table[order]
+    distinct = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
+    # lexsort is stable: the row kept of equal ones is the first in the table.
+    order, columns = order[distinct], np.ascontiguousarray(ordered[distinct].T)
+
+    n = len(order)
+    length = np.ones(n, dtype=np.intp)
+    follower = np.full(n, -1, dtype=np.intp)
+    for row in range(n - 2, -1, -1):
+        # Among distinct rows in this order, "nowhere smaller" is all of being dominated, and the
+        # first loss has been compared by the sorting.
+        worse = np.ones(n - row - 1, dtype=bool)
+        for column in columns[1:]:
+            worse &= column[row + 1 :] >= column[row]
+        reach = np.where(worse, length[row + 1 :], 0)
+        best = int(reach.argmax())  # the first of the longest
+        if reach[best]:
+            length[row] += reach[best]
+            follower[row] = row + 1 + best
+
+    line = [int(length.argmax())]
+    while follower[line[-1]] >= 0:
+        line.append(int(follower[line[-1]]))
+    return np.asarray(order[line], dtype=np.intp)

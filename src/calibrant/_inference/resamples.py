@@ -5,47 +5,36 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.binning import Rule
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Samples
-from calibrant._inference.budget import COUNTED, MAX_BLOCKS
+from calibrant._inference.budget import MAX_BLOCKS
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.measure import only_distance
 from calibrant._summaries.samples import Summary
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
     """How often each block of rows was drawn in each resample: the same for every predictor."""
 
-    blocks: NDArray[np.intp]
+    blocks: Index
     counts: Array
 
 
-def draw_blocks(
-    n: int, n_resamples: int, seed: int, groups: NDArray[np.intp] | None = None
-) -> Draws:
+def draw_blocks(n: int, n_resamples: int, seed: int, groups: Index | None = None) -> Draws:
     """Draws of rows dealt into blocks at random, or of whole groups."""
     rng = np.random.default_rng((seed, 7))
     blocks = groups
     if blocks is None:
         blocks = rng.permutation(n) % min(n, MAX_BLOCKS)
-    return Draws(blocks.astype(np.intp), _counts(n_resamples, int(blocks.max()) + 1, rng))
-
-
-def _counts(n_resamples: int, n_blocks: int, rng: np.random.Generator) -> Array:
-    """How often each block is drawn in each resample, many resamples at a time."""
-    counts, step = np.empty((n_resamples, n_blocks)), max(1, COUNTED // n_blocks)
-    for start in range(0, n_resamples, step):
-        part = counts[start : start + step]
-        drawn = rng.integers(0, n_blocks, part.shape)
-        drawn += n_blocks * np.arange(len(part))[:, None]
-        part[...] = np.bincount(drawn.ravel(), minlength=part.size).reshape(part.shape)
-    return counts
+    n_blocks = int(blocks.max()) + 1
+    drawn = rng.integers(0, n_blocks, (n_resamples, n_blocks))
+    drawn += n_blocks * np.arange(n_resamples)[:, None]
+    counts = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
+    return Draws(blocks.astype(np.intp), counts.astype(np.float64))
 
 
 def replicates(

@@ -14,31 +14,22 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._inference.blocks import Blocks, summed
 from calibrant._inference.budget import FACTORED_SLOTS, MOST_OVERLAPS
 from calibrant._inference.cells import Problem
-from calibrant._inference.class_bins import ClassBins
+from calibrant._inference.class_bins import BinnedRows, ClassBins
 from calibrant._inference.numbers import MOST_WIDENED_SLOTS, PRIOR_ROWS, SHOWN_AT_LEAST
-
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Slots:
-    """The slots of one predictor's rows: `index`, `u`, `z` and `w` are (n, k), `classes` (slots,).
+class Slots(BinnedRows):
+    """The slots of one predictor's rows, of `classes` (slots,).
 
     Slots of one class hold different rows; a row has one slot for each of k classes.
     """
 
-    index: Index
-    size: int
-    u: Array
-    z: Array
-    w: Array
-    hard: bool
     classes: Index
     # The noise of targets (n, k), where rows stay and their votes are drawn anew.
     noise: Array | None = None
@@ -63,27 +54,14 @@ class Slots:
     def k(self) -> int:
         return int(self.index.shape[1])
 
-    def sums(self, values: Array) -> Array:
-        """Sums by slot of what rows have for each class."""
-        return summed(self.index.ravel(), values.ravel(), self.size)
-
     @cached_property
     def residuals(self) -> Array:
         return self.w * (self.z - self.u)
 
     @cached_property
-    def weight(self) -> Array:
-        return self.sums(self.w)
-
-    @cached_property
     def total(self) -> float:
         """The weight of all rows."""
         return float(self.weight.sum()) / self.k
-
-    def mean(self, values: Array) -> Array:
-        """Weighted means by slot, 0 where a slot is empty."""
-        out = np.zeros(self.size)
-        return np.divide(self.sums(self.w * values), self.weight, out=out, where=self.weight > 0)
 
     @cached_property
     def mean_u(self) -> Array:
@@ -101,8 +79,8 @@ class Slots:
     @cached_property
     def rows(self) -> Array:
         """How many equal rows each slot's weights are worth."""
-        squares, out = self.sums(self.w * self.w), np.ones(self.size)
-        return np.divide(self.weight**2, squares, out=out, where=squares > 0)
+        out = np.ones(self.size)
+        return np.divide(self.weight**2, self.squares, out=out, where=self.squares > 0)
 
     def outcome_variance(self, units: Array) -> Array:
         """The variance of a slot's outcomes, from what was seen of so many units and predicted.
@@ -114,7 +92,7 @@ class Slots:
         return np.maximum(q * (1.0 - q), half * (1.0 - half))
 
     @cached_property
-    def _alike(self) -> NDArray[np.bool_]:
+    def _alike(self) -> Mask:
         """Which slots have outcomes of one kind alone."""
         return (self.mean_z <= 0.0) | (self.mean_z >= 1.0)
 
@@ -209,8 +187,7 @@ class SecondMoments:
         """A factor (f, p) of the covariance of gaps about those of the sample."""
         weight, p = self.stacked("weight"), self.size
         away = self.factor[:, :p] - self.factor[:, p:] * self.stacked("gap")
-        out: Array = away / np.where(weight > 0, weight, 1.0)
-        return out
+        return away / np.where(weight > 0, weight, 1.0)
 
     @cached_property
     def noise_factor(self) -> Array:
@@ -250,8 +227,7 @@ class SecondMoments:
         weight = self.stacked("weight")
         squares = (self.factor[:, self.size :] ** 2).sum(axis=0)
         there = (weight > 0) & (squares > 0)
-        out: Array = np.divide(weight**2, squares, out=np.ones_like(weight), where=there)
-        return out
+        return np.divide(weight**2, squares, out=np.ones_like(weight), where=there)
 
     @cached_property
     def _spread(self) -> tuple[float, Array, Array]:
@@ -279,8 +255,8 @@ def second_moments(slots: Sequence[Slots], blocks: Blocks | None) -> SecondMomen
     if plain and sum(each.size for each in both) <= FACTORED_SLOTS:
         return SecondMoments(both, _joint_factor(both), _share(row), 1.0, False)
     assert blocks is not None
-    sums = [_block_sums(each, blocks, each.residuals) for each in both]
-    sums += [_block_sums(each, blocks, each.w) for each in both]
+    sums = [blocks.sums(each.index, each.size, each.residuals) for each in both]
+    sums += [blocks.sums(each.index, each.size, each.w) for each in both]
     share = _share(summed(blocks.index, row, blocks.size))
     return SecondMoments(both, np.concatenate(sums, axis=1), share, blocks.widened(row), True)
 
@@ -288,11 +264,7 @@ def second_moments(slots: Sequence[Slots], blocks: Blocks | None) -> SecondMomen
 def _of_votes(slots: tuple[Slots, ...], blocks: Blocks | None) -> SecondMoments:
     """The second moments of residuals of which the votes alone vary, and the weights not."""
     assert blocks is not None
-    noise = []
-    for each in slots:
-        assert each.noise is not None
-        noise.append(_block_sums(each, blocks, each.w * each.noise))
-    factor = np.concatenate(noise, axis=1)
+    factor = np.concatenate([block_noise(each, blocks, each.gap) for each in slots], axis=1)
     return SecondMoments(slots, np.concatenate([factor, np.zeros_like(factor)], 1), 0.0, 1.0, True)
 
 
@@ -304,14 +276,8 @@ def _share(weights: Array) -> float:
 def block_noise(slots: Slots, blocks: Blocks, gap: Array) -> Array:
     """Sums by block of residuals about the gaps of slots, (blocks, slots)."""
     if slots.noise is not None:
-        return _block_sums(slots, blocks, slots.w * slots.noise)
-    return _block_sums(slots, blocks, slots.residuals - slots.w * gap[slots.index])
-
-
-def _block_sums(slots: Slots, blocks: Blocks, values: Array) -> Array:
-    key = blocks.index[:, None] * slots.size + slots.index
-    sums = summed(key.ravel(), values.ravel(), blocks.size * slots.size)
-    return sums.reshape(blocks.size, slots.size)
+        return blocks.sums(slots.index, slots.size, slots.w * slots.noise)
+    return blocks.sums(slots.index, slots.size, slots.residuals - slots.w * gap[slots.index])
 
 
 def _joint_factor(slots: tuple[Slots, ...]) -> Array:
@@ -330,8 +296,7 @@ def _joint_factor(slots: tuple[Slots, ...]) -> Array:
                     moments[rows, columns] = sums.reshape(first.size, second.size)
     values, vectors = np.linalg.eigh(moments)
     kept = values > 1e-14 * max(float(values[-1]), 0.0)
-    factor: Array = (vectors[:, kept] * np.sqrt(values[kept])).T
-    return factor
+    return (vectors[:, kept] * np.sqrt(values[kept])).T
 
 
 def apart(first: SecondMoments, second: SecondMoments) -> SecondMoments:

@@ -14,9 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
+from calibrant._core.typing import Array, Index
+from calibrant._inference.blocks import effective
 from calibrant._inference.budget import FEW_DRAWS, MOST_DRAWS
 from calibrant._inference.cells import Problem
 from calibrant._inference.logistic import (
@@ -35,10 +36,7 @@ from calibrant._inference.numbers import (
     TAIL_SHARE,
 )
 from calibrant._inference.rounding import LEAST_P
-from calibrant._inference.scatter import ScatterModel
-
-Array = NDArray[np.float64]
-Groups = NDArray[np.intp]
+from calibrant._inference.scatter import ScatterModel, clustered_covariances
 
 # What twice the log of a likelihood ratio is beyond in 5% of samples whose slope is 1.
 SLOPE_IS_OFF = 3.8414588206941236
@@ -70,7 +68,7 @@ def scaled_chi_square_tail(value: float, mean: float, variance: float) -> float:
 
 
 def drawn_sums(
-    u: Array, b: Array, bins: Groups, m: int, n_draws: int, rng: np.random.Generator
+    u: Array, b: Array, bins: Index, m: int, n_draws: int, rng: np.random.Generator
 ) -> Array:
     """``sum b_i (z_i - u_i)`` over the rows of each bin, outcomes z drawn from the predictions:
     (draws, m).
@@ -115,7 +113,7 @@ def drawn_p(
     value: float,
     u: Array,
     b: Array,
-    bins: Groups,
+    bins: Index,
     m: int,
     seed: int,
     square: Callable[[Array], Array],
@@ -130,8 +128,7 @@ def drawn_p(
 
 
 def _sum_of_squares(drawn: Array) -> Array:
-    out: Array = (drawn**2).sum(axis=1)
-    return out
+    return (drawn**2).sum(axis=1)
 
 
 def drawn_tail(value: float, drawn: Array) -> float:
@@ -202,16 +199,17 @@ def spiegelhalter_p(problem: Problem, z: float, seed: int) -> Drawn:
 
 def hosmer_lemeshow(table: BinTable) -> tuple[float, int]:
     """The statistic, and the number of groups that have something to say."""
-    parts, kept = _hosmer_lemeshow_parts(table)
-    return float(parts.sum()), int(kept.sum())
-
-
-def _hosmer_lemeshow_parts(table: BinTable) -> tuple[Array, NDArray[np.bool_]]:
-    n, expected, seen = table.sum_w[0], table.sum_wu[0], table.sum_wz[0]
-    mean = np.divide(expected, n, out=np.zeros_like(n), where=n > 0)
-    variance = n * mean * (1.0 - mean)
+    variance = _group_variance(table)
     kept = variance > 0
-    return (seen[kept] - expected[kept]) ** 2 / variance[kept], kept
+    away = table.sum_wz[0][kept] - table.sum_wu[0][kept]
+    return float((away**2 / variance[kept]).sum()), int(kept.sum())
+
+
+def _group_variance(table: BinTable) -> Array:
+    """The variance of each group's events if all of its rows had the mean prediction."""
+    n, expected = table.sum_w[0], table.sum_wu[0]
+    mean = np.divide(expected, n, out=np.zeros_like(n), where=n > 0)
+    return n * mean * (1.0 - mean)
 
 
 def smallest_count(table: BinTable) -> float:
@@ -221,12 +219,10 @@ def smallest_count(table: BinTable) -> float:
     return float(counts[counts > 0].min(initial=math.inf))
 
 
-def hosmer_lemeshow_p(table: BinTable, u: Array, bins: Groups, seed: int) -> Drawn:
+def hosmer_lemeshow_p(table: BinTable, u: Array, bins: Index, seed: int) -> Drawn:
     """The p-value by drawing outcomes from the predictions u of rows in these bins of the table."""
-    n, expected = table.sum_w[0], table.sum_wu[0]
-    mean = np.divide(expected, n, out=np.zeros_like(n), where=n > 0)
-    variance = n * mean * (1.0 - mean)
-    scale = np.divide(1.0, np.sqrt(variance), out=np.zeros_like(n), where=variance > 0)
+    variance = _group_variance(table)
+    scale = np.divide(1.0, np.sqrt(variance), out=np.zeros_like(variance), where=variance > 0)
     inside = bins < scale.size  # a rule may drop predictions of 1
     u, bins = u[inside], bins[inside]
     value = hosmer_lemeshow(table)[0]
@@ -280,12 +276,6 @@ def far_from_normal(problem: Problem) -> float:
 # --- clusters, weights and soft labels ---
 
 
-def effective(w: Array, groups: Groups | None) -> float:
-    """How many rows of equal weight, or clusters of equal weight, these are worth (Kish)."""
-    of_each = w if groups is None else np.bincount(groups, w)
-    return float(of_each.sum()) ** 2 / float((of_each**2).sum())
-
-
 def student_quantile(chance: float, df: float) -> float:
     """The quantile of Student's t; of the normal where df is infinite."""
     from scipy.special import ndtri, stdtrit
@@ -310,7 +300,7 @@ def quadratic_form(x: Array, covariance: Array) -> float:
     return float((along[room] / values[room]).sum())
 
 
-def clustered_spiegelhalter(problem: Problem, groups: Groups) -> tuple[float, float]:
+def clustered_spiegelhalter(problem: Problem, groups: Index) -> tuple[float, float]:
     """Z from the scatter of the clusters' sums, and the larger of its p-value and the model's."""
     from scipy.special import stdtr
 
@@ -329,28 +319,17 @@ def clustered_spiegelhalter(problem: Problem, groups: Groups) -> tuple[float, fl
     return z, max(float(2.0 * stdtr(df, -abs(z))), by_model, LEAST_P)
 
 
-def clustered_truthful_p(problem: Problem, groups: Groups) -> float:
+def clustered_truthful_p(problem: Problem, groups: Index) -> float:
     """The larger p-value of LinCE from the scatter of the clusters' residuals and from the model's.
 
     A sum of squares of sums with the covariance C has the mean tr C, and, of normal sums, the
     variance 2 tr C^2.
     """
-    w, u, m = problem.weights, problem.u, problem.m
-    cell = groups * m + problem.bins
-    shape = (int(groups.max()) + 1, m)
-
-    def by_cluster(values: Array) -> Array:
-        sums: Array = np.bincount(cell, values, shape[0] * m).astype(np.float64)
-        return sums.reshape(shape).T
-
-    spread = u * (1.0 - u)
-    residuals = by_cluster(w * (problem.z - u))
-    single: Array = np.diag(np.bincount(problem.bins, w * w * spread, m)).astype(np.float64)
-    model = ScatterModel.of(problem, groups).covariance(single, by_cluster(w * np.sqrt(spread)))
+    residuals, covariances = clustered_covariances(problem, groups, problem.bins, problem.m)
     value = float((residuals.sum(axis=1) ** 2).sum())
     return max(
         scaled_chi_square_tail(value, float(np.trace(c)), 2.0 * float((c**2).sum()))
-        for c in (residuals @ residuals.T, model)
+        for c in covariances
     )
 
 
@@ -363,17 +342,17 @@ class CoxFits:
     standard errors as (intercept, slope) and as a number; and the p-value of slope 1, intercept 0.
     """
 
-    both: LogisticFit | None
-    large: LogisticFit | None
-    both_errors: tuple[float, float]
-    large_error: float
-    p_value: float
-    # Degrees of freedom of the limits; infinite where they are normal.
-    df: float
     why_not: str
+    both: LogisticFit | None = None
+    large: LogisticFit | None = None
+    both_errors: tuple[float, ...] = (math.nan, math.nan)
+    large_error: float = math.nan
+    p_value: float = math.nan
+    # Degrees of freedom of the limits; infinite where they are normal.
+    df: float = math.inf
 
 
-def cox_fits(problem: Problem, h: Array, groups: Groups | None) -> CoxFits:
+def cox_fits(problem: Problem, h: Array, groups: Index | None) -> CoxFits:
     """Slope and intercepts on the logits h of the predictions, with what they are worth.
 
     Unweighted outcomes that are independent have the likelihood ratio and the curvature. Weights,
@@ -382,39 +361,37 @@ def cox_fits(problem: Problem, h: Array, groups: Groups | None) -> CoxFits:
     """
     z, w = problem.z, problem.weights
     why_not = why_not_estimable(z, h, problem.w)
-    one_class = not (((z > 0) & (w > 0)).any() and ((z < 1) & (w > 0)).any())
-    large = None if one_class else fit_logistic(z, h, problem.w, slope=1.0)
+    if not (((z > 0) & (w > 0)).any() and ((z < 1) & (w > 0)).any()):
+        return CoxFits(why_not)
+    large = fit_logistic(z, h, problem.w, slope=1.0)
     both = None if why_not else fit_logistic(z, h, problem.w)
-    nan = math.nan
-    if large is None:
-        return CoxFits(None, None, (nan, nan), nan, nan, math.inf, why_not)
-    alike = both is None and float(np.ptp(h[w > 0])) < 1e-12
-    tested = large if alike else both
+    scores = (z, h, w, np.arange(h.size) if groups is None else groups)
+    of_both = None
     if problem.hard and problem.w is None and groups is None:
-        covariances = [None if fit is None else fit.bread for fit in (both, large)]
-        if both is not None and 2.0 * (both.log_likelihood - large.log_likelihood) > SLOPE_IS_OFF:
-            # The curvature of a model that does not hold tells nothing of how its intercept varies.
-            seen = robust_covariance(large, z, h, w, np.arange(h.size))
-            covariances[1] = np.maximum(large.bread, seen)
-        df = math.inf
-        p = nan if tested is None else _likelihood_ratio_p(tested, z, h)
+        df, of_large = math.inf, large.bread
+        if both is not None:
+            of_both = both.bread
+            if 2.0 * (both.log_likelihood - large.log_likelihood) > SLOPE_IS_OFF:
+                # The curvature of a model that does not hold tells nothing of how its intercept
+                # varies.
+                of_large = np.maximum(of_large, robust_covariance(large, *scores))
     else:
-        own = np.arange(h.size) if groups is None else groups
-        covariances = [
-            None if fit is None else robust_covariance(fit, z, h, w, own) for fit in (both, large)
-        ]
-        df = max(effective(w, groups) - 2.0, 1.0)
-        covariance = covariances[1] if alike else covariances[0]
-        p = nan
-        if tested is not None and covariance is not None:
+        df, of_large = max(effective(w, groups) - 2.0, 1.0), robust_covariance(large, *scores)
+        of_both = None if both is None else robust_covariance(both, *scores)
+    # Predictions that are all alike have an intercept to test, and no slope.
+    alike = both is None and float(np.ptp(h[w > 0])) < 1e-12
+    tested, covariance = (large, of_large) if alike else (both, of_both)
+    p = math.nan
+    if tested is not None and covariance is not None:
+        if math.isinf(df):
+            p = _likelihood_ratio_p(tested, z, h)
+        else:
             p = _robust_p(tested, covariance, problem, h, groups, df)
-    of_both, of_large = covariances
-    errors = (nan, nan) if of_both is None else _roots(of_both)
-    return CoxFits(both, large, (errors[0], errors[1]), _roots(of_large)[0], p, df, why_not)
+    errors = (math.nan, math.nan) if of_both is None else _roots(of_both)
+    return CoxFits(why_not, both, large, errors, _roots(of_large)[0], p, df)
 
 
-def _roots(covariance: Array | None) -> tuple[float, ...]:
-    assert covariance is not None
+def _roots(covariance: Array) -> tuple[float, ...]:
     return tuple(math.sqrt(max(float(v), 0.0)) for v in covariance.diagonal())
 
 
@@ -428,7 +405,7 @@ def _robust_p(
     covariance: Array,
     problem: Problem,
     h: Array,
-    groups: Groups | None,
+    groups: Index | None,
     df: float,
 ) -> float:
     """The larger p-value of Wald's test with the covariance from the scatter seen, and of the score

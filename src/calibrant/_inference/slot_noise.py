@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.second_moments import SecondMoments, Slots, block_noise
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +20,7 @@ class FineSlots:
     """
 
     slots: tuple[Slots, ...]
-    parents: tuple[NDArray[np.intp], ...]
+    parents: tuple[Index, ...]
     blocks: tuple[Blocks, ...]
 
 
@@ -67,5 +65,4 @@ class SlotNoise:
     def normal(self, size: int, stream: int) -> Array:
         """Standard normal numbers (draws, size), the same for the same stream."""
         rng = np.random.default_rng((self.seed, stream))
-        drawn: Array = rng.standard_normal((self.n_draws, size))
-        return drawn
+        return rng.standard_normal((self.n_draws, size))

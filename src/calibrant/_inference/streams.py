@@ -11,15 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.typing import Array, Counts, Mask
 from calibrant._inference.budget import STREAM_DRAWS
 from calibrant._inference.numbers import BETS, LEAST_AFTER, LEAST_ROWS, LEAST_VARIANCE
 from calibrant._inference.rounding import FLAT
 from calibrant._inference.tails import chance_as_far, upper_tail
-
-Array = NDArray[np.float64]
 
 
 def counts_once(table: BinTable) -> bool:
@@ -71,9 +69,7 @@ def noise_floor(
     return StreamFloor(float(np.quantile(drawn, 0.95)), p_value, float(np.mean(drawn)))
 
 
-def _trials(
-    mean: Array, squares: Array, rows: Array, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _trials(mean: Array, squares: Array, rows: Array, rng: np.random.Generator) -> Counts:
     """Trials of binomials of this mean whose variances are those of the sums, on average over
     draws: (draws, bins).
     """
@@ -203,7 +199,7 @@ def _variances(first: Array, second: Array) -> tuple[Array, Array]:
     return phi * nominal[0], phi * nominal[1]
 
 
-def _enough(first: Array, second: Array, soft: bool, least: float) -> NDArray[np.bool_]:
+def _enough(first: Array, second: Array, soft: bool, least: float) -> Mask:
     """Which bins hold enough in both streams."""
     variances = np.minimum(*_variances(first, second))
     if soft:

@@ -13,21 +13,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Counts
 from calibrant._inference.numbers import ENOUGH_BEYOND, FEWEST_BEYOND
 from calibrant._inference.rounding import LEAST_FITTED_P, NO_SKEW
 
-Array = NDArray[np.float64]
-
-
-def quantile(drawn: Array, q: float) -> float:
-    """The q-quantile of the law that values were drawn from."""
-    return quantiles(drawn, (q,))[0]
-
 
 def quantiles(drawn: Array, points: Sequence[float]) -> list[float]:
-    """Several of them, of one ordering of the values."""
+    """Quantiles of the law that values were drawn from."""
     law = Law(drawn)
     return [law.quantile(q) for q in points]
 
@@ -86,7 +79,7 @@ def upper_tail(drawn: Array, value: float) -> float:
     return min(max(fitted, LEAST_FITTED_P), (1.0 + ENOUGH_BEYOND) / (1.0 + n))
 
 
-def chance_as_far(seen: Array, mean: Array, trials: NDArray[np.int64]) -> float:
+def chance_as_far(seen: Array, mean: Array, trials: Counts) -> float:
     """The chance that every bin is as far off as it was seen, or further and to the same side: so
     far at least is the measure then, and of events too rare to be drawn this is all that is known.
     """

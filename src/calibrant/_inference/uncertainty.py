@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._inference.few_events import Losses, n_certain, possible_targets
 from calibrant._inference.methods import (
+    Found,
     absolute,
     find_limits,
     influences_of,
@@ -25,8 +25,6 @@ from calibrant._inference.widenings import losses_of, widened, with_targets
 from calibrant._measures.catalogue import Measure
 from calibrant.results._uncertainty import Interval, estimand_of
 
-Array = NDArray[np.float64]
-
 
 @dataclass
 class Uncertainty(NoiseFloors):
@@ -35,25 +33,21 @@ class Uncertainty(NoiseFloors):
     def interval(self, measure: Measure, value: float) -> Interval:
         """A confidence interval for the true value."""
         key = ("interval", measure.name, value, self.level)
-        out: Interval = self.once(key, lambda: self._interval(measure, value))
-        return out
+        return self.once(key, lambda: self._interval(measure, value))
 
     def _interval(self, measure: Measure, value: float) -> Interval:
         found = find_limits(self, measure, value)
         centre = value if found.estimate is None else found.estimate
         # No value stands beside limits that exclude it.
         found = replace(found, low=min(found.low, centre), high=max(found.high, centre))
-        low = min(max(found.low, measure.low), measure.high)
-        high = min(max(found.high, low), measure.high)
-        found, acted = widened(self, measure, value, replace(found, low=low, high=high))
-        low = min(max(found.low, measure.low), measure.high)
-        high = min(max(found.high, low), measure.high)
+        found, acted = widened(self, measure, value, _in_range(found, measure))
+        found = _in_range(found, measure)
         notes = ["" if measure.interval_method == "influence" else self._note(measure)]
         notes.append(self.vote_note(measure))
         return Interval(
-            measure.name, value, low, high, self.level, found.method, self.seed, found.error,
-            min(max(centre, low), high), "; ".join(filter(None, notes)), self._estimand(measure),
-            acted,
+            measure.name, value, found.low, found.high, self.level, found.method, self.seed,
+            found.error, min(max(centre, found.low), found.high), "; ".join(filter(None, notes)),
+            self._estimand(measure), acted,
         )  # fmt: skip
 
     # --- the noise of votes ----------------------------------------------------------------------
@@ -98,42 +92,29 @@ class Uncertainty(NoiseFloors):
             }
 
         # Once for all that it is compared with.
-        out: dict[tuple[str, float], float] = self.once(("rare", measure.name, value, level), make)
-        return out
+        return self.once(("rare", measure.name, value, level), make)
 
     def losses(self, measure: Measure) -> Losses | None:
         """The losses of hard labels, or distances from them, that a measure is a mean of."""
         return losses_of(self, measure)
 
-    def _few_misses(self, measure: Measure) -> int | None:
-        """How many top labels are wrong, where hardly any is, or all but a few are, and the measure
-        is a loss of hard labels.
-        """
-        if self.soft or measure.notion != "loss":
-            return None
-        wrong = self.made.row_values(distribution=False)["classification"]
-        misses = int(np.count_nonzero(wrong > 0.5))
-        return misses if min(misses, self.samples.n - misses) < FEW_EVENTS else None
-
     def _note(self, measure: Measure) -> str:
+        """What to know where an outcome, or a miss, was hardly seen, or would cost most."""
         few = self.fewest_outcomes
         if few is not None and few < FEW_EVENTS:
             seen = "none" if few == 0 else str(few)
             return f"{seen} of the rarer outcome in these rows: the limits rest on the predictions"
-        misses = self._few_misses(measure)
-        if misses is None:
-            return self._note_on_certain(measure)
-        hits = self.samples.n - misses
-        few, word = (misses, "wrong") if misses < hits else (hits, "right")
-        seen = "none" if few == 0 else str(few)
-        verb = "are" if few > 1 else "is"
-        return f"{seen} of these rows {verb} {word}: the limits rest on the predictions"
-
-    def _note_on_certain(self, measure: Measure) -> str:
-        """What to know where a miss of an all but certain row would cost more than all others."""
-        if self.soft or measure.loss != "log" or measure.notion != "loss":
+        if self.soft or measure.notion != "loss":
             return ""
-        certain = n_certain(self.made.row_values(distribution=False))
+        values = self.made.row_values(distribution=False)
+        misses = int(np.count_nonzero(values["classification"] > 0.5))
+        hits = self.samples.n - misses
+        if min(misses, hits) < FEW_EVENTS:
+            few, word = (misses, "wrong") if misses < hits else (hits, "right")
+            seen, verb = "none" if few == 0 else str(few), "are" if few > 1 else "is"
+            return f"{seen} of these rows {verb} {word}: the limits rest on the predictions"
+        # A miss of a row that is all but certain would cost more than all others.
+        certain = n_certain(values) if measure.loss == "log" else 0
         if not certain:
             return ""
         rows = "1 prediction is" if certain == 1 else f"{certain:,} predictions are"
@@ -161,10 +142,16 @@ class Uncertainty(NoiseFloors):
             order = None if mean else self.plain_problem.levels[1]
             return Scatter(parts, None, alone=alone, order=order, excess=excess, losses=losses)
         drawn = replicates_of(self, measure)
-        return Scatter(None, (drawn - drawn.mean())[None])
+        return Scatter(None, drawn - drawn.mean())
 
     def alone(self, measure: Measure, value: float, level: float) -> tuple[float, float, float]:
         """Limits of the measure at a level, and its estimate."""
         at_level = self if level == self.level else replace(self, level=level)
         alone = at_level.interval(measure, value)
         return alone.low, alone.high, value if alone.estimate is None else alone.estimate
+
+
+def _in_range(found: Found, measure: Measure) -> Found:
+    """Limits within the range of a measure."""
+    low = min(max(found.low, measure.low), measure.high)
+    return replace(found, low=low, high=min(max(found.high, low), measure.high))

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Counts, Index, Mask
 from calibrant._inference.budget import (
     BORROWED,
     BOUNDED_ROWS,
@@ -33,37 +33,12 @@ from calibrant._inference.budget import (
     NEAR,
     OWN_CLASSES,
 )
+from calibrant._inference.vote_experiments import Binomial, Unlabelled
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
+# So many votes: their patterns, and true shares to hold polynomials against f at.
+Experiment = Binomial | Unlabelled
 # From x of points, (points, predictors), and true values, (values,) or (points, 1), to f.
 Distance = Callable[[Array, Array], Array]
-
-
-class Experiment(Protocol):
-    """So many votes: their patterns, and true shares to hold polynomials against f at."""
-
-    @property
-    def degree(self) -> int:
-        """How many votes."""
-
-    @property
-    def values(self) -> Array:
-        """What f reads of the true shares."""
-
-    @property
-    def chances(self) -> Array:
-        """The chances of each pattern for these: (patterns, values)."""
-
-    @property
-    def seen(self) -> Array:
-        """What f reads of the shares of each pattern."""
-
-    def chances_of(self, q: Array) -> Array:
-        """The chances of each pattern for other true shares: (patterns, rows)."""
-
-    def patterns(self, counts: Counts, m: Counts) -> Array:
-        """The pattern of so many of each row's votes, as chances: (rows, patterns)."""
 
 
 class Part(NamedTuple):
@@ -107,7 +82,7 @@ class Bounds:
         return Bounds(np.where(better[0], self.low, low), np.where(better[1], self.high, high))
 
 
-def fold_of(n: int, groups: NDArray[np.intp] | None, seed: int) -> NDArray[np.intp]:
+def fold_of(n: int, groups: Index | None, seed: int) -> Index:
     """The fold of every row; rows of a cluster share theirs."""
     units = n if groups is None else int(groups.max()) + 1
     folds = np.random.default_rng((seed, 21)).permutation(units) % min(FOLDS, units)
@@ -119,7 +94,7 @@ def bounds_of(
     f: Distance,
     experiment: Callable[[int], Experiment],
     degrees: Sequence[int],
-    fold: NDArray[np.intp],
+    fold: Index,
     w: Array,
 ) -> list[Bounds]:
     """Bounds of f in every part; rows with more votes than a degree count as so many of them."""
@@ -166,7 +141,7 @@ class Knots:
         """Along what nearness is measured: x, or the mean and the difference of two."""
         return x if x.shape[1] == 1 else np.stack([x.mean(axis=1), x[:, 1] - x[:, 0]], axis=1)
 
-    def _corners(self, x: Array) -> tuple[NDArray[np.intp], Array]:
+    def _corners(self, x: Array) -> tuple[Index, Array]:
         size, d = len(self._at), x.shape[1]
         below = np.clip(np.searchsorted(self._at, x) - 1, 0, size - 2)
         part = (x - self._at[below]) / (self._at[below + 1] - self._at[below])
@@ -181,8 +156,7 @@ class Knots:
     def interpolated(self, x: Array, at_knots: Array) -> Array:
         """What knots have, (knots, ...), at x."""
         ids, share = self._corners(x)
-        out: Array = np.einsum("ns,ns...->n...", share, at_knots[np.searchsorted(self._ids, ids)])
-        return out
+        return np.einsum("ns,ns...->n...", share, at_knots[np.searchsorted(self._ids, ids)])
 
     def nearness(self, x: Array) -> Array:
         """How much rows count at each knot: (knots, n). None is without any."""
@@ -197,8 +171,7 @@ class Knots:
 def _rank(values: Array, among: Array) -> Array:
     """The share of sorted numbers that are smaller; of equal ones half."""
     both = np.searchsorted(among, values) + np.searchsorted(among, values, side="right")
-    out: Array = both / (2.0 * len(among))
-    return out
+    return both / (2.0 * len(among))
 
 
 def _chunks(x: Array) -> list[Array]:
@@ -259,7 +232,7 @@ class _Fit:
             for part, rows in zip(parts, self._rows, strict=True)
         ]
 
-    def tallies(self, fitted: NDArray[np.bool_]) -> list[_Tally]:
+    def tallies(self, fitted: Mask) -> list[_Tally]:
         """How votes fall at every knot in the rows that are `fitted`, part by part."""
         out = []
         for rows, near, patterns in zip(self._rows, self._near, self._patterns, strict=True):
@@ -292,7 +265,7 @@ class _Fit:
             out[a] = centre[a] + least_above(above, f[a] - centre[a], seen[a], by)
         return out
 
-    def apply(self, functions: _Functions, part: Part, rows: NDArray[np.intp], out: Bounds) -> None:
+    def apply(self, functions: _Functions, part: Part, rows: Index, out: Bounds) -> None:
         """Write the bounds of some rows."""
         x, experiment = part.x[rows], self._experiment
         patterns = experiment.patterns(part.counts[rows], part.m[rows])
@@ -325,5 +298,4 @@ def least_above(chances: Array, f: Array, seen: Array, slack: float) -> Array:
     except RuntimeError:  # no end in sight: a constant lies above too
         return np.full(seen.shape, float(f.max()))
     left = system @ weights - target
-    out: Array = -1.0 / slack - left[:-1] / left[-1] / root
-    return out
+    return -1.0 / slack - left[:-1] / left[-1] / root

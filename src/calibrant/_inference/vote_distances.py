@@ -13,16 +13,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.distances import distances, entropy, jensen_shannon, same_ranking
+from calibrant._core.typing import Array, Counts, Index
 from calibrant._data.links import LOG_FLOOR
 from calibrant._inference.budget import DEGREES
 from calibrant._inference.vote_bounds import Bounds, Distance, Part, bounds_of
 from calibrant._inference.vote_experiments import Binomial, Unlabelled, unlabelled_degrees
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 Term = Callable[[Array, Array], Array]
 
 
@@ -38,10 +36,6 @@ def _divergence(x: Array, q: Array) -> Array:
     """What a class adds to the Jensen-Shannon divergence."""
     x, q = np.broadcast_arrays(x, q)
     return jensen_shannon(x.reshape(-1, 1), q.reshape(-1, 1)).reshape(x.shape)
-
-
-def _root_divergence(x: Array, q: Array) -> Array:
-    return np.sqrt(np.maximum(_divergence(x, q), 0.0))
 
 
 def _relative_entropy(x: Array, q: Array) -> Array:
@@ -70,8 +64,8 @@ def _of_two(term: Term) -> Term:
     return lambda x, q: term(x, q) + term(1.0 - x, 1.0 - q)
 
 
-def _root_of_two(x: Array, q: Array) -> Array:
-    return np.sqrt(np.maximum(_of_two(_divergence)(x, q), 0.0))
+def _root(term: Term) -> Term:
+    return lambda x, q: np.sqrt(np.maximum(term(x, q), 0.0))
 
 
 def _differences(term: Term, x: Array, q: Array) -> Array:
@@ -91,12 +85,11 @@ class VotedDistances:
     predictions: tuple[Array, ...]
     counts: Counts
     w: Array
-    fold: NDArray[np.intp]
+    fold: Index
 
     @property
     def _m(self) -> Counts:
-        out: Counts = self.counts.sum(axis=1)
-        return out
+        return self.counts.sum(axis=1)
 
     @property
     def _k(self) -> int:
@@ -176,12 +169,12 @@ class VotedDistances:
         with weights whose squares sum to 1.
         """
         if self._k == 2:
-            return self._bounded(self._parts(), _root_of_two)[0]
+            return self._bounded(self._parts(), _root(_of_two(_divergence)))[0]
         whole = self._summed(_divergence)
         # Where the tangent touches: halfway between what is expected of a row and of all.
         near = np.maximum(whole.high[1], 0.0)
         at = np.sqrt(0.5 * (near + max(float(np.average(near, weights=self.w)), 1e-12)))
-        roots = self._bounded(self._parts(), _root_divergence)
+        roots = self._bounded(self._parts(), _root(_divergence))
         weights = np.maximum([each.low[1] for each in roots], 1e-12)
         weights /= np.sqrt((weights**2).sum(axis=0))
         low = np.einsum("rn,rsn->sn", weights, np.stack([each.low for each in roots]))

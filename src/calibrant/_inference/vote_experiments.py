@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.distances import entropy
+from calibrant._core.typing import Array, Counts
 from calibrant._inference.budget import DEGREES, PATTERNS, SORTED_SHARES, SUBSETS, TRUE_SHARES
 from calibrant._inference.vote_splits import without_replacement
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
 Partition = tuple[int, ...]
 
 
@@ -37,8 +36,7 @@ class Binomial:
 
         count, share = np.arange(self.degree + 1)[:, None], np.clip(q, 0.0, 1.0)
         rest = self.degree - count
-        out: Array = comb(self.degree, count) * share**count * (1.0 - share) ** rest
-        return out
+        return comb(self.degree, count) * share**count * (1.0 - share) ** rest
 
     def patterns(self, counts: Counts, m: Counts) -> Array:
         """The chances of every count among so many of the votes of each row: hypergeometric."""
@@ -46,8 +44,7 @@ class Binomial:
 
         drawn, own, votes = np.arange(self.degree + 1), counts[:, None], m[:, None]
         ways = comb(own, drawn) * comb(votes - own, self.degree - drawn)
-        out: Array = ways / comb(votes, self.degree)
-        return out
+        return ways / comb(votes, self.degree)
 
 
 class Unlabelled:

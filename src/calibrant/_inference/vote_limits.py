@@ -7,17 +7,15 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array
 from calibrant._data.samples import Samples
 from calibrant._inference.means import influences, mean_limits
 from calibrant._inference.paired import Scatter
-from calibrant._inference.tails import quantile
-from calibrant._inference.vote_differences import bound_limits
+from calibrant._inference.tails import quantiles
 from calibrant._inference.voted_rows import VotedRows, is_mean
 from calibrant._measures.catalogue import Measure
 
-Array = NDArray[np.float64]
 # Low, high, the method, the standard error of the value, and the estimate.
 Found: TypeAlias = tuple[float, float, str, float | None, float | None]
 
@@ -55,7 +53,6 @@ class VoteLimits:
     """Limits and estimates of one set of samples whose labels are shares of votes."""
 
     rows: VotedRows
-    groups: NDArray[np.intp] | None
     level: float
     many_draws: int
     few_draws: int
@@ -64,43 +61,35 @@ class VoteLimits:
 
     @property
     def _kind(self) -> str:
-        return "clusters" if self.groups is not None else "rows"
-
-    @property
-    def _tail(self) -> float:
-        return (1.0 - self.level) / 2.0
+        return "clusters" if self.rows.groups is not None else "rows"
 
     def estimate(self, measure: Measure, value: float) -> float:
         """The value without the noise of votes, where that is known without resampling."""
-        if measure.vote_model:
-            low, high = np.average(self.rows.bounds(measure).rows, axis=1, weights=self.rows.w)
-            return float(np.clip(0.5 * (low + high), measure.low, measure.high))
-        if measure.vote_excess is None:
-            return value
-        return value - self.rows.excess(measure)
+        return value if measure.vote_excess is None else value - self.rows.excess(measure)
 
     def bounded(self, measure: Measure) -> Found:
         """Limits of a distance from the distributions behind the votes. Bounds hold row by row, and
         so for these rows and for rows like these.
         """
         bounds = self.rows.bounds(measure)
-        low, high, estimate, error = bound_limits(bounds, self.rows, self.level)
+        low, high, estimate, error = self.rows.limits_between(bounds, self.level)
         return low, high, f"{BOUND}, with limits of a mean of {self._kind}", error, estimate
 
     def of_same_rows(self, measure: Measure, value: float) -> Found:
         """Limits for these very rows: other votes are drawn for them."""
         errors = self._vote_errors(measure)
-        centre = self.estimate(measure, value) if is_mean(measure) else value
-        low = centre - quantile(errors, 1.0 - self._tail)
-        high = centre - quantile(errors, self._tail)
+        tail, error = (1.0 - self.level) / 2.0, float(errors.std(ddof=1))
+        above, below = quantiles(errors, (1.0 - tail, tail))
+        start = centre = self.estimate(measure, value) if is_mean(measure) else value
         if not is_mean(measure):
             centre = value - float(errors.mean())
-        return low, high, "other votes drawn for the same rows", float(errors.std(ddof=1)), centre
+        method = "other votes drawn for the same rows"
+        return start - above, start - below, method, error, centre
 
     def of_scattered(self, measure: Measure, value: float, z: Array, w: Array | None) -> Found:
         """Limits of how true targets, and not their votes, scatter about the mean target."""
         rows = (z - float(np.average(z, weights=w))) ** 2 - self.rows.excess_rows(measure)
-        low, high, error = mean_limits(influences(rows, w, self.groups), self.level)
+        low, high, error = mean_limits(influences(rows, w, self.rows.groups), self.level)
         centre = self.estimate(measure, value)
         return centre + low, centre + high, f"BCa limits of a mean of {self._kind}", error, centre
 
@@ -111,7 +100,7 @@ class VoteLimits:
         if measure.vote_model:
             return Scatter(None, None, voted=(self.rows, measure))
         excess = value - self.estimate(measure, value)
-        return Scatter(None, (self._vote_errors(measure) + excess)[None], excess=excess)
+        return Scatter(None, self._vote_errors(measure) + excess)
 
     def _vote_errors(self, measure: Measure) -> Array:
         if measure.name not in self._drawn:

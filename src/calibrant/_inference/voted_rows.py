@@ -7,19 +7,21 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Counts, Index
 from calibrant._data.samples import Samples
-from calibrant._inference.means import distribution_rows, row_functions
-from calibrant._inference.numbers import ROUNDED_SHARES
+from calibrant._inference.means import (
+    distribution_rows,
+    influences,
+    losses_of_rows,
+    mean_limits,
+)
+from calibrant._inference.numbers import FITTED_FROM_ROWS, ROUNDED_SHARES
 from calibrant._inference.vote_bounds import Bounds, fold_of
 from calibrant._inference.vote_distances import VotedDistances
-from calibrant._inference.votes import one_vote, vote_residuals
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
 from calibrant._measures.votes import vote_variances
-
-Array = NDArray[np.float64]
 
 ONE_VOTE = "every row has one vote, which tells nothing of how votes scatter"
 
@@ -29,7 +31,7 @@ def is_mean(measure: Measure) -> bool:
     return STATISTICS[measure.statistic].problem == "rows"
 
 
-def whole_counts(z: Array, m: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def whole_counts(z: Array, m: Counts) -> Counts | None:
     """Shares as counts of votes; None where they are none."""
     exact = z * m[:, None]
     counts = np.rint(exact)
@@ -38,14 +40,33 @@ def whole_counts(z: Array, m: NDArray[np.int64]) -> NDArray[np.int64] | None:
     return counts.astype(np.int64)
 
 
+def one_vote(z: Array, rng: np.random.Generator) -> Index:
+    """A vote of each row, drawn from its shares."""
+    through = np.cumsum(z, axis=1)
+    drawn = rng.random(len(z)) * through[:, -1]
+    index = (through <= drawn[:, None]).sum(axis=1)
+    return np.minimum(index, z.shape[1] - 1).astype(np.intp)
+
+
+def vote_residuals(z: Array, m: Counts, rng: np.random.Generator) -> Array:
+    """A vector for each row whose square has the mean of the votes' covariance: a vote drawn from
+    the row, less the shares, over ``sqrt(m - 1)``.
+    """
+    out = -z / np.sqrt(np.maximum(m - 1, 1))[:, None]
+    rows = np.arange(len(z))
+    picked = one_vote(z, rng)
+    out[rows, picked] += 1.0 / np.sqrt(np.maximum(m - 1, 1))
+    return np.where((m > 1)[:, None], out, 0.0)
+
+
 @dataclass
 class VotedRows:
     """Samples, the number of votes of each row, and what is known of the noise of these votes."""
 
     samples: Samples
-    votes: NDArray[np.int64]
+    votes: Counts
     seed: int
-    groups: NDArray[np.intp] | None = None
+    groups: Index | None = None
     _bounds: dict[str, Bounds] = field(default_factory=dict)
 
     @cached_property
@@ -61,7 +82,7 @@ class VotedRows:
         return self._rows[1]
 
     @cached_property
-    def m(self) -> NDArray[np.int64]:
+    def m(self) -> Counts:
         return np.broadcast_to(self.votes, (self.samples.n,)).astype(np.int64)
 
     @cached_property
@@ -70,7 +91,7 @@ class VotedRows:
         return np.ones(self.samples.n) if weights is None else weights.astype(np.float64)
 
     @cached_property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Counts:
         return np.rint(self.z * self.m[:, None]).astype(np.int64)
 
     @cached_property
@@ -117,6 +138,25 @@ class VotedRows:
         fold = fold_of(self.samples.n, self.groups, self.seed)
         return VotedDistances(predictions, self.counts, self.w, fold)
 
+    def limits_between(self, bounds: Bounds, level: float) -> tuple[float, float, float, float]:
+        """Limits of what lies between the means of two bounds, the middle, and its standard error.
+
+        The lower limit is that of the lower bound, the upper one that of the upper.
+        """
+        exact = np.array_equal(*bounds.rows)
+        wider = 1.0 if exact else FITTED_FROM_ROWS
+        w = None if self.samples.weights is None else self.w
+        below, above = (float(np.average(each, weights=w)) for each in bounds.rows)
+        low, high = (
+            wider * mean_limits(influences(each, w, self.groups), level)[side]
+            for side, each in enumerate(bounds.rows)
+        )
+        middle = influences(bounds.rows.mean(axis=0), w, self.groups)
+        ends = below + low, above + high
+        # Where votes leave hardly anything open the two may cross by chance.
+        error = wider * mean_limits(middle, level)[2]
+        return min(ends), max(ends), 0.5 * (below + above), error
+
     # --- squares, which have exact corrections ---------------------------------------------------
 
     @cached_property
@@ -133,14 +173,12 @@ class VotedRows:
     @cached_property
     def _middle(self) -> Array:
         """Halfway between predictions and the mean of all shares."""
-        out: Array = 0.5 * (self.p + np.average(self.z, axis=0, weights=self.w))
-        return out
+        return 0.5 * (self.p + np.average(self.z, axis=0, weights=self.w))
 
     @property
     def _usual(self) -> Array:
         """What variances of single votes are taken to be in proportion to, (n, k)."""
-        out: Array = self._middle * (1.0 - self._middle)
-        return out
+        return self._middle * (1.0 - self._middle)
 
     @cached_property
     def _columns(self) -> tuple[Array, Array]:
@@ -158,14 +196,15 @@ class VotedRows:
     def corrected(self, measure: Measure, z: Array | None = None) -> Array:
         """A loss of every row without what the noise of its votes adds to it."""
         own = self.z if z is None else z
-        values_of = row_functions(measure.statistic, multiclass=self.samples.multiclass)
-        values = values_of(self.p, own)[measure.loss]
+        distribution = measure.statistic == "distribution"
+        multiclass = self.samples.multiclass
+        losses = losses_of_rows(self.p, own, distribution=distribution, multiclass=multiclass)
+        values = losses[measure.loss]
         if measure.vote_excess is None:
             return values
         if z is None:
             return values - self.excess_rows(measure)
-        out: Array = values - measure.vote_excess(self.p, self._variances(z))
-        return out
+        return values - measure.vote_excess(self.p, self._variances(z))
 
     def excess_rows(self, measure: Measure) -> Array:
         """What the noise of votes adds to the square of each row, in expectation; in the mean, rows

@@ -75,7 +75,7 @@ class FromPredictions:
         }
         result = cls._function(y_true, y_proba, **computed)
         display: Any = cls(result, **made)  # type: ignore[call-arg]
-        return display.plot(**drawn)  # type: ignore[no-any-return]
+        return display.plot(**drawn)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, **options: Any) -> Self:

@@ -281,7 +281,7 @@ class CalibrationMetric(Metric):
         @functools.wraps(fn)  # torchmetrics looks at its name
         def moved(tensor: Tensor) -> Tensor:
             if tensor.dtype != torch.float64:
-                return fn(tensor)  # type: ignore[no-any-return]
+                return fn(tensor)
             device = fn(torch.zeros(1, device=tensor.device)).device
             return tensor.to(device if holds_float64(device) else "cpu")
 

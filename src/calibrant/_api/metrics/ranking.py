@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.groups import group_index
+from calibrant._api.risk_curve import curve_of
 from calibrant._api.two_columns import noted
 from calibrant._core.binning import EqualWidth, LevelSets
 from calibrant._core.errors import InputError, NotDefined
@@ -18,7 +19,6 @@ from calibrant._data.explain import explained
 from calibrant._data.logprobs import given_as
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples, to_samples_in_place
-from calibrant._inference.selective import curve_of
 from calibrant._measures.ranking import COVERAGE, accuracy_at
 from calibrant._measures.ranking import aurc as aurc_of
 from calibrant._measures.ranking import auroc as auroc_of

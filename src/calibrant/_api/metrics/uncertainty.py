@@ -14,12 +14,17 @@ from calibrant._api.two_columns import noted, of_two_columns
 from calibrant._api.verdicts import verdict_of
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
-from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
+from calibrant._core.validation import (
+    N_RESAMPLES,
+    check_level,
+    check_resample,
+    check_resamples,
+    public,
+)
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
-from calibrant._inference.context import checked_resample
 from calibrant._inference.noise_floors import why_no_floor
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, find
@@ -497,6 +502,6 @@ def _measured(
     chosen = find(measure, samples.shape)
     uncertainty = Uncertainty(
         samples, fixed, quantile, (chosen,), level, int(n_resamples), int(seed), groups,
-        samples.votes, resample=checked_resample(resample, samples.votes),
+        samples.votes, resample=check_resample(resample, samples.votes),
     )  # fmt: skip
     return uncertainty, chosen, Summary(samples, fixed, quantile)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._api.metrics.smooth import smooth_curve
 from calibrant._api.reliability_curve import scalar_problem
+from calibrant._api.row_curves import isotonic_curve, local_curve
 from calibrant._core.binning import EqualWidth, LevelSets, Quantile, Rule
 from calibrant._data.explain import explained
 from calibrant._data.samples import Notion, Samples
@@ -18,7 +19,6 @@ from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.budget import is_small_over_classes
 from calibrant._inference.cells import Whole
-from calibrant._inference.curves import isotonic_curve, local_curve
 from calibrant._measures.catalogue import Measure, Shape, catalogue, listed
 from calibrant._measures.cutoffs import worst_interval
 from calibrant._measures.proportions import design_effects

@@ -17,6 +17,8 @@ from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, over_classes
 from calibrant._api.report.map_choice import checked_maps
 from calibrant._api.report.recalibration import SideBySide, side_by_side
 from calibrant._api.report.text import answer, grouped, headlines, sentences
+from calibrant._api.risk_curve import curve_of
+from calibrant._api.row_curves import PLACES
 from calibrant._api.vote_profile import profile_of
 from calibrant._core.binning import Bins, EqualWidth, LevelSets, Quantile, Rule, both_rules
 from calibrant._core.blas_threads import one_blas_thread
@@ -30,8 +32,6 @@ from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import in_threads, whole_problem
 from calibrant._inference.budget import THREADS_FROM
 from calibrant._inference.cells import Whole
-from calibrant._inference.curves import PLACES
-from calibrant._inference.selective import curve_of
 from calibrant._measures.catalogue import HEADLINE
 from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._annotators import Annotators

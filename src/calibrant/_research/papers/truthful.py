@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._api.rank_robustness import rank_robustness
 from calibrant._core.errors import InputError
 from calibrant._core.progress import TaskProgress
-from calibrant._inference.robustness import rank_robustness
 from calibrant._research.papers import truthful_theory
 from calibrant._research.papers.folder import Figure, Reproduction, Section, Table
 from calibrant._research.papers.pool import (

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index
 from calibrant._engines.arrays.draws import fit_isotonic
-from calibrant._inference.blocks import Blocks
+from calibrant._inference.blocks import Blocks, effective
 from calibrant._inference.budget import BAND_DRAWS, CURVE_CELLS
 from calibrant._inference.cells import Problem
 from calibrant._inference.null import null_drawn
@@ -21,8 +21,6 @@ from calibrant._inference.numbers import FEWEST_CELLS, FEWEST_ROWS, RUNS
 from calibrant._measures.local_regression import SPAN, curve_matrix, local_fit
 from calibrant._measures.proportions import wilson
 from calibrant.results._reliability_curve import ReliabilityCurve
-
-Array = NDArray[np.float64]
 
 # Points at which a curve is drawn, and redrawn samples behind a consistency band.
 POINTS = 256
@@ -43,17 +41,21 @@ def _pooled(problem: Problem, most: int) -> tuple[Array, Array, Array]:
     u, w, wz = levels[kept], w[kept], wz[kept]
     if u.size <= most:
         return u, w, wz
-    through = np.cumsum(w)
-    cell = np.minimum((most * (through - w / 2.0) / through[-1]).astype(np.intp), most - 1)
-    firsts = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+    firsts = _firsts(w, most)
     weight = np.add.reduceat(w, firsts)
     return np.add.reduceat(w * u, firsts) / weight, weight, np.add.reduceat(wz, firsts)
 
 
+def _firsts(w: Array, most: int) -> Index:
+    """The first prediction of each of so many cells of about equal mass."""
+    through = np.cumsum(w)
+    cell = np.minimum((most * (through - w / 2.0) / through[-1]).astype(np.intp), most - 1)
+    return np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+
+
 def _shares(problem: Problem) -> Array:
     counts, _ = np.histogram(problem.u, bins=PLACES, range=(0.0, 1.0), weights=problem.weights)
-    out: Array = counts / counts.sum()
-    return out
+    return counts / counts.sum()
 
 
 # --- isotonic -------------------------------------------------------------------------------------
@@ -119,7 +121,7 @@ def _confidence(problem: Problem, x: Array, y: Array, level: float) -> dict[str,
     lower = np.maximum.accumulate(lower)
     upper = np.minimum.accumulate(upper[::-1])[::-1]
     # A run ends, and begins, at its own first and last rows.
-    begins, ends = _cell_ends(problem, m)
+    begins, ends = _cell_ends(problem)
     below = np.searchsorted(ends, x, side="right") - 1
     above = np.searchsorted(begins, x, side="left")
     low_at = np.where(below >= 0, lower[np.maximum(below, 0)], 0.0)
@@ -127,15 +129,12 @@ def _confidence(problem: Problem, x: Array, y: Array, level: float) -> dict[str,
     return {"low": np.minimum(low_at, y), "high": np.maximum(high_at, y)}
 
 
-def _cell_ends(problem: Problem, m: int) -> tuple[Array, Array]:
+def _cell_ends(problem: Problem) -> tuple[Array, Array]:
     """The first and the last prediction of each cell of `_pooled`."""
     levels, at = problem.levels
     if levels.size <= RUNS:
         return levels, levels
-    counts = np.bincount(at).astype(np.float64)
-    through = np.cumsum(counts)
-    cell = np.minimum((RUNS * (through - counts / 2.0) / through[-1]).astype(np.intp), RUNS - 1)
-    firsts = np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
+    firsts = _firsts(np.bincount(at).astype(np.float64), RUNS)
     return levels[firsts], levels[np.append(firsts[1:], levels.size) - 1]
 
 
@@ -146,14 +145,14 @@ def local_curve(
     problem: Problem,
     notion: str,
     level: float,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     span: float | None = None,
 ) -> ReliabilityCurve:
     """A local regression that looks at the share of rows with the least error when a row is left
     out.
     """
     u, w, wz = _pooled(problem, CURVE_CELLS)
-    rows = _worth(problem)
+    rows = effective(problem.weights)
     if u.size <= 3:
         curve, chosen = wz / w, SPAN
         n = w / w.sum() * rows
@@ -179,11 +178,6 @@ def local_curve(
     )  # fmt: skip
 
 
-def _worth(problem: Problem) -> float:
-    w = problem.weights
-    return float(w.sum()) ** 2 / float((w * w).sum())
-
-
 def _outcomes_a_label(problem: Problem, u: Array, w: Array, curve: Array) -> float:
     """How many outcomes a soft label is worth: it scatters less about the curve than one does."""
     off = problem.z - np.interp(problem.u, u, curve)
@@ -192,7 +186,7 @@ def _outcomes_a_label(problem: Problem, u: Array, w: Array, curve: Array) -> flo
     return outcome / scatter if scatter > 1e-4 * outcome else 1e4
 
 
-def _design(problem: Problem, groups: NDArray[np.intp]) -> float:
+def _design(problem: Problem, groups: Index) -> float:
     """How many rows say as much as one independent row, where rows come in clusters."""
     from calibrant._measures.proportions import design_effects
 

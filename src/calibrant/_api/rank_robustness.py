@@ -7,15 +7,19 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant._core.errors import InputError
-from calibrant._inference.dominance import maximum_dominance_set
-from calibrant._inference.ranks import pool_table, spearman_margin, spearman_table
+from calibrant._core.typing import Array, Index
+from calibrant._inference.ranks import (
+    maximum_dominance_set,
+    pool_table,
+    spearman_margin,
+    spearman_table,
+)
 from calibrant.results._robustness import RankCorrelation, RankRobustness, Relation
 
 DOMINANCE_ORDER = "dominance order"
-Array = NDArray[np.float64]
 
 
 def rank_robustness(
@@ -133,7 +137,7 @@ def _stacked(
     return np.concatenate(checked, axis=1)
 
 
-def _along(chain: NDArray[np.intp], errors: Array) -> list[float]:
+def _along(chain: Index, errors: Array) -> list[float]:
     """The rank correlation of each error with the line, which one predictor alone does not make."""
     if len(chain) < 2:
         return [math.nan] * errors.shape[1]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.ordering import stable_order
 from calibrant._engines.arrays.passes import whole_problem
@@ -14,8 +14,6 @@ from calibrant._inference.context import rows_of_weight, take_rows
 from calibrant._measures.proportions import wilson
 from calibrant._measures.ranking import aurc, risk_curve
 from calibrant.results._risk_coverage import RiskCoverage
-
-Array = NDArray[np.float64]
 
 # Points that a curve is drawn by; every level where there are no more.
 POINTS = 200
@@ -26,7 +24,7 @@ def curve_of(
     notion: Notion,
     levels: BinTable,
     level: float,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     whole: Whole | None = None,
 ) -> RiskCoverage:
     """The curve of a scalar problem, from its level sets and its rows; `whole` is the problem in
@@ -34,7 +32,7 @@ def curve_of(
     """
     curve = risk_curve(levels)
     at = _points(curve.coverage)
-    thresholds = _distinct(levels)[::-1][at]
+    thresholds = levels.mean_u[0][levels.sum_w[0] > 0][::-1][at]
     weighted = rows_of_weight(samples)
     samples, groups = take_rows(samples, groups, weighted)
     known = whole if weighted is None else None
@@ -60,7 +58,7 @@ def curve_of(
     )  # fmt: skip
 
 
-def _points(coverage: Array) -> NDArray[np.intp]:
+def _points(coverage: Array) -> Index:
     """Which of the levels are drawn: all, or those nearest to equal steps of coverage."""
     if coverage.size <= POINTS:
         return np.arange(coverage.size)
@@ -68,37 +66,29 @@ def _points(coverage: Array) -> NDArray[np.intp]:
     return np.unique(np.minimum(near, coverage.size - 1))
 
 
-def _distinct(levels: BinTable) -> Array:
-    nonempty = levels.sum_w[0] > 0
-    out: Array = levels.mean_u[0][nonempty]
-    return out
-
-
 # What follows has the rows in falling order of predictions, and how many of them each of the
 # thresholds keeps.
 
 
-def _kept_rows(w: Array, counts: NDArray[np.intp]) -> Array:
+def _kept_rows(w: Array, counts: Index) -> Array:
     """As how many equal rows those at a threshold and above are worth."""
     through, squares = np.cumsum(w), np.cumsum(w * w)
-    out: Array = through[counts - 1] ** 2 / squares[counts - 1]
-    return out
+    return through[counts - 1] ** 2 / squares[counts - 1]
 
 
-def _near(z: Array, w: Array, counts: NDArray[np.intp]) -> Array:
+def _near(z: Array, w: Array, counts: Index) -> Array:
     """The mean of 1 - z about each threshold, over about sqrt(n) rows on either side."""
     reach = max(1, int(np.sqrt(z.size)))
     first, last = np.maximum(counts - reach, 0), np.minimum(counts + reach, z.size)
     through = np.concatenate([[0.0], np.cumsum(w)])
     missed = np.concatenate([[0.0], np.cumsum(w * (1.0 - z))])
     weight = through[last] - through[first]
-    out: Array = np.divide(
+    return np.divide(
         missed[last] - missed[first], weight, out=np.zeros(counts.size), where=weight > 0
     )
-    return out
 
 
-def _scattered(z: Array, w: Array, counts: NDArray[np.intp], risk: Array) -> Array:
+def _scattered(z: Array, w: Array, counts: Index, risk: Array) -> Array:
     """The variance of each risk: rows kept, and the threshold that the share kept moves."""
     there, e, w2 = _near(z, w, counts), 1.0 - z, w * w
     last = counts - 1
@@ -107,13 +97,10 @@ def _scattered(z: Array, w: Array, counts: NDArray[np.intp], risk: Array) -> Arr
     first = c2 - 2.0 * there * c1 + there**2 * c0
     cross = (risk - there) * (c1 - there * c0)
     own = first / share**2 - 2.0 * cross / share + (risk - there) ** 2 * w2.sum()
-    out: Array = np.maximum(own, 0.0) / float(w.sum()) ** 2
-    return out
+    return np.maximum(own, 0.0) / float(w.sum()) ** 2
 
 
-def _clustered(
-    z: Array, w: Array, counts: NDArray[np.intp], risk: Array, groups: NDArray[np.intp]
-) -> Array:
+def _clustered(z: Array, w: Array, counts: Index, risk: Array, groups: Index) -> Array:
     """The same from sums over clusters."""
     there, e, total = _near(z, w, counts), 1.0 - z, float(w.sum())
     n_groups = int(groups.max()) + 1

@@ -7,19 +7,20 @@ by chance are in a band too: without that, every band would seem miscalibrated.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core import distances
+from calibrant._core.typing import Array, Counts, Index
 from calibrant._data.samples import Samples
 from calibrant._inference.budget import FEWEST_PROFILES, MOST_PROFILES, PROFILE_ENTRIES
+from calibrant._inference.means import distribution_rows
 from calibrant._inference.null import drawn_samples
 
-Array = NDArray[np.float64]
 Columns = dict[str, list[float]]
 DISTANCE_EDGES = np.linspace(0.0, 1.0, 21)
 N_ENTROPY_BINS = 10
@@ -60,33 +61,18 @@ def entropy(rows: Array) -> Array:
 
 def pairs_of(samples: Samples) -> Pairs:
     """Samples as distributions over classes; a binary problem has two."""
-    block = samples.block(0, samples.n)
-    p = np.clip(block.predictions.astype(np.float64), 0.0, 1.0)
-    p = p / p.sum(axis=1, keepdims=True) if samples.multiclass else np.column_stack([1.0 - p, p])
-    targets = block.targets
-    if targets.ndim == 2:
-        q = targets.astype(np.float64)
-    elif samples.multiclass:
-        q = np.eye(samples.n_classes)[targets.astype(np.intp)]
-    else:
-        q = np.column_stack([1.0 - targets.astype(np.float64), targets.astype(np.float64)])
-    w = np.ones(samples.n) if block.weights is None else block.weights
-    return Pairs(p, np.clip(q, 0.0, 1.0), w)
+    p, q = distribution_rows(samples)
+    if samples.multiclass:
+        p /= p.sum(axis=1, keepdims=True)
+    w = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
+    return Pairs(p, q, w)
 
 
-def n_draws_for(samples: Samples) -> int:
-    """As many draws as take about a second."""
-    return int(
-        np.clip(
-            PROFILE_ENTRIES // max(1, samples.n * samples.n_classes), FEWEST_PROFILES, MOST_PROFILES
-        )
-    )
-
-
-def drawn_pairs(samples: Samples, votes: NDArray[np.int64], seed: int) -> Iterator[Pairs]:
-    """The same predictions with votes drawn from them."""
-    rng = np.random.default_rng((seed, 16))
-    for sample in drawn_samples(samples, n_draws_for(samples), rng, votes):
+def drawn_pairs(samples: Samples, votes: Counts, seed: int) -> Iterator[Pairs]:
+    """The same predictions with votes drawn from them, as often as takes about a second."""
+    most = PROFILE_ENTRIES // max(1, samples.n * samples.n_classes)
+    n_draws, rng = min(max(most, FEWEST_PROFILES), MOST_PROFILES), np.random.default_rng((seed, 16))
+    for sample in drawn_samples(samples, n_draws, rng, votes):
         yield pairs_of(sample)
 
 
@@ -104,20 +90,20 @@ def entropy_edges(n_classes: int) -> Array:
     return np.linspace(0.0, np.log(n_classes), N_ENTROPY_BINS + 1)
 
 
-def entropy_bin(pairs: Pairs, edges: Array) -> NDArray[np.intp]:
+def entropy_bin(pairs: Pairs, edges: Array) -> Index:
     """The bin of each row's predicted entropy."""
     inner = np.searchsorted(edges[1:-1], pairs.predicted_entropy, side="right")
     return inner.astype(np.intp)
 
 
-def mean_by(index: NDArray[np.intp], values: Array, w: Array, size: int) -> Array:
+def mean_by(index: Index, values: Array, w: Array, size: int) -> Array:
     """Weighted means of values by index; NaN where there is nothing."""
     mass = np.bincount(index, w, size)
     sums = np.bincount(index, w * values, size)
     return np.asarray(np.divide(sums, mass, out=np.full(size, np.nan), where=mass > 0))
 
 
-def band_of(label_entropy: Array, bands: int) -> tuple[NDArray[np.intp], Array]:
+def band_of(label_entropy: Array, bands: int) -> tuple[Index, Array]:
     """The quantile band of each label's entropy, equal ones together, and where bands end.
 
     Few votes have few entropies: bands that would be empty are not there.
@@ -128,26 +114,21 @@ def band_of(label_entropy: Array, bands: int) -> tuple[NDArray[np.intp], Array]:
     return band_within(label_entropy, cuts), cuts
 
 
-def band_within(label_entropy: Array, cuts: Array) -> NDArray[np.intp]:
+def band_within(label_entropy: Array, cuts: Array) -> Index:
     """The band of each entropy, of bands that end at the cuts."""
     return np.searchsorted(cuts + 1e-12, label_entropy, side="left").astype(np.intp)
 
 
 def expected(values: list[Array], level: float) -> tuple[Array, Array, Array]:
     """Mean and limits of what was drawn, apart for each cell."""
-    stacked = np.stack(values)
-    seen = np.isfinite(stacked)
-    filled = np.where(seen, stacked, 0.0)
-    count = seen.sum(axis=0)
-    mean = np.divide(filled.sum(axis=0), count, out=np.full(count.shape, np.nan), where=count > 0)
-    tail = (1.0 - level) / 2.0
-    low, high = np.full(count.shape, np.nan), np.full(count.shape, np.nan)
-    for j in np.flatnonzero(count > 0):
-        low[j], high[j] = np.quantile(stacked[seen[:, j], j], [tail, 1.0 - tail])
-    return mean, low, high
+    stacked, tail = np.stack(values), (1.0 - level) / 2.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a cell that no draw has rows in
+        low, high = np.nanquantile(stacked, [tail, 1.0 - tail], axis=0)
+        return np.nanmean(stacked, axis=0), low, high
 
 
-def bin_spread(u: Array, w: Array, votes: Array, index: NDArray[np.intp], size: int) -> Array:
+def bin_spread(u: Array, w: Array, votes: Array, index: Index, size: int) -> Array:
     """The standard deviation of each bin's mean target from its votes alone, if predictions are
     right: the root of sum w^2 u (1 - u) / m over the square of sum w.
     """
