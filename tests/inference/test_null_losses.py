@@ -9,7 +9,13 @@ import pytest
 
 import calibrant as cal
 from calibrant._data.to_samples import to_samples
-from calibrant._inference.means import influences, mean_limits, null_losses, row_values
+from calibrant._inference.means import (
+    influences,
+    mean_limits,
+    moment_limits,
+    null_losses,
+    row_values,
+)
 from needs import need
 
 # Functions by the field of the sums of losses that they are the mean of.
@@ -61,16 +67,26 @@ def test_rows_have_the_losses_of_the_measures(k, soft):
 
 
 def test_limits_of_a_mean_are_those_of_the_bootstrap():
-    """Of a skewed mean BCa limits, without any resampling."""
+    """Of a skewed mean BCa limits, without any resampling, and wider where few rows carry it."""
     stats = need("scipy.stats")
     values = np.random.default_rng(5).exponential(size=200) ** 2
     slow = stats.bootstrap(
         (values,), np.mean, n_resamples=4000, method="BCa", random_state=0
     ).confidence_interval
-    low, high, error = mean_limits(influences(values, None, None), 0.95)
+    parts = influences(values, None, None)
+    low, high, error = moment_limits(parts.variance, parts.third, parts.units, 0.95)
     assert error == pytest.approx(values.std(ddof=1) / np.sqrt(200), rel=1e-9)
     assert values.mean() + low == pytest.approx(slow.low, abs=0.2 * error)
     assert values.mean() + high == pytest.approx(slow.high, abs=0.25 * error)
+    # The variance of the squares over that of normal ones gives the degrees of freedom.
+    away = values - values.mean()
+    assert parts.df == pytest.approx(2 * (away**2).sum() ** 2 / (away**4).sum())
+    wider = mean_limits(parts, 0.95)
+    student = stats.t.ppf(0.975, parts.df) / stats.t.ppf(0.975, 199)
+    assert wider[:2] == pytest.approx((low * student, high * student))
+    # Of nearly normal rows nothing changes: there are two degrees of freedom for three rows.
+    even = influences(np.random.default_rng(5).normal(size=3000), None, None)
+    assert 1800 < even.df < 2200
 
 
 def test_limits_of_a_mean_know_weights_and_clusters():

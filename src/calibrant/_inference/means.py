@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 
@@ -83,58 +83,45 @@ def losses_of_rows(p: Array, q: Array, *, distribution: bool, multiclass: bool) 
     }
 
 
-class _Rows(NamedTuple):
-    """What each row of clusters moves a mean by, its share of the weight, and its cluster."""
-
-    moved: Array
-    shares: Array
-    groups: Index
-
-
 @dataclass(frozen=True, eq=False)
 class Influences:
     """What each row or cluster moves a weighted mean by, and how many equal ones there would be."""
 
     moved: Array
     units: float
-    # Each unit's share of the weight, where units may differ in that.
+    # Each row's share of the weight, where rows have weights of their own.
     shares: Array | None = None
-    rows: _Rows | None = None
 
     @property
     def variance(self) -> float:
-        """The variance of the mean: where few units carry most of the weight, at least what units
-        of about their weight show, of which there are more.
+        """The variance of the mean."""
+        return self._spread[0]
+
+    @property
+    def df(self) -> float:
+        """To how many degrees of freedom the variance is known."""
+        return self._spread[1]
+
+    @cached_property
+    def _spread(self) -> tuple[float, float]:
+        """The variance and its degrees of freedom, by Satterthwaite's match: where a few units
+        carry it, hardly more than there are of these. Where few rows carry most of the weight, it
+        is at least what rows of about their weight show, of which there are more.
         """
-        own = float((self.moved * self.moved).sum())
+        squares, fewest = self.moved * self.moved, self.units - 1.0
+        own, fourth = float(squares.sum()), float(squares @ squares)
+        df = min(2.0 * own**2 / fourth, fewest) if fourth > 0.0 else fewest
         if self.shares is None:
-            return own
-        _, level, units = np.unique(-self.shares, return_inverse=True, return_counts=True)
-        # Units of one weight stay together, so that their order does not matter.
-        alike = ((np.cumsum(units) - units) // ROWS_ALIKE)[level]
+            return own, df
+        _, level, rows = np.unique(-self.shares, return_inverse=True, return_counts=True)
+        # Rows of one weight stay together, so that their order does not matter.
+        alike = ((np.cumsum(rows) - rows) // ROWS_ALIKE)[level]
         carries = self.shares > 0
         apart = np.divide(self.moved, self.shares, out=np.zeros_like(self.moved), where=carries)
-        # What rows add in a cluster falls with its size; the rest is that of clusters of any size.
-        inside = self._inside()
-        sums = np.bincount(alike, np.where(carries, apart * apart - inside, 0.0))
-        beyond = sums / np.maximum(np.bincount(alike, carries), 1.0)
-        known = float((self.shares**2 * np.maximum(beyond[alike] + inside, 0.0)).sum())
+        each = np.bincount(alike, apart**2) / np.maximum(np.bincount(alike, carries), 1.0)
+        known = float((self.shares**2 * each[alike]).sum())
         # Equal weights are none, to the last bit.
-        return known if known > own * (1.0 + 1e-9) else own
-
-    def _inside(self) -> Array:
-        """The variance of the mean of each cluster that comes from its rows; of rows none."""
-        assert self.shares is not None
-        if self.rows is None:
-            return np.zeros_like(self.shares)
-        moved, shares, groups = self.rows
-        whole = np.where(self.shares > 0, self.shares, 1.0)
-        carries = shares > 0
-        apart = np.divide(moved, shares, out=np.zeros_like(moved), where=carries)
-        apart -= (self.moved / whole)[groups]
-        free = float((shares * (1.0 - shares / whole[groups])).sum())
-        spread = float((shares * apart * apart).sum()) / free if free > 1e-12 else 0.0
-        return spread * summed(groups, shares * shares, self.moved.size) / whole**2
+        return (known, fewest) if known > own * (1.0 + 1e-9) else (own, df)
 
     @property
     def third(self) -> float:
@@ -148,10 +135,7 @@ class Influences:
 
     def less(self, other: Influences) -> Influences:
         """Those of the difference of two means of the same rows."""
-        rows = self.rows
-        if rows is not None and other.rows is not None:
-            rows = rows._replace(moved=rows.moved - other.rows.moved)
-        return replace(self, moved=self.moved - other.moved, rows=rows)
+        return replace(self, moved=self.moved - other.moved)
 
 
 def influences(values: Array, weights: Array | None, groups: Index | None) -> Influences:
@@ -162,31 +146,30 @@ def influences(values: Array, weights: Array | None, groups: Index | None) -> In
     units = effective(w, groups)
     if groups is None:
         return Influences(moved, units, None if weights is None else w / total)
-    rows = _Rows(moved, w / total, groups)
-    n_groups = int(groups.max()) + 1
-    moved, shares = summed(groups, moved, n_groups), summed(groups, w, n_groups) / total
-    return Influences(moved, units, shares, rows)
+    return Influences(summed(groups, moved, int(groups.max()) + 1), units)
 
 
 def mean_limits(parts: Influences, level: float) -> tuple[float, float, float]:
     """How far the lower and the upper limit lie from the mean, and its standard error."""
-    return moment_limits(parts.variance, parts.third, parts.units, level)
+    return moment_limits(parts.variance, parts.third, parts.units, level, parts.df)
 
 
 def moment_limits(
-    variance: float, third: float, units: float, level: float
+    variance: float, third: float, units: float, level: float, df: float | None = None
 ) -> tuple[float, float, float]:
     """Those of a mean with this variance and third moment, of so many equal rows."""
-    from scipy.special import stdtrit
+    from scipy.special import ndtri, stdtrit
 
     wider = units / max(units - 1.0, 0.5)
     spread = math.sqrt(variance * wider)
     if spread == 0.0:
         return 0.0, 0.0, 0.0
-    lean = third / (6.0 * spread**3)
-    # Student's point: of few rows or clusters the spread itself is not well known.
-    point = -float(stdtrit(max(1.0, units - 1.0), (1.0 - level) / 2.0))
-    return spread * _abc(-point, lean), spread * _abc(point, lean), spread
+    lean, tail = third / (6.0 * spread**3), (1.0 - level) / 2.0
+    point = -float(ndtri(tail))
+    # Student's point over the normal one: the spread itself is not well known.
+    known = -float(stdtrit(max(1.0, units - 1.0 if df is None else df), tail)) / point
+    room = spread * known
+    return room * _abc(-point, lean), room * _abc(point, lean), spread
 
 
 def _abc(point: float, lean: float) -> float:

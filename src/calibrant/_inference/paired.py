@@ -162,8 +162,7 @@ def _apart(first: Influences, second: Influences, level: float) -> tuple[float, 
     spreads = [each.variance for each in (first, second)]
     # Welch and Satterthwaite: the sample that scatters more decides what its spread is known to.
     known = sum(
-        spread**2 / max(each.units - 1.0, 0.5)
-        for spread, each in zip(spreads, (first, second), strict=True)
+        spread**2 / max(each.df, 0.5) for spread, each in zip(spreads, (first, second), strict=True)
     )
     units = 1.0 + sum(spreads) ** 2 / known if known > 0 else first.units + second.units
     return moment_limits(sum(spreads), first.third - second.third, units, level)
