@@ -7,7 +7,8 @@ the total weight. With C the covariance of R (`SecondMoments`),
     4 R' A C A R - 2 tr(A C A C)         of its variance, which is at least 2 tr(A C A C).
 
 One predictor's R' A R is close to c times a noncentral chi-square, whose noncentrality has exact
-limits; the estimate of a difference is close to normal.
+limits. A difference is a square in the direction in which noise moves it most, and close to normal
+in the others.
 """
 
 from __future__ import annotations
@@ -107,6 +108,14 @@ class Square:
         pairs = len(some) * (len(some) - 1.0)
         return off * len(factor) * (len(factor) - 1.0) / max(pairs, 1.0)
 
+    @cached_property
+    def bend(self) -> float:
+        """d' A d, where d = C A R / sqrt(R' A C A R) is the direction of the steepest noise."""
+        if not self.slope > 0.0:
+            return 0.0
+        steepest = (self._factor @ self._along) @ self._factor / math.sqrt(self.slope)
+        return float(steepest @ self.form.times(steepest[None])[0])
+
     @property
     def estimate(self) -> float:
         return self.value - self.bias
@@ -146,9 +155,23 @@ def limits_of_square(square: Square, value: float, level: float) -> tuple[float,
 
 
 def limits_of_difference(square: Square, value: float, level: float) -> tuple[float, float, float]:
-    """Limits and estimate of a difference of squared errors, of which the sample shows `value`."""
+    """Limits and estimate of a difference of squared errors, of which the sample shows `value`.
+
+    Along the direction d = C A R / sqrt(R' A C A R), in which noise moves the difference most, t
+    standard errors move it by 2 t sqrt(R' A C A R) + t^2 d'Ad: a square is skewed. What noise in
+    all other directions does is normal.
+    """
     from scipy.special import ndtri
 
-    estimate = value - square.bias
-    room = float(ndtri((1.0 + level) / 2.0)) * square.standard_error
-    return estimate - room, estimate + room, estimate
+    estimate, most = value - square.bias, float(ndtri((1.0 + level) / 2.0))
+    bend = square.bend
+    rest = max(square.squares - bend**2, 0.0)
+    slope = math.sqrt(max(square.slope - rest, 0.0))
+    ends = [-most, most]
+    if slope < most * abs(bend):  # it turns in between
+        ends.append(-slope / bend)
+    moved = [2.0 * t * slope + t * t * bend + bend for t in ends]
+    others = most * math.sqrt(2.0 * rest)
+    low = estimate - math.hypot(min(min(moved), 0.0), others)
+    high = estimate + math.hypot(max(max(moved), 0.0), others)
+    return low, high, estimate
