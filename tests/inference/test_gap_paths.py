@@ -163,3 +163,14 @@ def test_roots_have_the_limits_of_their_squares(measure: str) -> None:
     for end, chance in ((found.low, 0.975), (found.high, 0.025)):
         shown = ncx2.cdf(value / scale, 8, end**2 / scale)
         assert shown == pytest.approx(chance, abs=0.02)
+
+
+@pytest.mark.parametrize("prediction", [1e-300, 1e-6, 0.01, 0.2, 0.9, 1.0 - 1e-9, 1.0])
+@pytest.mark.parametrize("measure", ["ece", "mce", "ks_error", "smooth_ece", "rmsce"])
+def test_one_prediction_that_is_far_off(measure, prediction):
+    """The limits of a share of 523 in 1,000, whatever noise certain predictions would have."""
+    y = np.repeat([1, 0], [523, 477])
+    found = cal.interval(y, np.full(1000, prediction), measure=measure)
+    error = 0.0158
+    assert found.low < found.value - 1.5 * error and found.high > found.value + 1.5 * error
+    assert found.high - found.low < 6.0 * error

@@ -25,7 +25,13 @@ from numpy.typing import NDArray
 from calibrant._inference.budget import MOST_EVENTS, MULTIPLES, PARTS, STEPS
 from calibrant._inference.gap_pairs import Formula
 from calibrant._inference.inversion import Path
-from calibrant._inference.numbers import FEW_EVENTS, LUCK, PRIOR_ROWS, SMOOTHED_OVER
+from calibrant._inference.numbers import (
+    FEW_EVENTS,
+    LUCK,
+    PRIOR_ROWS,
+    SHOWN_AT_LEAST,
+    SMOOTHED_OVER,
+)
 from calibrant._inference.rounding import NO_ERROR
 from calibrant._inference.second_moments import Slots
 from calibrant._inference.slot_noise import SlotNoise
@@ -281,7 +287,7 @@ class GapPaths:
         tail = (1.0 - level) / 2.0
         lower, upper = self._paths(of_sample, of_population)
         low = min(path.crossing(1.0 - tail, value) for path in lower)
-        low = max(low, _beyond(null, value, tail))
+        low = max(low, self._beyond(null, value, tail))
         # A path that keeps gaps which are surely off begins with these.
         high = max(low, *(path.crossing(tail, max(value, path.usual(0, LUCK))) for path in upper))
         # Noise adds to an absolute error: what draws lead beyond the value is theirs.
@@ -308,7 +314,7 @@ class GapPaths:
         far = np.abs(slots.gap) + float(ndtri(1.0 - tail)) * self.scale
         most = np.minimum(far, np.maximum(slots.mean_u, 1.0 - slots.mean_u)) * (slots.weight > 0)
         alike = self._alike(most, of_sample, of_population)
-        low = max(alike.crossing(1.0 - tail, value), _beyond(null, value, tail))
+        low = max(alike.crossing(1.0 - tail, value), self._beyond(null, value, tail))
         estimate = alike.crossing(0.5, value)
         return self._within(low, max(low, float(most.max())), estimate, of_sample, of_population)
 
@@ -319,10 +325,19 @@ class GapPaths:
         error = float(shown.std(ddof=1))
         return Limits(low, high, min(max(estimate, low), high), error)
 
-
-def _beyond(null: Array | None, value: float, tail: float) -> float:
-    """How far a value lies beyond what noise alone shows. A distance of gaps and noise together is
-    at most the sum of their distances, so that the true one is at least this; of few rows the noise
-    floor knows the noise better than slots do.
-    """
-    return -math.inf if null is None else value - Law(null).quantile(1.0 - tail)
+    def _beyond(self, null: Array | None, value: float, tail: float) -> float:
+        """How far a value lies beyond what noise alone shows. The distance of gaps and noise
+        together is at most the sum of their distances, so that the true one is at least this. In
+        few rows the noise floor knows the noise better than slots do, if outcomes vary no more
+        than they are predicted to.
+        """
+        if null is None:
+            return -math.inf
+        slots, more = self.slots, 1.0
+        if slots.hard and slots.noise is None:
+            predicted = float(slots.weight @ np.sqrt(slots.mean(slots.u * (1.0 - slots.u))))
+            seen = float(slots.weight @ np.sqrt(self._variance))
+            if predicted < SHOWN_AT_LEAST * seen:
+                return -math.inf
+            more = max(seen / predicted, 1.0)
+        return value - more * Law(null).quantile(1.0 - tail)
