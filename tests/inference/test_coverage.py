@@ -169,7 +169,7 @@ def test_the_difference_of_predictors_that_are_off_either_way_is_held():
     outcomes do to both is of opposite sign in squares.
     """
     misses = {"ece": 0, "lin_ce": 0}
-    for seed in range(10):
+    for seed in range(20):
         rng = np.random.default_rng((7, seed))
         x = 0.1 + 0.8 * rng.random(1000)
         y = (rng.random(1000) < x).astype(int)
@@ -178,7 +178,7 @@ def test_the_difference_of_predictors_that_are_off_either_way_is_held():
         for measure in misses:
             difference = found.difference("a", "b", measure)
             misses[measure] += not difference.low <= 0 <= difference.high
-    assert max(misses.values()) <= 1, misses
+    assert max(misses.values()) <= 3, misses
 
 
 def test_the_difference_of_classes_that_are_off_either_way_is_held():

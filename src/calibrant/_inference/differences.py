@@ -98,19 +98,16 @@ class Differences:
             )
             self._made[key] = GapPair(noise)
         pair: GapPair = self._made[key]
-        both = zip((self.first, self.second), readings, values, strict=True)
-        return pair.limits(
-            [
-                Reading(
-                    each.of_sample,
-                    each.of_population,
-                    value,
-                    _may_be_calibrated(own, measure, value, level),
-                )
-                for own, each, value in both
-            ],
-            level,
-        )
+        # Two tests of whether a predictor may be calibrated share the chance of one side.
+        chance = (1.0 - level) / 4.0
+        found = []
+        for j, own in enumerate((self.first, self.second)):
+            calibrated = not pair.is_off(j, chance) and _may_be_calibrated(
+                own, measure, values[j], chance
+            )
+            each = readings[j]
+            found.append(Reading(each.of_sample, each.of_population, values[j], calibrated))
+        return pair.limits(found, level)
 
     # --- what is known beside the sums -----------------------------------------------------------
 
@@ -148,12 +145,12 @@ class Differences:
         return low, high, min(max(estimate, low), high)
 
 
-def _may_be_calibrated(rows: Uncertainty, measure: Measure, value: float, level: float) -> bool:
+def _may_be_calibrated(rows: Uncertainty, measure: Measure, value: float, chance: float) -> bool:
     """Whether the noise floor of a measure does not reject calibrated predictions."""
     null = rows.null_values(measure)
     if null is None:
         return True
-    return upper_tail(null[0], rows.on_null_scale(measure, value)) > (1.0 - level) / 2.0
+    return upper_tail(null[0], rows.on_null_scale(measure, value)) > chance
 
 
 def _most_slots(slots: Slots) -> int:

@@ -6,9 +6,10 @@ cancels. True gaps are drawn from their posterior under two priors, and samples 
 
     root = V1(g*) - V2(g*) - (T1(gamma) - T2(gamma));   limits = difference - quantiles of the root
 
-Both priors have a smooth part, a Gaussian process over the mean prediction. The dense one adds
-gaps of one size to every bin, the sparse one gaps of a size of its own to each bin that shows one:
-no sample tells these apart, and how far a sample's error lies above the true one depends on it.
+Both priors have a smooth part, a Gaussian process over the mean prediction, and gaps of one size in
+every bin. Under the second a bin may have no gap at all (spike and slab), as some bins of a
+predictor have that is surely off. No sample tells these apart, and how far a sample's error lies
+above the true one depends on it.
 
 Closure: where a predictor's noise floor does not reject it, its gaps may all be exactly 0. The
 limits cover that case too, with the other predictor's gaps drawn from what is left.
@@ -42,7 +43,7 @@ class Reading:
     of_sample: Formula
     of_population: Formula
     value: float
-    # Whether its noise floor does not reject that it is calibrated.
+    # Whether its gaps may all be 0.
     may_be_calibrated: bool
 
 
@@ -55,6 +56,28 @@ class GapPair:
     @property
     def moments(self) -> SecondMoments:
         return self.noise.moments
+
+    def is_off(self, j: int, chance: float) -> bool:
+        """Whether the mean residual of a class of predictor j, or its trend over the predictions,
+        is one that calibrated predictions show with less than this chance: the usual ways of being
+        off, which an error spreads over all its slots.
+        """
+        from scipy.special import ndtri
+
+        slots, own = self.moments.slots[j], self.moments.owners == j
+        names, member = np.unique(slots.classes, return_inverse=True)
+        means = member.reshape(-1)[:, None] == np.arange(names.size)
+        held = slots.weight[:, None] * means
+        middle = slots.mean_u @ held / np.maximum(held.sum(axis=0), 1e-300)
+        ways = np.concatenate([means, means * (slots.mean_u[:, None] - middle)], axis=1)
+        noise = self.moments.noise_factor[:, : self.moments.size][:, own] * slots.weight
+        variance = ((noise @ ways) ** 2).sum(axis=0)
+        if slots.hard and slots.noise is None:  # few events vary less than they are predicted to
+            predicted = slots.sums(slots.w**2 * slots.u * (1.0 - slots.u))
+            variance = np.maximum(variance, predicted @ ways**2)
+        far = np.abs((slots.gap * slots.weight) @ ways)
+        most = -float(ndtri(chance / 2.0 / ways.shape[1]))
+        return bool((far > most * np.sqrt(variance)).any())
 
     # --- the posterior of true gaps --------------------------------------------------------------
 
@@ -164,18 +187,29 @@ class GapPair:
         smooth_parts, own_parts = self._components(live)
         if not smooth_parts:
             return [np.zeros((self.noise.n_draws, self.moments.size))]
-        components, gap, noise = [*smooth_parts, *own_parts], self._gap(), self._covariances
-        sizes = self._variances(components, gap)
-        smooth = _covariance(sizes[: len(smooth_parts)], smooth_parts)
-        dense = _covariance(sizes, components)
-        fitted = np.einsum(
-            "rij,rj->ri", smooth, np.linalg.solve(noise + dense, gap[..., None])[..., 0]
-        )
-        variance = np.einsum("rii->ri", noise)
-        there = live[self._slots[0]] & self._slots[1]
-        own = np.sqrt(np.maximum((gap - fitted) ** 2 - variance, 0.0)) * there
-        sparse = smooth + self._common * own[:, :, None] * own[:, None]
-        return [self._drawn_gaps(dense, gap), self._drawn_gaps(sparse, gap)]
+        components, gap = [*smooth_parts, *own_parts], self._gap()
+        prior = _covariance(self._variances(components, gap), components)
+        dense = self._drawn_gaps(prior, gap)
+        return [dense, dense * self._has_gap(prior, gap)]
+
+    def _has_gap(self, prior: Array, gap: Array) -> NDArray[np.bool_]:
+        """Whether a slot has a gap, (draws, p). That it has none is as likely beforehand; slots of
+        two predictors with rows in common tend to have one together.
+        """
+        from scipy.special import expit, ndtr
+
+        index, there = self._slots
+        noise = np.einsum("rii->ri", self._covariances)
+        both = noise + np.einsum("rii->ri", prior)
+        # The odds of noise alone against a gap of the prior's size and noise.
+        log_odds = 0.5 * (np.log(both / noise) - gap**2 * (1.0 / noise - 1.0 / both))
+        values, vectors = np.linalg.eigh(self._common)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
+        normal = self.noise.normal(gap.size, 11).reshape(self.noise.n_draws, *gap.shape)
+        even = ndtr(np.einsum("drj,rij->dri", normal, root))
+        out = np.zeros((self.noise.n_draws, self.moments.size), dtype=bool)
+        out[:, index[there]] = (even >= expit(log_odds))[:, there]
+        return out
 
     def _drawn_gaps(self, prior: Array, gap: Array) -> Array:
         index, there = self._slots
@@ -205,16 +239,20 @@ class GapPair:
             ]
         return self._drawn[calibrated]
 
-    def _cases(self, readings: Sequence[Reading]) -> Iterator[tuple[Array, Array]]:
-        """The true difference, and a sample's less that, in draws from every case."""
+    def _cases(self, readings: Sequence[Reading]) -> Iterator[tuple[Array, list[Array]]]:
+        """Draws of the true difference under the first prior, and of a sample's less the true one
+        under each, where both predictors may have gaps, and where one of them has none.
+        """
         cases = [(), *((j,) for j, each in enumerate(readings) if each.may_be_calibrated)]
         for case in cases:
+            found = []
             for gaps in map(self.moments.parts, self._gaps_without(case)):
                 (true, shown), (other, shows) = (
                     self._values(reading, gap, j)
                     for j, (reading, gap) in enumerate(zip(readings, gaps, strict=True))
                 )
-                yield true - other, shown - shows - (true - other)
+                found.append((true - other, shown - shows - (true - other)))
+            yield found[0][0], [root for _, root in found]
 
     def _values(self, reading: Reading, true: Array, j: int) -> tuple[Array, Array]:
         """One predictor's true value, and that of a sample, in every draw."""
@@ -233,21 +271,18 @@ class GapPair:
 
         They reach as far from the estimate as the posterior does from its median: where two
         predictors err on either side of the labels, a difference can be as large as it gets, and
-        samples lead away from that to one side only.
+        samples lead away from that to one side only. The second prior moves them, and does not
+        widen them: how far a sample lies off differs from prior to prior, how it varies does not.
         """
         value = readings[0].value - readings[1].value
         tail, ends, estimates = (1.0 - level) / 2.0, [], []
-        for true, root in self._cases(readings):
-            below, middle, above = quantiles(root, (tail, 0.5, 1.0 - tail))
+        for true, roots in self._cases(readings):
+            below, middle, above = quantiles(roots[0], (tail, 0.5, 1.0 - tail))
             least, usual, most = quantiles(true, (tail, 0.5, 1.0 - tail))
-            estimate = value - middle
-            ends += [
-                value - above,
-                value - below,
-                estimate + least - usual,
-                estimate + most - usual,
-            ]
-            estimates.append(estimate)
+            for off in (middle, *(float(np.median(root)) for root in roots[1:])):
+                ends += [value - off + middle - above, value - off + middle - below]
+                ends += [value - off + least - usual, value - off + most - usual]
+            estimates.append(value - middle)
         low, high = min(ends), max(ends)
         return low, high, min(max(estimates[0], low), high)
 
