@@ -114,6 +114,10 @@ class TestUpdates:
             (("--update", "CALM", "--time", "att", "--again"), "--time names the column 'att'"),
             (("-o", "page.pdf"), "name that ends in .html"),
             (("--start", "2027-01-01"), "no window with rows"),
+            (("--start", "soon"), "--start is 'soon', which is not a time"),
+            (("--every", "0d"), "--every must be whole microseconds"),
+            (("--baseline", "0"), "argument --baseline: '0' is not 1 or more"),
+            (("--keep", "0"), "argument --keep: '0' is not 1 or more"),
         ],
     )
     def test_errors_leave_the_state(self, state, tmp_path, options, said):
