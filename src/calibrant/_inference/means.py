@@ -183,7 +183,8 @@ def moment_limits(
     spread = math.sqrt(variance * wider)
     if spread == 0.0:
         return 0.0, 0.0, 0.0
-    lean = third / (6.0 * spread**3)
+    cube = spread**3  # 0 already where losses are of 1e-150
+    lean = third / (6.0 * cube) if cube > 0.0 else 0.0
     # Student's point: of few rows or clusters the spread itself is not well known.
     point = -float(stdtrit(max(1.0, units - 1.0), (1.0 - level) / 2.0))
     return spread * _abc(-point, lean), spread * _abc(point, lean), spread
