@@ -51,6 +51,29 @@ class TestExitCodes:
         done = run("check", files[1], "--baseline", files[0], *INCREASE)
         assert done.returncode == 0
 
+    def test_0_where_nothing_changes(self, tmp_path):
+        """However few the rows are: the same predictions keep the limit on all others, too."""
+        few = csv(
+            tmp_path / "few.csv", {"label": OUTCOMES[:20], "p": REPORTS[:20], "s": SITES[:20]}
+        )
+        for more in ((), ("--by", "s")):
+            done = run("check", few, "--baseline", few, *INCREASE, *more)
+            assert done.returncode == 0, done.stdout
+            said = "pass, ece increase <= 0.02: the predictions are those of the baseline on all 20"
+            assert f"{said} rows" in done.stdout and "too few" not in done.stdout
+        every = {"ece": 0.01, "log_loss": 0.01, "dist_ce": 0.01, "classwise_ce": 0.01}
+        for counts in (LABELS[:60], np.eye(3, dtype=int)[LABELS[:60]] * 2 + 1):
+            found = cal.check(counts, ROWS[:60], baseline=ROWS[:60].copy(), max_increase=every)
+            assert found.verdict == "pass" and {row.interval.high for row in found} == {0.0}
+        better = cal.check(LABELS[:60], ROWS[:60], baseline=ROWS[:60], max_increase={"ece": -0.01})
+        assert better.verdict == "fail"
+        # The same decisions on a few rows are no proof of the same accuracy.
+        other = np.where(REPORTS > 0.5, 0.9, 0.1)[:20]
+        found = cal.check(
+            OUTCOMES[:20], REPORTS[:20], baseline=other, max_decrease={"accuracy": 0.01}
+        )
+        assert found.verdict == "undecided" and found.rows[0].interval.high == 0.0
+
     def test_2_where_noise_decides(self, files):
         found = cal.compare(OUTCOMES, {"new": REPORTS, "old": BETTER}, measures=["ece"])
         change = found.difference("new", "old")

@@ -114,6 +114,10 @@ class TestUpdates:
             (("--update", "CALM", "--time", "att", "--again"), "--time names the column 'att'"),
             (("-o", "page.pdf"), "name that ends in .html"),
             (("--start", "2027-01-01"), "no window with rows"),
+            (("--start", "soon"), "--start is 'soon', which is not a time"),
+            (("--every", "0d"), "--every must be whole microseconds"),
+            (("--baseline", "0"), "argument --baseline: '0' is not 1 or more"),
+            (("--keep", "0"), "argument --keep: '0' is not 1 or more"),
         ],
     )
     def test_errors_leave_the_state(self, state, tmp_path, options, said):
@@ -177,6 +181,16 @@ def test_the_page_has_every_window_and_both_charts(state, tmp_path):
 def test_paths_of_stores_say_how(tmp_path):
     done = run("report", "s3://bucket/day.parquet")
     assert done.returncode == 3 and "polars.scan_parquet('s3://bucket/day.parquet')" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("days", "said"), [((45350, 45351.5), "a day number of"), ((240301, 240302), "a date without")]
+)
+def test_days_of_spreadsheets_are_asked_about(tmp_path, days, said):
+    path = csv(tmp_path / "d.csv", {"at": days, "label": [0, 1], "p": [0.2, 0.7]})
+    done = run("monitor", tmp_path / "s.state", "--update", path, "--time", "at")
+    assert done.returncode == 3 and f"time[0] is {days[0]}, which reads as {said}" in done.stderr
+    assert not (tmp_path / "s.state").exists()
 
 
 DAYS = [20240101, 20240102, 20240131] * 20

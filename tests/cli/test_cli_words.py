@@ -83,6 +83,23 @@ def test_what_windows_do_not_hold_is_told_without_options_of_python(
     assert err.endswith("does not keep: drop it from --measures\n")
 
 
+def test_a_state_of_all_measures_is_begun_and_told_by_that_word(tmp_path, capsys):
+    path, state = tmp_path / "days.csv", tmp_path / "all.state"
+    times = [f"2026-01-0{1 + i % 2}" for i in range(N)]
+    lines = [f"{y},{u},{t}\n" for y, u, t in zip(OUTCOMES, P, times, strict=True)]
+    path.write_text("label,p,at\n" + "".join(lines))
+    given = ("--update", path, "--time", "at", "--measures", "all")
+    code, out, err = said(capsys, "monitor", state, *given)
+    assert code == 0 and "left out, for a stream" in out and "approximate=" not in out, err
+    assert cal.Monitor.load(state).recipe()["measures"] is None
+    assert said(capsys, "monitor", state, "--measures", "all")[0] == 0
+    code, _, err = said(capsys, "monitor", state, "--measures", "ece")
+    assert code == 3 and "was begun with 'all'" in err
+    for command in (("report", state), ("merge", state, "-o", tmp_path / "merged.state")):
+        code, out, _ = said(capsys, *command)
+        assert code == 0 and "left out, for a stream" in out and "approximate=" not in out
+
+
 def test_a_state_is_told_to_be_one(rows, tmp_path, capsys):
     state, monitor = tmp_path / "day.state", tmp_path / "all.state"
     cal.Accumulator().update(OUTCOMES, P).save(state)

@@ -222,6 +222,22 @@ def test_runs_of_inspect_are_not_more_rows(tmp_path: Path) -> None:
     assert "clusters are 'sample'" in " ".join(json.loads(done.stdout)["inferred"])
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_samples_of_one_name_are_rows_or_told(tmp_path: Path) -> None:
+    """A resumed evaluation writes a sample again, under its name; other samples are other rows."""
+    file = tmp_path / "log.eval"
+    samples = [sample(i, value="CI"[i % 2], confidence=0.6 + i / 10) for i in range(3)]
+    with zipfile.ZipFile(file, "w") as log:
+        for each in [sample(0, value="I", confidence=0.1), *samples]:
+            log.writestr("samples/x.json", json.dumps(each))
+        log.writestr("header.json", json.dumps({"eval": {"task": "t", "model": "m"}}))
+    rows = cal.read_file(file)
+    assert rows.y_true.tolist() == [1, 0, 1]
+    assert rows.y_proba.tolist() == pytest.approx([0.6, 0.7, 0.8])
+    assert "1 sample written again: the last counts" in rows.inferred
+    assert not any("again" in line for line in cal.read_file(REAL).inferred)
+
+
 def plain_eval(
     file: Path, samples: list[dict[str, Any]], header: bool = True, model: str = "m"
 ) -> Path:
@@ -385,6 +401,24 @@ def test_scorers_with_names_of_our_columns(tmp_path: Path, name: str) -> None:
     assert rows.y_true.tolist() == [1, 0, 1, 0] and rows.y_proba.tolist() == [0.6] * 4
     assert rows.columns["id"].tolist() == [f"t/{i}/1" for i in range(4)]
     assert any(f"y_true is '{name}_scorer.correct'" in line for line in rows.inferred)
+
+
+@pytest.mark.parametrize("name", ["openai/gpt-4.1", "v1.2.3", "judge.correct"])
+@pytest.mark.parametrize("kind", ["eval", "json"])
+def test_scorers_with_dots_in_their_names(tmp_path: Path, name: str, kind: str) -> None:
+    samples = [sample(i, value="CI"[i % 2], confidence=0.6, **{"p.no": 0.3}) for i in range(4)]
+    for each in samples:
+        each["scores"] = {name: each["scores"]["judge"]}
+    file = tmp_path / f"log.{kind}"
+    if kind == "eval":
+        plain_eval(file, samples)
+    else:
+        log = {"version": 2, "status": "success", "eval": {"task": "t"}, "samples": samples}
+        file.write_text(json.dumps(log))
+    rows = cal.read_file(file)
+    assert rows.y_true.tolist() == [1, 0, 1, 0] and rows.y_proba.tolist() == [0.6] * 4
+    other = cal.read_file(file, y_proba=f"{name}.metadata.p.no")
+    assert other.y_true.tolist() == [1, 0, 1, 0] and other.y_proba.tolist() == [0.3] * 4
 
 
 @pytest.mark.parametrize(

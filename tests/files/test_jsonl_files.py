@@ -198,6 +198,17 @@ def test_nested_fields_and_keys_with_dots(file):
         cal.evaluate_file(file, y_true="grade.correct", y_proba="response.confidenc")
 
 
+def test_a_key_with_dots_may_hold_others(file):
+    lines(
+        file,
+        {"y": 1, "by": {"gpt-4.1": {"p.yes": 0.9}}, "v1.2": {"p": 0.8}, "v1": {"2": None}},
+        {"y": 0, "by": {"gpt-4.1": {"p.yes": 0.6}}, "v1.2": {"p": 0.1}, "v1": {"3": 1}},
+    )
+    for name, p in (("by.gpt-4.1.p.yes", [0.9, 0.6]), ("v1.2.p", [0.8, 0.1])):
+        rows = cal.read_file(file, y_true="y", y_proba=name)
+        assert rows.y_true.tolist() == [1, 0] and rows.y_proba.tolist() == p
+
+
 def test_a_field_that_comes_late_is_found(file):
     late = [{"correct": 1, "confidence": 0.5, "verbal": 0.75}]
     lines(file, *({"correct": 1, "confidence": 0.5} for _ in range(1500)), *late)

@@ -140,6 +140,61 @@ def test_binned_errors_of_these_rows_are_known_better_than_those_of_rows_like_th
         assert true in found and found.estimate < found.value
 
 
+def of_kind(kind, n=60):
+    """Labels, predictions and options: counts of votes, or shares of so many."""
+    votes = np.where(np.arange(n) % 3 == 0, 1 if kind == "some of one vote" else 2, 4)
+    p, _, counts, _ = world(n, k=2 if kind in ("counts of 2", "shares") else 3, m=votes)
+    if kind == "shares":
+        return counts[:, 1] / votes, p[:, 1], {"votes": votes}
+    return counts, p, {}
+
+
+@pytest.mark.parametrize("kind", ["3 classes", "counts of 2", "shares", "some of one vote"])
+def test_every_measure_has_limits_with_other_votes_of_the_same_rows(kind):
+    """Some read slots of another width, or shares that no longer summed to 1."""
+    y, p, options = of_kind(kind)
+    shape = "multiclass" if p.ndim == 2 and p.shape[1] > 2 else "binary"
+    of_curves = {"ici", "e50", "e90", "emax"} if kind == "counts of 2" else set()
+    names = {m.name for m in catalogue(shape) if not m.vote_model} - of_curves - {"sweep_ece"}
+    options |= {"measures": sorted(names), "resample": "votes", "n_resamples": 50}
+    found = cal.evaluate(y, p, uncertainty=True, **options)
+    other = p**1.3 / (p**1.3).sum(axis=1, keepdims=True) if p.ndim == 2 else p**1.3
+    compared = cal.compare(y, {"a": p, "b": other}, bin_counts=(5,), **options)
+    for name in sorted(names):
+        each, apart = found.estimate(name).interval, compared.difference("a", "b", name)
+        assert each.low <= each.estimate <= each.high, name
+        assert apart.low <= apart.estimate <= apart.high, name
+
+
+@pytest.mark.parametrize("resample", ["votes", "both"])
+def test_the_averaged_two_bin_error_is_no_wider_than_its_votes(resample):
+    """Read from finer slots than its form has, its limits would be three times as wide."""
+    for seed in range(3):
+        p, q, counts, _ = world(400, m=5, seed=seed)
+        true = cal.evaluate(q, p, measures=["atb"])["atb"]
+        found = cal.interval(counts, p, measure="atb", resample=resample, n_resamples=200)
+        assert true in found and found.high - found.low < 2 * true
+
+
+@pytest.mark.parametrize("name", ["ece", "atb", "confidence_ce_uncorrected", "auroc", "aurc"])
+def test_votes_of_rows_that_have_one_scatter_as_the_others_do(name):
+    """Four rows in five have one vote: as if these had no noise, no interval of the ECE held it."""
+    held, widths = 0, {1: [], 5: []}
+    for seed in range(8):
+        rng = np.random.default_rng((5, seed))
+        q = rng.dirichlet(np.ones(3), 300)
+        true = cal.evaluate(q, q, measures=[name])[name]
+        for m in widths:
+            votes = np.where(rng.random(300) < 0.8, m, 5)
+            found = cal.interval(
+                rng.multinomial(votes, q), q, measure=name, resample="votes", n_resamples=200
+            )
+            widths[m].append(found.high - found.low)
+            held += m == 1 and found.low - 1e-12 <= true <= found.high
+    assert held >= 7
+    assert np.mean(widths[1]) > 1.3 * np.mean(widths[5])
+
+
 def test_few_votes_prefer_the_overconfident_and_corrected_differences_do_not():
     p, q, counts, _ = world(1500, m=2, seed=1)
     softer = p**0.67 / (p**0.67).sum(axis=1, keepdims=True)

@@ -203,6 +203,17 @@ def test_different_recipes_refuse_to_merge():
         a.merge(b)
 
 
+def test_all_measures_are_asked_for_by_one_word():
+    """As a monitor is; it is what an accumulator keeps by default."""
+    stream = cal.Accumulator(measures="all")
+    assert stream.recipe() == cal.Accumulator().recipe()
+    assert stream.recipe()["measures"] == cal.Monitor(measures="all").recipe()["measures"]
+    assert stream.update(OUTCOMES, REPORTS).merge(cal.Accumulator()).n_rows == len(OUTCOMES)
+    for kind in (cal.Accumulator, cal.Monitor):
+        with pytest.raises(InputError, match="list of names"):
+            kind(measures="ece")
+
+
 def test_what_a_stream_cannot_tell_is_said():
     stream = cal.Accumulator().update(LABELS, ROWS)
     for name in ("tace", "lin_ce", "ace"):

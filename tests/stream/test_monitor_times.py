@@ -168,7 +168,8 @@ def test_numbers_that_count_rows_are_warned_of():
 
 NUMBERS_THAT_ARE_DATES = {
     "year": 2021, "date": 20240101, "month": 202401, "time": 202401011230,
-    "time to the second": 20240101123059,
+    "time to the second": 20240101123059, "day number of a spreadsheet": 45350,
+    "date without its century": 240301,
 }  # fmt: skip
 
 
@@ -198,9 +199,24 @@ def test_times_to_the_hour_are_asked_about():
         assert cal.Monitor().update([1] * rows, [0.7] * rows, time=seconds).n_rows == rows
 
 
-@pytest.mark.parametrize("time", [[20240101, 1704067200], [20240101.5, 20240102.5], [1.7e9, 1.8e9]])
+@pytest.mark.parametrize(
+    "time",
+    [
+        [20240101, 1704067200], [20240101.5, 20240102.5], [1.7e9, 1.8e9],
+        [45350, 86400], [-45350, -45351], [240301, 240332], [240301.5, 240302.5], [101, 1231],
+    ],
+)  # fmt: skip
 def test_other_numbers_are_seconds(time):
     assert cal.Monitor().update([0, 1], [0.2, 0.7], time=time).n_rows == 2
+
+
+def test_days_of_a_spreadsheet_may_have_a_time_of_day():
+    with pytest.raises(InputError, match=r"time\[0\] is 45350.75, which reads as a day number"):
+        cal.Monitor().update([0, 1], [0.2, 0.7], time=[45350.75, 45351.25])
+    named = cal.Monitor().update([0, 1], [0.2, 0.7], time=["2024-02-28T18:00", "2024-02-29T06:00"])
+    for start in (45350, 240301):  # where windows are asked for, too
+        with pytest.raises(InputError, match=f"start is {start}, which reads as a da"):
+            named.evaluate(start=start)
 
 
 @pytest.mark.parametrize(

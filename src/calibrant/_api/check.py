@@ -20,6 +20,7 @@ from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import check_level, check_resamples, public
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.logprobs import given_as
+from calibrant._data.samples import Samples
 from calibrant._inference.coefficients import Coefficient, FittedCoefficient, fit_coefficient
 from calibrant._inference.differences import Differences
 from calibrant._inference.paired import Scatter, difference_limits, independent_limits
@@ -380,10 +381,11 @@ def _change(
     n_baseline = None if pair.paired else m
     if checks.point:
         return LimitCheck(limit, where, n, value, None, baseline=before, n_baseline=n_baseline)
+    same = pair.paired and _same(new.side.samples, old.side.samples)
     limits = new.less(old, what, pair.paired)
 
     def interval(level: float) -> Interval:
-        low, high, estimate = limits(level)
+        low, high, estimate = (0.0, 0.0, 0.0) if same else limits(level)
         return Interval(
             what.name, value - before, low, high, level,
             "resamples of the same rows" if pair.paired else "resamples of two samples",
@@ -394,10 +396,17 @@ def _change(
     result = LimitCheck(
         limit, where, n, value, interval(checks.level), baseline=before, n_baseline=n_baseline,
         n_to_pass=_rows_to_show(each, new, checks), **fewest,
+        same=same,
     )  # fmt: skip
     if checks.number > 1 and result.verdict == "fail":
         result = replace(result, joint=interval(checks.strict_level))
     return result
+
+
+def _same(new: Samples, old: Samples) -> bool:
+    """Whether two models say the same of the same rows: a change of 0 is then certain."""
+    columns = ("from_logits", "predictions", "targets", "weights")
+    return all(np.array_equal(getattr(new, each), getattr(old, each)) for each in columns)
 
 
 def _rows_of(model: _Model) -> dict[str, Any]:

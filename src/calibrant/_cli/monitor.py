@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
 from calibrant._cli.output import check_page_possible, check_writable, say, tell
-from calibrant._cli.parsing import add_json, distinct, whole
+from calibrant._cli.parsing import add_json, at_least_one, distinct
 from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError, counted
 
@@ -54,22 +54,30 @@ def add(commands: Any) -> None:
         help="width of windows: 1d (default), 6h, 15m; 1w from Monday on, 1w-sun from Sunday",
     )
     begun.add_argument(
-        "--keep", type=whole, metavar="N", help="windows to keep; older ones are merged"
+        "--keep", type=at_least_one, metavar="N", help="windows to keep; older ones are merged"
     )
-    begun.add_argument("--measures", type=distinct, metavar="NAME,...", help="what to sum for")
+    begun.add_argument(
+        "--measures", type=_measures, metavar="NAME,...", help="what to sum for, or all"
+    )
     inputs.add_columns(parser)
     parser.add_argument("--bins", type=_bins, help="of a state that is begun; default 15")
     parser.add_argument("--start", metavar="TIME", help="start of the first window to show")
     parser.add_argument("--stop", metavar="TIME", help="start of the first window not to show")
     parser.add_argument(
-        "--baseline", type=whole, metavar="N", help="compare each window with the N before it"
-    )
+        "--baseline", type=at_least_one, metavar="N",
+        help="compare each window with the N before it",
+    )  # fmt: skip
     parser.add_argument(
         "--alarm", action="store_true", help="end with 1 where there is an alarm, for a scheduler"
     )
     parser.add_argument("--title", help="title of the page")
     add_json(parser)
     parser.set_defaults(run=run)
+
+
+def _measures(text: str) -> list[str] | str:
+    found = distinct(text)
+    return "all" if found == ["all"] else found
 
 
 def _bins(text: str) -> Any:
@@ -153,8 +161,9 @@ def _loaded(options: argparse.Namespace) -> Monitor:
         )
     for name in _recipe(options):
         if own[name] != other[name]:
+            before = "all" if name == "measures" and own[name] is None else own[name]
             raise InputError(
-                f"--{name.replace('_', '-')}: {options.state} was begun with {own[name]!r}, and "
+                f"--{name.replace('_', '-')}: {options.state} was begun with {before!r}, and "
                 "sums cannot be changed: leave it out, or begin another state"
             )
     return found

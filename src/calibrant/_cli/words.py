@@ -54,6 +54,7 @@ _OPTIONS = (
     (r"\bpaired=False", "--unpaired"),
     (r"\bown_labels=True", "--own-labels"),
     (r"^scale_on\b", "--scale-on"),
+    (r"^(every|start|stop) (?=must be|is )", r"--\1 "),
     (r"classes=\[negative, positive\]", "--classes NEGATIVE,POSITIVE"),
     (r"classes=\[\.\.\.\]", "--classes A,B,..."),
     (r"y_proba=\[\.\.\.\]", "--proba A,B,..."),
@@ -98,6 +99,7 @@ _OPTIONS = (
     (r"files need bins that are", "rows that are not kept in memory need bins that are"),
     (r"a count, EqualWidth or Edges\.", "a count or edges."),
     # The command has neither such rules nor such cells.
+    (r"; approximate=True takes some from [\d,]+ cells", ""),
     (r"(?<=drop it from )measures(, or (a rule for all|approximate=).*|$)", "--measures"),
 )
 

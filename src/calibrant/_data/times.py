@@ -97,24 +97,38 @@ _YEARS = (1900, 2100)
 _DATES = {"year": 0, "month": 2, "date": 4, "time": 8, "time to the second": 10}
 # Times to the hour (2024013123) lie within the seconds of 2030 to 2036.
 _HOURS = 6
+# Day 45350 of a spreadsheet is 2024-02-28: days of 1990 to 2100, which may have a time of day.
+_SHEET_DAYS = (32_874, 73_415)
+# 240131 is one too; 2001-01-01, as a number, is 10101.
+_FIRST_SHORT = 10_101
 
 
 def _check_no_dates(array: NDArray[Any], missing: NDArray[np.bool_], argument: str) -> None:
     """An error where all numbers read as dates, such as 20240131: nobody has meant seconds."""
     known = array[~missing]
-    if not known.size or not np.all(known == np.floor(known)):
+    what = _read_as(known) if known.size else ""
+    if not what:
         return
+    row = int(np.argmin(missing))
+    where = f"{argument}[{row}]" if array.ndim else argument
+    raise InputError(
+        f"{where} is {known.flat[0]:.15g}, which reads as a {what}, while numbers are seconds "
+        "since 1970: give dates as text, such as '2024-01-31', or as datetimes"
+    )
+
+
+def _read_as(known: NDArray[Any]) -> str:
+    """What dates all of these numbers are; "" where they are none."""
+    if known.min() >= _SHEET_DAYS[0] and known.max() < _SHEET_DAYS[1]:
+        return "day number of a spreadsheet"
+    if not np.all(known == np.floor(known)):
+        return ""
     if known.size > 1 and _are_hours(known):
-        found = ["time to the hour"]
-    else:
-        found = [what for what, digits in _DATES.items() if _are_dates(known, digits)]
-    for what in found:
-        row = int(np.argmin(missing))
-        where = f"{argument}[{row}]" if array.ndim else argument
-        raise InputError(
-            f"{where} is {int(known.flat[0])}, which reads as a {what}, while numbers are "
-            "seconds since 1970: give dates as text, such as '2024-01-31', or as datetimes"
-        )
+        return "time to the hour"
+    found = [what for what, digits in _DATES.items() if _are_dates(known, digits)]
+    if not found and known.min() >= _FIRST_SHORT and known.max() < 10**6 and _are_days(known):
+        found = ["date without its century"]
+    return found[0] if found else ""
 
 
 def _are_dates(known: NDArray[Any], digits: int) -> bool:
@@ -125,10 +139,13 @@ def _are_dates(known: NDArray[Any], digits: int) -> bool:
 
 def _are_hours(known: NDArray[Any]) -> bool:
     """Whether all numbers are a year, month, day and hour: of seconds one in a hundred is."""
-    if not _are_dates(known, _HOURS):
-        return False
-    month, day, hour = known // 10**4 % 100, known // 100 % 100, known % 100
-    return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31) & (hour < 24)).all())
+    return _are_dates(known, _HOURS) and bool((known % 100 < 24).all()) and _are_days(known // 100)
+
+
+def _are_days(known: NDArray[Any]) -> bool:
+    """Whether all numbers end with a month and a day of it."""
+    month, day = known // 100 % 100, known % 100
+    return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
 
 
 def _warn_of_ids(numbers: NDArray[Any], argument: str) -> None:

@@ -1,4 +1,4 @@
-"""The Bayes error behind votes: what few votes hide of it, and its limits.
+"""The Bayes error of the label distributions that votes were drawn from, and its interval.
 
 The largest share of m votes is above the largest probability that they were drawn with, so that one
 less its mean is too low: with two votes a row by a third and more. How much, depends on how the

@@ -216,8 +216,11 @@ def curve_p(drawn: Drawn) -> float:
     waves *= np.divide(1.0, np.sqrt(spread), out=np.zeros(cells.size), where=spread > 0.0)[:, None]
     scores, seen = _scores(drawn, waves)
     variance = np.mean(scores**2, axis=0)
-    weight = np.divide(times**-0.5, variance, out=np.zeros(times.size), where=variance > 0.0)
-    beyond = np.count_nonzero(scores**2 @ weight >= float(seen**2 @ weight) * (1.0 - SLACK))
+    root = np.sqrt(variance)
+    unit = np.divide(times**-0.25, root, out=np.zeros(times.size), where=root > 0.0)
+    with np.errstate(over="ignore"):  # next to 0 an event may be infinitely far
+        far = float(((seen * unit) ** 2).sum())
+    beyond = np.count_nonzero(((scores * unit) ** 2).sum(axis=1) >= far * (1.0 - SLACK))
     return (1.0 + int(beyond)) * least
 
 

@@ -28,15 +28,16 @@ def observed_expected(problem: Problem, groups: Index | None, level: float) -> C
     """Observed events over expected ones; limits on the log scale."""
     w = problem.weights
     observed, expected = float(w @ problem.z), float(w @ problem.u)
-    if expected <= 0.0:
-        return not_estimable(OBSERVED_EXPECTED, "no event is expected: every prediction is 0")
+    if expected <= 0.0 or math.isinf(float(w.sum()) / expected):
+        each = "0" if expected <= 0.0 else "next to 0"
+        return not_estimable(OBSERVED_EXPECTED, f"no event is expected: every prediction is {each}")
     ratio = observed / expected
     if observed <= 0.0:
         # No event seen: Poisson's limit of their number, in rows as the weights are worth.
         unit = float((w * w).sum() / w.sum())
         high = -math.log((1.0 - level) / 2.0) * unit / expected
         return ClinicalValue(0.0, 0.0, high, "Poisson", "no event was seen", OBSERVED_EXPECTED)
-    moved = (problem.z - ratio * problem.u) * float(w.sum()) / observed
+    moved = (problem.z / observed - problem.u / expected) * float(w.sum())
     down, up, _ = mean_limits(influences(moved, problem.w, groups), level)
     low, high = ratio * math.exp(down), ratio * math.exp(up)
     method = "delta method, on the log scale"

@@ -164,7 +164,8 @@ def moment_limits(
     spread = math.sqrt(variance * wider)
     if spread == 0.0:
         return 0.0, 0.0, 0.0
-    lean, tail = third / (6.0 * spread**3), (1.0 - level) / 2.0
+    cube, tail = spread**3, (1.0 - level) / 2.0
+    lean = third / (6.0 * cube) if cube > 0.0 else 0.0  # losses of 1e-150 have a cube of 0
     point = -float(ndtri(tail))
     # Student's point over the normal one: the spread itself is not well known.
     known = -float(stdtrit(max(1.0, units - 1.0 if df is None else df), tail)) / point

@@ -110,6 +110,8 @@ def _cell_reading(
     fine: Problem = rows.once("fine angles", lambda: _angle_problem(rows.plain_problem))
     parents, wide = rows.once("wide angles", lambda: _wider(fine, rows.groups))
     slots: Slots = rows.once(("slots", "wide"), lambda: Slots.of_problem(wide))
+    if measure.form:
+        return _form_reading(slots)
     inner: Slots = rows.once(("slots", "fine"), lambda: Slots.of_problem(fine))
     cells: Cells = rows.once("cells of angles", lambda: full_cells(fine))
     within = _within(inner)
@@ -120,10 +122,18 @@ def _cell_reading(
         wz2 = wz if inner.hard else weight * (within + (inner.mean_u + gap) ** 2)
         return formula(Drawn(cells, weight, wu, wz, wz2))
 
-    if measure.form:
-        nearness = 1.0 - np.abs(slots.mean_u[:, None] - slots.mean_u)
-        return SlotReading("cells", slots, None, None, read, read, matrix_form(nearness))
     return SlotReading("cells", slots, inner, parents, read, read, None)
+
+
+def _form_reading(slots: Slots) -> SlotReading:
+    """A quadratic form of the wider cells' residuals, which is also read from these."""
+    form = matrix_form(1.0 - np.abs(slots.mean_u[:, None] - slots.mean_u))
+
+    def read(gap: Array, weight: Array) -> Array:
+        residual = weight * gap / weight.sum(axis=1, keepdims=True)
+        return (residual * form.times(residual)).sum(axis=1)
+
+    return SlotReading("cells", slots, None, None, read, read, form)
 
 
 def _angle_problem(problem: Problem) -> Problem:

@@ -78,7 +78,8 @@ def drawn_sums(
     are normal together, where there would be too many surprises.
     """
     chance = np.minimum(u, 1.0 - u)
-    spread = b * b * u * (1.0 - u)
+    # Of predictions next to 0 the square of b alone may be too large for a number.
+    spread = (b * np.sqrt(u * (1.0 - u))) ** 2
     order = np.argsort(-spread, kind="stable")
     first = order[: int(np.searchsorted(np.cumsum(chance[order]), SURPRISES)) + 1]
     rest = order[first.size :]
@@ -202,7 +203,8 @@ def hosmer_lemeshow(table: BinTable) -> tuple[float, int]:
     variance = _group_variance(table)
     kept = variance > 0
     away = table.sum_wz[0][kept] - table.sum_wu[0][kept]
-    return float((away**2 / variance[kept]).sum()), int(kept.sum())
+    with np.errstate(over="ignore"):  # an event next to 0 may be infinitely surprising
+        return float((away**2 / variance[kept]).sum()), int(kept.sum())
 
 
 def _group_variance(table: BinTable) -> Array:

@@ -1,9 +1,9 @@
-"""Distances from the distributions behind votes, bounded row by row.
+"""Bounds, row by row, on distances from the label distributions that votes were drawn from.
 
-A distance that is a sum over classes is bounded class by class, each a matter of one share and of
-the votes for it. Entropies depend on the shares alone, whichever class has which: votes count
-without their names. A root of a sum is bounded by its tangent and by Cauchy's inequality, and an
-order of classes by the orders of neighbours.
+A distance that is a sum over classes is bounded class by class: each term depends on one share and
+on the votes for that class. An entropy does not depend on which class has which share, so only the
+sorted votes count. A root of a sum is bounded by its tangent and by Cauchy's inequality, and the
+order of all classes by the order of each class and the next.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""So many votes: the patterns that they may show, and the chances of these for true shares."""
+"""The patterns that m votes of a row can show, and the chance of each given the true shares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of measures against the distributions that votes were drawn from."""
+"""Confidence intervals of measures against the label distributions that votes were drawn from."""
 
 from __future__ import annotations
 

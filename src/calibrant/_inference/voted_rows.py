@@ -240,7 +240,7 @@ class VotedRows:
     @cached_property
     def residuals(self) -> Array:
         """A vector for each row whose square has the mean of the votes' covariance: (n, k)."""
-        return vote_residuals(self.z, self.m, np.random.default_rng((self.seed, 23)))
+        return self._noise(np.random.default_rng((self.seed, 23)))
 
     @property
     def scalar_residuals(self) -> Array:
@@ -254,23 +254,29 @@ class VotedRows:
         rng, total = np.random.default_rng((self.seed, 24)), float(self.w.sum())
         out = np.empty(n_draws)
         for i in range(n_draws):
-            z = self._revoted(rng)
             if is_mean(measure):
-                out[i] = float(self.w @ self.corrected(measure, z)) / total
+                out[i] = float(self.w @ self.corrected(measure, self.z + self._noise(rng))) / total
             else:
-                out[i] = computed(self._with(np.clip(z, 0.0, 1.0)))
-        seen = float(out.mean()) if is_mean(measure) else computed(self.samples)
+                out[i] = computed(self._with(self._centres + self._noise(rng, most=1.0)))
+        seen = float(out.mean()) if is_mean(measure) else computed(self._with(self._centres))
         return out - seen
 
-    def _revoted(self, rng: np.random.Generator) -> Array:
-        """Shares that scatter about those seen as these do about the true ones, (n, k)."""
-        out = self.z + vote_residuals(self.z, self.m, rng)
+    def _noise(self, rng: np.random.Generator, most: float = np.inf) -> Array:
+        """How shares scatter about the true ones, (n, k). Rows of one vote are taken to scatter as
+        the others, by at `most` this multiple of the usual variance.
+        """
+        out = vote_residuals(self.z, self.m, rng)
         if self.singles:
-            k = out.shape[1]
-            away = np.eye(k)[one_vote(self._middle, rng)] - np.eye(k)[one_vote(self._middle, rng)]
-            out += np.where((self.m == 1)[:, None], np.sqrt(self._likeness / 2.0) * away, 0.0)
+            away = np.eye(out.shape[1])[one_vote(self._middle, rng)] - self._middle
+            out += np.where((self.m == 1)[:, None], np.sqrt(min(self._likeness, most)) * away, 0.0)
         return out
 
+    @cached_property
+    def _centres(self) -> Array:
+        """Shares that noise can be added to and leave shares, (n, k): one vote is at an end."""
+        return np.where((self.m == 1)[:, None], self._middle, self.z) if self.singles else self.z
+
     def _with(self, targets: Array) -> Samples:
-        own = targets if self.samples.multiclass else np.ascontiguousarray(targets[:, 1])
+        own = np.clip(targets, 0.0, 1.0)  # of rounding
+        own = own if self.samples.multiclass else np.ascontiguousarray(own[:, 1])
         return replace(self.samples, targets=own)

@@ -130,6 +130,8 @@ class LimitCheck:
         change.
     n_baseline : int or None
         Number of rows of the baseline.
+    same : bool
+        Whether the predictions are those of the baseline, so that no number of rows shows a change.
 
     Examples
     --------
@@ -154,6 +156,7 @@ class LimitCheck:
     reach: float = 0.0
     baseline: float | None = None
     n_baseline: int | None = None
+    same: bool = False
 
     @property
     def compared(self) -> float:
@@ -163,9 +166,16 @@ class LimitCheck:
     @property
     def too_few(self) -> bool:
         """Whether the interval decides, but on too few rows to be reliable."""
-        return self.interval is not None and (
-            self.effective_n < FEWEST_ROWS
-            or (self.effective_n < self.n_to_pass and self._of_intervals(self.interval) == "pass")
+        return (
+            self.interval is not None
+            and not self.same
+            and (
+                self.effective_n < FEWEST_ROWS
+                or (
+                    self.effective_n < self.n_to_pass
+                    and self._of_intervals(self.interval) == "pass"
+                )
+            )
         )
 
     @property
@@ -269,6 +279,8 @@ class LimitCheck:
     def _because(self) -> str:
         if self.reason or math.isnan(self.compared):
             return self.reason or "it cannot be computed"
+        if self.same:
+            return f"the predictions are those of the baseline on all {self.n:,} rows"
         interval = self.interval
         if interval is None:
             value = distinct_numbers((self.compared,), (self.limit.bound,))[0]

@@ -77,8 +77,9 @@ class Accumulator:
         Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    measures : iterable of str, optional
-        Names of `catalogue()`; only the sums that these need are kept. By default those of all.
+    measures : iterable of str or "all", optional
+        Names of `catalogue()`; only the sums that these need are kept. By default, and for "all",
+        those of all.
     missing : {"error", "drop"}, default "error"
         What to do with rows in which a value is missing: raise an error, or drop and count them.
     approximate : bool, default False
@@ -128,6 +129,7 @@ class Accumulator:
         self.given = given_as(from_logits, from_logprobs)
         self.from_logits, self.from_logprobs = self.given is True, self.given == LOGPROBS
         self.classes = None if classes is None else tuple(classes)
+        measures = None if measures == "all" else measures
         self.measures = None if measures is None else known_measures(measures)
         self.missing = check_missing(missing)
         self.approximate = _flag(approximate)

@@ -50,7 +50,7 @@ class Monitor:
     bins : int, sequence of float, EqualWidth or Edges, default 15
         Bins that are fixed before the data are seen; a rule in place of a number is used for all
         measures.
-    measures : iterable of str, optional
+    measures : iterable of str or "all", optional
         Names of `catalogue()` that windows can be asked for; by default some of bins and losses,
         which need a kilobyte a window. "all" keeps what every measure of a stream needs, some 1.7
         MB a window.
@@ -116,7 +116,7 @@ class Monitor:
             from_logits=from_logits,
             from_logprobs=from_logprobs,
             classes=classes,
-            measures=None if measures == "all" else measures,
+            measures=measures,
             missing=missing,
             approximate=approximate,
         )

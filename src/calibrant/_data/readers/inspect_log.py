@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, counted
 from calibrant._data.readers.arrow_values import arrow
 from calibrant._data.readers.columns import USUAL
 from calibrant._data.readers.find import File, unreadable
@@ -46,10 +46,8 @@ class InspectReader(RecordReader):
     slices, ids = "task", "id"
 
     def __init__(self, file: File) -> None:
-        records, places = [], []
-        for record, place in _rows(file):
-            records.append(record)
-            places.append(place)
+        rows, again = _rows(file)
+        records, places = [record for record, _ in rows], [place for _, place in rows]
         super().__init__(file, records, places)
         epochs = len({str(record["epoch"]) for record in records})
         self.clusters = "sample" if epochs > 1 else None
@@ -58,6 +56,7 @@ class InspectReader(RecordReader):
             f"{KIND}, recognised by its fields",
             "scores C, I, P and N are 1, 0, 0.5 and 0, as Inspect has them",
             *([f"samples were answered in {epochs} epochs"] if epochs > 1 else []),
+            *([f"{counted(again, 'sample')} written again: the last counts"] if again else []),
             *_shares(records),
         )
 
@@ -169,11 +168,13 @@ def _confidences(content: Any, prefix: str) -> dict[str, None]:
     return {f"{prefix}.{key}": None for key in content if str(key).lower() in CONFIDENCE}
 
 
-def _rows(file: File) -> list[tuple[Record, str]]:
-    """The columns of every sample, and where it is, in the order of epochs."""
+def _rows(file: File) -> tuple[list[tuple[Record, str]], int]:
+    """The columns of every sample, and where it is, in the order of epochs; and how often one was
+    written again, as when an evaluation is resumed.
+    """
     if not zipfile.is_zipfile(file.path):
         header_of_json, samples = _from_json(file)
-        return [(_columns(header_of_json, sample), _place(sample)) for sample in samples]
+        return [(_columns(header_of_json, sample), _place(sample)) for sample in samples], 0
     try:
         with zipfile.ZipFile(file.path) as log:
             members = [each for each in log.infolist() if _is_sample(each.filename)]
@@ -183,14 +184,16 @@ def _rows(file: File) -> list[tuple[Record, str]]:
                 raise _no_log(file)
             evaluation = _member(file, log, log.getinfo(header)).get("eval")
             evaluation = evaluation if isinstance(evaluation, dict) else {}
-            # A sample that was written again counts once, as it was written last.
-            last = {each.filename: each for each in members}
-            rows = [_row(file, log, each, evaluation) for each in last.values()]
+            last: dict[tuple[str, str], tuple[Record, str]] = {}
+            for each in members:
+                row = _row(file, log, each, evaluation)
+                last[each.filename, row[0]["id"]] = row
     except zipfile.BadZipFile as error:
         raise InputError(f"{file} is damaged: {error}") from None
     except OSError as error:
         raise unreadable(file, error) from None
-    return sorted(rows, key=lambda row: _whole(row[0]["epoch"]))
+    rows = sorted(last.values(), key=lambda row: _whole(row[0]["epoch"]))
+    return rows, len(members) - len(rows)
 
 
 def _row(

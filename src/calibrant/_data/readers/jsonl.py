@@ -277,15 +277,16 @@ def _check_whole(
                 raise new_class(f"{file}, line {line}", other[0], other[0][len(above) + 1 :])
 
 
-def _walk(record: Record, path: list[str]) -> Any:
-    at: Any = record
-    for depth, key in enumerate(path):
-        if not isinstance(at, dict):
-            return None
-        if key not in at:
-            return at.get(".".join(path[depth:]))
-        at = at[key]
-    return at
+def _walk(at: Any, path: list[str]) -> Any:
+    """What a path leads to. A key of several parts, joined by dots, may be at any step of it."""
+    if not path or not isinstance(at, dict):
+        return None if path else at
+    for parts in range(1, len(path) + 1):
+        key = ".".join(path[:parts])
+        found = _walk(at[key], path[parts:]) if key in at else None
+        if found is not None:
+            return found
+    return None
 
 
 def flatten(record: Record, prefix: str, parsed: dict[str, Any]) -> None:

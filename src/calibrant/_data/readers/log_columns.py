@@ -24,8 +24,7 @@ def columns_of(
     ]
     if not chosen and y_proba is not None:
         # A confidence by another name goes with the correctness beside it.
-        beside = f"{str(y_proba).partition('.')[0]}.correct"
-        y_true = beside if y_true is None and logs[0].has(beside) else y_true
+        y_true = _beside(logs[0], str(y_proba)) if y_true is None else y_true
         return y_true, y_proba, () if y_true is None else (_chosen(y_true, y_proba),)
     if not chosen:
         raise _none(logs[0], y_true)
@@ -35,6 +34,13 @@ def columns_of(
     pair = chosen[0]
     why = _why_top(logs) if pair.y_proba == "confidence" and y_proba is None else ()
     return pair.y_true, pair.y_proba, (_chosen(pair.y_true, pair.y_proba), *why)
+
+
+def _beside(log: Reader, y_proba: str) -> str | None:
+    """The correctness of the scorer whose confidence this is; its name may have dots in it."""
+    parts = y_proba.split(".")
+    names = (".".join([*parts[:n], "correct"]) for n in range(len(parts) - 1, 0, -1))
+    return next((name for name in names if log.has(name)), None)
 
 
 def check_one_run(readers: Sequence[Reader]) -> None:
