@@ -67,10 +67,8 @@ def method_names(rows: NoiseFloors, measure: Measure) -> tuple[str, ...]:
         return ("votes",)
     if way != "inversion":
         return (way if way in METHODS else "resampled",)
-    if of_votes:
-        return ("absolute", "votes")
     closed = ("quadratic",) if measure.form else ("root",) if measure.gaps == "root" else ()
-    return (*closed, "absolute", "resampled")
+    return (*closed, "absolute", "votes" if of_votes else "resampled")
 
 
 def _units(rows: Context) -> str:
