@@ -12,9 +12,9 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.binning import EqualWidth
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._data.links import logit
 from calibrant._engines.arrays.streams import EPS
 from calibrant._inference.budget import FITTED_CELLS_FROM
@@ -28,8 +28,6 @@ from calibrant._inference.significance import student_quantile
 from calibrant._inference.tails import upper_tail
 from calibrant._measures.catalogue import Measure
 from calibrant.results._uncertainty import NoiseFloor
-
-Array = NDArray[np.float64]
 
 SLOPE, MEAN, FLOOR, CURVE = "slope", "mean", "noise floor", "curve"
 # Notions that ask about one probability: P(y = 1), or that of the top label.
@@ -144,7 +142,7 @@ def _problem(rows: NoiseFloors, measure: Measure) -> Problem:
     return rows.plain_problem
 
 
-def fit_slope(problem: Problem, groups: NDArray[np.intp] | None) -> Slope | None:
+def fit_slope(problem: Problem, groups: Index | None) -> Slope | None:
     """The calibration slope of a scalar problem; None where it is not estimable.
 
     Predictions of 0 and 1 have no logit. Clipped, they would decide the slope by where they are
@@ -171,7 +169,7 @@ def fit_slope(problem: Problem, groups: NDArray[np.intp] | None) -> Slope | None
     return None if math.isnan(fitted.value) else Slope(fitted.value, fitted.error, fitted.df)
 
 
-def _has_logit(u: Array) -> NDArray[np.bool_]:
+def _has_logit(u: Array) -> Mask:
     """Which predictions are not clipped where logits are taken."""
     return (u >= EPS) & (u <= 1.0 - EPS)
 

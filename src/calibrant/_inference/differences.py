@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._inference.budget import PAIRED_SLOTS
 from calibrant._inference.gap_pairs import GapPair, Reading
@@ -19,7 +18,6 @@ from calibrant._inference.tails import upper_tail
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure
 
-Array = NDArray[np.float64]
 Limits = tuple[float, float, float]
 
 
@@ -69,8 +67,7 @@ class Differences:
                     for each, own in ((ours, self.first), (theirs, self.second))
                 )
                 self._made[key] = apart(*alone)
-        out: SecondMoments = self._made[key]
-        return out
+        return self._made[key]
 
     def _fine(self, ours: SlotReading, theirs: SlotReading) -> FineSlots | None:
         if ours.fine is None or theirs.fine is None:

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._inference.budget import FIT_STEPS
 from calibrant._inference.numbers import SMOOTH_OVER
 from calibrant._inference.rounding import JITTER
@@ -31,7 +31,6 @@ from calibrant._inference.second_moments import SecondMoments
 from calibrant._inference.slot_noise import SlotNoise
 from calibrant._inference.tails import quantiles
 
-Array = NDArray[np.float64]
 # Gaps and weights of slots, (draws, slots), to the measure of each draw.
 Formula = Callable[[Array, Array], Array]
 
@@ -82,7 +81,7 @@ class GapPair:
     # --- the posterior of true gaps --------------------------------------------------------------
 
     @cached_property
-    def _slots(self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    def _slots(self) -> tuple[Index, Mask]:
         """The slots of each class, (classes, most slots), and which of these there are."""
         classes = self.moments.stacked("classes")
         used = self.moments.stacked("weight") > 0
@@ -132,7 +131,7 @@ class GapPair:
         out += across + across.transpose(0, 2, 1)
         return out
 
-    def _components(self, live: NDArray[np.bool_]) -> tuple[list[Array], list[Array]]:
+    def _components(self, live: Mask) -> tuple[list[Array], list[Array]]:
         """The parts of the prior covariance whose sizes are fitted: smooth matrices (classes,
         slots, slots) of both predictors and of each, diagonals (classes, slots) of each.
         """
@@ -180,7 +179,7 @@ class GapPair:
                 sizes[j] = max(sizes[j], least[j])
         return sizes
 
-    def _posteriors(self, live: NDArray[np.bool_]) -> list[Array]:
+    def _posteriors(self, live: Mask) -> list[Array]:
         """Draws of the true gaps (draws, p) under each prior, where slots that are not live have
         none.
         """
@@ -192,7 +191,7 @@ class GapPair:
         dense = self._drawn_gaps(prior, gap)
         return [dense, dense * self._has_gap(prior, gap)]
 
-    def _has_gap(self, prior: Array, gap: Array) -> NDArray[np.bool_]:
+    def _has_gap(self, prior: Array, gap: Array) -> Mask:
         """Whether a slot has a gap, (draws, p). That it has none is as likely beforehand; slots of
         two predictors with rows in common tend to have one together.
         """

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._inference.budget import MOST_EVENTS, MULTIPLES, PARTS, STEPS
 from calibrant._inference.gap_pairs import Formula
 from calibrant._inference.inversion import Path
@@ -36,8 +36,6 @@ from calibrant._inference.rounding import NO_ERROR
 from calibrant._inference.second_moments import Slots
 from calibrant._inference.slot_noise import SlotNoise
 from calibrant._inference.tails import Law
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -66,8 +64,7 @@ class GapPaths:
     def scale(self) -> Array:
         """The standard error of each slot's gap."""
         factor = self.noise.moments.noise_factor[:, : self.slots.size]
-        out: Array = np.sqrt((factor**2).sum(axis=0))
-        return out
+        return np.sqrt((factor**2).sum(axis=0))
 
     @cached_property
     def _away(self) -> Array:
@@ -80,7 +77,7 @@ class GapPaths:
         return math.sqrt(2.0 * math.log(max(int(np.count_nonzero(self.slots.weight)), 2)))
 
     @cached_property
-    def _sure(self) -> NDArray[np.bool_]:
+    def _sure(self) -> Mask:
         return self._away > self._sure_from
 
     @cached_property
@@ -132,8 +129,7 @@ class GapPaths:
         """The gaps averaged with those next to them, by how well they are known."""
         mean, known = self.slots.mean_u, np.maximum(self.scale, NO_ERROR) ** -2
         near = np.exp(-0.5 * ((mean[:, None] - mean) / SMOOTHED_OVER) ** 2) * known
-        out: Array = near @ self.slots.gap / near.sum(axis=1)
-        return out
+        return near @ self.slots.gap / near.sum(axis=1)
 
     @cached_property
     def _steps(self) -> list[float]:
@@ -223,8 +219,7 @@ class GapPaths:
         within = np.zeros((index.size, size))
         within[np.arange(index.size), index] = 1.0
         weight = weights @ within
-        out: Array = (noise * weights) @ within / np.where(weight > 0, weight, 1.0)
-        return out
+        return (noise * weights) @ within / np.where(weight > 0, weight, 1.0)
 
     @cached_property
     def _trials(self) -> Array:
@@ -232,8 +227,7 @@ class GapPaths:
         worth = np.divide(
             self._variance, self.scale**2, out=np.full(self.scale.size, 1e12), where=self.scale > 0
         )
-        out: Array = np.maximum(np.rint(worth), 1.0)
-        return out
+        return np.maximum(np.rint(worth), 1.0)
 
     @cached_property
     def _chances(self) -> Array:
@@ -241,10 +235,9 @@ class GapPaths:
         from scipy.special import ndtr
 
         scale = np.where(self.scale > 0, self.scale, 1.0)
-        out: Array = ndtr(self._wide_noise / scale)
-        return out
+        return ndtr(self._wide_noise / scale)
 
-    def _few_events(self, gap: Array) -> tuple[NDArray[np.intp], Array]:
+    def _few_events(self, gap: Array) -> tuple[Index, Array]:
         """Slots in which few events, or failures, are expected where gaps are these, and the noise
         of so many outcomes there, (draws, slots): the same chances give more at a higher rate.
         """

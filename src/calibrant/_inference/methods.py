@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array
 from calibrant._inference.bootstrap import basic_limits
 from calibrant._inference.context import Context
 from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
@@ -28,8 +28,6 @@ from calibrant._inference.slot_noise import FineSlots, SlotNoise
 from calibrant._inference.squares import Square, diagonal_form, limits_of_square
 from calibrant._inference.tails import Law, upper_tail
 from calibrant._measures.catalogue import Measure
-
-Array = NDArray[np.float64]
 
 SQUARED = "noncentral chi-square of the squared residuals"
 INVERTED = "test inversion over a least-favourable family"
@@ -122,8 +120,7 @@ def gap_paths(rows: Context, reading: SlotReading) -> GapPaths:
         n_draws = rows.many_draws if fine is None else rows.few_draws
         return GapPaths(SlotNoise(_moments(rows, reading), n_draws, rows.seed, fine))
 
-    out: GapPaths = rows.once(("paths", reading.key, reading.fine is None), make)
-    return out
+    return rows.once(("paths", reading.key, reading.fine is None), make)
 
 
 def absolute(rows: NoiseFloors, measure: Measure, value: float) -> Found | None:
@@ -186,8 +183,7 @@ def moved_by(rows: Context, measure: Measure) -> Influences:
         own = influences(values, problem.w, rows.groups)
         return replace(own, units=min(own.units, units))
 
-    out: Influences = rows.once(("moved", measure.name), make)
-    return out
+    return rows.once(("moved", measure.name), make)
 
 
 def influence(rows: NoiseFloors, measure: Measure, value: float) -> Found:
@@ -242,8 +238,7 @@ def replicates_of(rows: Context, measure: Measure) -> Array:
         draws = draw_blocks(rows.samples.n, rows.few_draws, rows.seed, rows.groups)
         return replicates(rows.samples, measure, rows.fixed, rows.quantile, draws)
 
-    out: Array = rows.once(("replicates", measure.name), make)
-    return out
+    return rows.once(("replicates", measure.name), make)
 
 
 def resampled(rows: NoiseFloors, measure: Measure, value: float) -> Found:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array
 from calibrant._inference.cells import Cells, Drawn, Problem, as_seen
 from calibrant._inference.class_bins import ClassBins
 from calibrant._inference.class_errors import errors_over_classes
@@ -20,8 +20,6 @@ from calibrant._inference.rounding import LEAST_FITTED_P, ROUNDED_FLOOR
 from calibrant._inference.tails import chance_as_far, lower_tail, upper_chance, upper_tail
 from calibrant._measures.catalogue import Measure
 from calibrant.results._uncertainty import NoiseFloor
-
-Array = NDArray[np.float64]
 
 OUTCOMES, SCATTER = "outcomes drawn from the predictions", "scatter of the labels given"
 
@@ -127,8 +125,7 @@ class NoiseFloors(Context):
         key = ("seen", measure.name)
         if key not in self._null:
             self._null[key] = float(formula(as_seen(self.plain_problem.fine_cells))[0])
-        out: float = self._null[key]
-        return out
+        return self._null[key]
 
     def _of_cells(self, measure: Measure) -> Callable[[Drawn], Array] | None:
         """The formula over cells, if a null is drawn there: residuals that scatter as they did are

@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
+from calibrant._core.typing import Array, Index
 from calibrant._inference.budget import MOST_BINS
 from calibrant._inference.cells import Cells, Drawn, Problem, drawn_tables, full_cells
 from calibrant._inference.class_errors import errors_over_classes
@@ -19,8 +19,6 @@ from calibrant._inference.second_moments import Slots
 from calibrant._inference.squares import Form, matrix_form, scaled_identity
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.of_cells import CellSums
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +32,7 @@ class SlotReading:
     slots: Slots
     # The slots that a value is read from, and the slot of each, where they are finer.
     fine: Slots | None
-    parents: NDArray[np.intp] | None
+    parents: Index | None
     of_sample: Formula
     of_population: Formula
     form: Form | None
@@ -144,7 +142,7 @@ def _angle_problem(problem: Problem) -> Problem:
     return replace(problem, bins=bins.reshape(-1), m=int(used.size), classes=None)
 
 
-def _wider(fine: Problem, groups: NDArray[np.intp] | None) -> tuple[NDArray[np.intp], Problem]:
+def _wider(fine: Problem, groups: Index | None) -> tuple[Index, Problem]:
     """The wider cell of each cell, of about equal weights, and the problem in these."""
     weight = fine.by_bin()
     each = fine.weights if groups is None else np.bincount(groups, fine.weights)

@@ -19,13 +19,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array
 from calibrant._inference.budget import MOST_UNITS
 from calibrant._inference.rounding import MANY_ERRORS
 from calibrant._inference.second_moments import SecondMoments
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array
 from calibrant._inference.context import Context
 from calibrant._inference.few_events import Losses, unseen_share, unseen_targets
 from calibrant._inference.methods import Found, moved_by
@@ -21,7 +21,6 @@ from calibrant._inference.numbers import FEW_EVENTS
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
 
-Array = NDArray[np.float64]
 Widen = Callable[[Context, Measure, float, Found], tuple[float, float]]
 
 
