@@ -161,3 +161,12 @@ def test_a_slope_is_called_off_whichever_of_two_predictors_has_it():
         pair = pair_of(y, sigmoid(h), sigmoid(1.2 * h))
         called += pair.is_off(1, 0.0125)
     assert called >= 36, called
+
+
+def test_gaps_a_quarter_apart_have_half_of_their_prior_in_common():
+    u = np.repeat(np.linspace(0.05, 0.95, 10), 50)
+    y = (np.tile(np.arange(50), 10) < 50 * u).astype(int)
+    pair = pair_of(y, u, 0.98 * u)
+    mean = pair.moments.stacked("mean_u")[pair._slots[0][0]]
+    common = np.interp(0.25, mean[:10] - mean[0], pair._smooth[0, 0, :10])
+    assert 0.5 < common < 0.75
