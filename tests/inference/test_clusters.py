@@ -290,3 +290,17 @@ def test_residuals_that_cancel_are_no_error():
     assert cal.truthful_test(y, np.full(1000, 0.02), measure="atb", groups=groups).p_value == 1.0
     assert weighted_chi_square_tail(1e20, np.array([1.0, 0.5])) == LEAST_P
     assert weighted_chi_square_tail(1.0, np.zeros(3)) == LEAST_P
+
+
+def test_of_two_clusters_student_s_law_is_not_followed_to_its_end():
+    """Its points would be 6.5 times as far out, and an interval say nothing."""
+    groups = np.repeat([0, 1], 20)
+    assert 2.0 < blocks_of(40, groups, 0).student(None) < 4.0
+
+
+@pytest.mark.parametrize(("clusters", "values"), [(9, 6), (16, 2)])
+def test_few_clusters_have_more_than_two_signs(clusters, values):
+    """Two signs of nine clusters have 512 arrangements, fewer than there are draws."""
+    signs = blocks_of(32, np.arange(32) % clusters, 0).signs(500, np.random.default_rng(64))
+    assert np.unique(signs).size == values
+    assert (signs**2).mean() == pytest.approx(1.0, abs=0.03)

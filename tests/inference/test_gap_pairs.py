@@ -4,6 +4,12 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._core.binning import Quantile
+from calibrant._data.to_samples import to_samples
+from calibrant._inference.cells import problem_of
+from calibrant._inference.gap_pairs import GapPair
+from calibrant._inference.second_moments import Slots, second_moments
+from calibrant._inference.slot_noise import SlotNoise
 from rivals import sigmoid
 
 ABSOLUTE = (
@@ -114,3 +120,53 @@ def test_other_data_have_sharp_differences(kind):
         ends = (high - least) - (low - most)
         assert d.high - d.low < 0.6 * ends, measure
         assert d.better == "b", measure
+
+
+def pair_of(y, *predictors):
+    slots = (
+        Slots.of_problem(problem_of(to_samples(y, u), "binary", Quantile(10))) for u in predictors
+    )
+    return GapPair(SlotNoise(second_moments(tuple(slots), None), 200, 0))
+
+
+def chance_of_redraws(y, u, rng):
+    """The chance of mean and trend of the residuals over ten bins, the rarer of them twice, by
+    outcomes drawn from the predictions one by one.
+    """
+    bins = np.argsort(np.argsort(u)) * 10 // u.size
+    middle = np.array([u[bins == b].mean() for b in range(10)])[bins]
+    ways = np.stack([np.ones(u.size), middle - middle.mean()], axis=1)
+    drawn = np.abs(((rng.random((1000, u.size)) < u) - u) @ ways)
+    return 2.0 * float((drawn >= np.abs((y - u) @ ways)).mean(axis=0).min())
+
+
+def test_what_is_called_off_is_what_redraws_call_off():
+    """Calibrated predictions of 100 rows are, with the stated chance at most; and the samples of
+    which draws of outcomes say so.
+    """
+    called = slow = alike = 0
+    for seed in range(200):
+        y, h = outcomes(100, 1000 + seed)
+        found = pair_of(y, sigmoid(h), sigmoid(2 * h)).is_off(0, 0.05)
+        drawn = chance_of_redraws(y, sigmoid(h), np.random.default_rng((57, seed))) < 0.05
+        called, slow, alike = called + found, slow + drawn, alike + (found == drawn)
+    assert called <= 16  # of 10 or fewer that are expected, two standard errors more
+    assert abs(called - slow) <= 5 and alike >= 194, (called, slow, alike)
+
+
+def test_a_slope_is_called_off_whichever_of_two_predictors_has_it():
+    called = 0
+    for seed in range(40):
+        y, h = outcomes(2500, 2000 + seed)
+        pair = pair_of(y, sigmoid(h), sigmoid(1.2 * h))
+        called += pair.is_off(1, 0.0125)
+    assert called >= 36, called
+
+
+def test_gaps_a_quarter_apart_have_half_of_their_prior_in_common():
+    u = np.repeat(np.linspace(0.05, 0.95, 10), 50)
+    y = (np.tile(np.arange(50), 10) < 50 * u).astype(int)
+    pair = pair_of(y, u, 0.98 * u)
+    mean = pair.moments.stacked("mean_u")[pair._slots[0][0]]
+    common = np.interp(0.25, mean[:10] - mean[0], pair._smooth[0, 0, :10])
+    assert 0.5 < common < 0.75

@@ -174,3 +174,44 @@ def test_one_prediction_that_is_far_off(measure, prediction):
     error = 0.0158
     assert found.low < found.value - 1.5 * error and found.high > found.value + 1.5 * error
     assert found.high - found.low < 6.0 * error
+
+
+def test_luck_counts_as_one_standard_error_at_most() -> None:
+    """Values that calibrated predictions show on fewer days than one in six have the same upper
+    limit, and others a higher one.
+    """
+    rng = np.random.default_rng(60)
+    u = rng.beta(2, 2, 1000)
+    reading, paths = made((rng.random(1000) < u).astype(int), u)
+    formulas = reading.of_sample, reading.of_population
+    (path,) = paths._paths(*formulas)[1]
+    shown = [path.usual(0, q) for q in (0.02, 0.09, 0.15, 0.2)]
+    high = [paths.limits(*formulas, value, 0.95).high for value in shown]
+    assert high[0] == high[1] == high[2] < high[3]
+
+
+def test_gaps_are_smoothed_with_those_next_to_them() -> None:
+    """One cell alone is off: cells at 0.05 have half of its gap or more, and at 0.1 less than a
+    third.
+    """
+    u = np.repeat(np.linspace(0.2, 0.8, 31), 200)
+    y = np.tile(np.arange(200) / 200, 31) < u
+    y[15 * 200 : 16 * 200] = np.arange(200) < 130
+    _, paths = made(y.astype(int), u, "smooth_ece")
+    mean, smooth = paths.slots.mean_u, paths._smoothed
+    share = [float(np.interp(0.5 + far, mean, smooth)) / smooth.max() for far in (0.05, 0.1)]
+    assert 0.5 < share[0] < 0.75 and share[1] < 0.33
+
+
+def test_cells_are_as_narrow_as_outcomes_ask_for() -> None:
+    """Fine ones are 0.008 wide in the middle and 0.0001 at the ends. Wide ones hold ten rows of few
+    and a thirtieth of many.
+    """
+    u = np.linspace(0, 1, 200_001)
+    reading, _ = made((np.arange(200_001) % 2).astype(int), u, "smooth_ece")
+    fine, width = reading.fine.index[:, 0], 1 / 200_000
+    assert 0.006 < np.count_nonzero(fine == fine[100_000]) * width < 0.011
+    assert 0.00005 < np.count_nonzero(fine == 0) * width < 0.00015
+    assert 22 <= reading.slots.size <= 45
+    few, _ = made((np.arange(100) % 2).astype(int), u[1000::2000], "smooth_ece")
+    assert 7 <= 100 / few.slots.size <= 14

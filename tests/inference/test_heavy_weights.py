@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._inference.means import influences, mean_limits
+from calibrant._inference.means import Influences, influences, mean_limits
 from calibrant._inference.paired import Scatter, independent_limits
 from judged import intervals
 
@@ -197,3 +197,15 @@ def test_limits_of_other_rows_know_the_weights_and_the_side_of_the_skewness():
     even = influences(rng.normal(size=3000), None, None)
     low, high, _ = independent_limits(0.0, Scatter(one, None), Scatter(even, None), 0.95)
     assert (high > -low) == (one.third > 0)
+
+
+def test_fifty_rows_of_about_its_weight_tell_how_a_heavy_row_varies():
+    """One row carries half of the weight and shows nothing, as do the 29 next in weight; the twenty
+    after them are off by 1, and no lighter one is.
+    """
+    weight = np.append(1000.0, np.linspace(11, 10, 99))
+    shares = weight / weight.sum()
+    off = np.zeros(100)
+    off[30:50] = 1.0
+    found = Influences(shares * off, 100.0, shares).variance
+    assert 0.3 < found / shares[0] ** 2 < 0.5

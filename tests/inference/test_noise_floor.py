@@ -460,3 +460,27 @@ def test_one_calibrated_sample_in_twenty_lies_above(measure):
     compute = getattr(cal, measure)
     above = np.mean([compute(y, u) > floor.upper for y in labels])
     assert 0.025 < above < 0.075  # 0.05, give or take three times 0.008
+
+
+def test_rows_have_cells_of_their_own_where_they_are_few():
+    """Up to a thousand; of more, those of about the same prediction share one."""
+    for n, apart in ((900, True), (1100, False)):
+        u = np.linspace(0.3, 0.7, n)
+        cells = problem_of(to_samples(np.arange(n) % 2, u), "binary", cal.EqualWidth(1)).fine_cells
+        assert (cells.size > 0.9 * n) == apart
+    # 0.004 wide in the middle; and a row at 1 / 2 within 0.0001.
+    for n, least, most in ((100_001, 0.003, 0.005), (1000, 0.00004, 0.00008)):
+        u = np.linspace(0.45, 0.55, n) if n > 1000 else np.linspace(0.4995, 0.5005, n)
+        cells = problem_of(to_samples(np.arange(n) % 2, u), "binary", cal.EqualWidth(1)).fine_cells
+        width = np.ptp(u) / n * np.median(cells.w)
+        assert least < width < most, width
+
+
+def test_predictions_next_to_0_share_a_cell():
+    """One in a million is told from one in 500,000, and not one in five millions from less."""
+    for pair, size in (((1e-6, 2e-6), 2), ((2e-7, 4e-7), 1)):
+        u = np.tile(pair, 50)
+        cells = problem_of(
+            to_samples(np.arange(100) % 2, u), "binary", cal.EqualWidth(1)
+        ).fine_cells
+        assert cells.size == size

@@ -12,7 +12,7 @@ from calibrant._inference import class_bins, null_classes
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import design_effect, dispersion, problem_of
 from calibrant._inference.class_errors import errors_over_classes
-from calibrant._inference.null import null_drawn, null_of_rare_events
+from calibrant._inference.null import null_drawn, null_of_rare_events, with_rare_events
 from calibrant._inference.scatter import rare_events
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find
@@ -270,3 +270,20 @@ def test_one_event_that_was_hardly_possible_has_its_own_chance(rows, chance):
     assert window.columns()["p_value"] == pytest.approx([expected], rel=1e-6)
     labels = cal.multilabel(np.c_[y, y], np.c_[p, p], measures=["ece"])
     assert labels.columns()["p_value"] == pytest.approx([expected] * 2, rel=1e-6)
+
+
+@pytest.mark.parametrize(("votes", "one_by_one"), [(7, True), (14, False)])
+def test_labels_of_few_votes_are_drawn_vote_by_vote(votes, one_by_one):
+    """Two cells of a bin then vary each for itself; of more votes the bin's sum is enough, and what
+    is more or less falls on both.
+    """
+    rng = np.random.default_rng(65)
+    u = np.repeat([0.002, 0.0025], 100)
+    z = np.zeros(200)
+    z[[5, 120, 180]] = 1 / votes
+    problem = problem_of(to_samples(z, u), "binary", cal.EqualWidth(1))
+    cells, blocks = problem.fine_cells, blocks_of(200, None, 0)
+    noise = with_rare_events(np.zeros((400, cells.size)), problem, cells, blocks, rng)
+    assert cells.size == 2 and round(1 / problem.dispersion) == votes
+    common = np.corrcoef(noise.T)[0, 1]
+    assert common < 0.3 if one_by_one else common > 0.9

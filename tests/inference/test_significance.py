@@ -7,12 +7,15 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import calibrant as cal
 from calibrant._core.errors import InputError
 from calibrant._inference.cells import Problem
-from calibrant._inference.logistic import fit_logistic
+from calibrant._inference.logistic import fit_logistic, moved_by_rows
 from calibrant._inference.significance import (
+    drawn_p,
+    drawn_sums,
     drawn_tail,
     hosmer_lemeshow,
     linear_null,
@@ -393,3 +396,71 @@ def test_calibration_in_the_large_holds_where_the_slope_is_off():
     p = 1 / (1 + np.exp(-(h + found.intercept_at_slope_1)))
     width = found.intercept_at_slope_1_high - found.intercept_at_slope_1_low
     assert width == pytest.approx(2 * 1.959964 / np.sqrt((p * (1 - p)).sum()), rel=1e-6)
+
+
+@pytest.mark.parametrize(("n", "drawn"), [(100, True), (200, False)])
+def test_a_sum_that_is_not_normal_is_drawn(n, drawn):
+    """Of rows at 0.1 the squared skewness is 7.1 / n."""
+    y = (np.arange(n) % 10 == 0).astype(int)
+    assert ("draws" in cal.spiegelhalter(y, np.full(n, 0.1)).null) == drawn
+
+
+@pytest.mark.parametrize(("n", "whole"), [(150, True), (280, False)])
+def test_up_to_a_hundred_surprises_are_drawn_one_by_one(n, whole):
+    """Of rows at 0.5 every second is a surprise: sums are whole numbers, or partly normal."""
+    rng = np.random.default_rng(61)
+    bins = np.zeros(n, dtype=np.intp)
+    drawn = drawn_sums(np.full(n, 0.5), np.ones(n), bins, 1, 200, rng)
+    assert (np.abs(drawn - np.rint(drawn)).max() < 1e-9) == whole
+    assert drawn.std() == pytest.approx(np.sqrt(n) / 2, rel=0.15)
+
+
+@pytest.mark.parametrize(("chance", "draws"), [(0.15, 1000), (0.07, 10_000)])
+def test_a_hundred_draws_beyond_settle_a_p_value(chance, draws):
+    n = 400
+    bins = np.zeros(n, dtype=np.intp)
+    value = float(stats.chi2.isf(chance, 1)) * n / 4
+    given = np.full(n, 0.5), np.ones(n), bins, 1, 0
+    found = drawn_p(value, *given, lambda sums: (sums**2).sum(axis=1))
+    assert found.n_draws == draws
+    assert found.p_value == pytest.approx(chance, abs=3.5 * np.sqrt(chance / draws))
+
+
+@pytest.mark.parametrize(
+    ("draws", "reached", "counted"),
+    [(10_000, 70, True), (10_000, 35, False), (400, 25, True), (400, 15, False)],
+)
+def test_a_tail_is_fitted_where_few_draws_reach_a_value(draws, reached, counted):
+    """Fewer than fifty, and of the largest twentieth. A law with a lump far out shows which."""
+    drawn = -np.log1p(-(np.arange(draws) + 0.5) / draws)
+    drawn[-reached:] += 30.0
+    found = drawn_tail(float(drawn[-reached]), drawn)
+    assert (found == (reached + 1) / (draws + 1)) == counted
+
+
+def test_a_row_that_pulls_a_line_moves_it_as_leaving_it_out_does():
+    """Up to a leverage of 0.9: one that decides alone has no scatter, and the limits an end."""
+    rng = np.random.default_rng(62)
+    h = np.append(rng.normal(0, 1, 60), 1.0)
+    z = np.append((rng.random(60) < 0.5).astype(float), 0.0)
+    groups = np.arange(61)
+    for heavy, left in ((60.0, None), (4000.0, 0.1)):
+        w = np.append(np.ones(60), heavy)
+        soft = np.where(groups == 60, 0.5, z)
+        fit = fit_logistic(soft, h, w)
+        moved = moved_by_rows(fit, soft, h, w, groups)[:, 60]
+        p = 1 / (1 + np.exp(-fit.intercept - fit.slope * h[60]))
+        basis = np.array([1.0, h[60]])
+        leverage = float(basis @ fit.bread @ basis) * heavy * p * (1 - p)
+        assert 0.6 < leverage < 0.85 if left is None else leverage > 0.95
+        score = fit.bread @ basis * heavy * (0.5 - p)
+        assert moved == pytest.approx(score / (left or 1.0 - leverage), rel=1e-6)
+
+
+@pytest.mark.parametrize(("rows", "drawn"), [(15, True), (30, False)])
+def test_a_bin_that_expects_less_than_two_events_has_no_chi_square(rows, drawn):
+    """Rows at 0.1 beside others at 0.6: one and a half events are expected of them, or three."""
+    u = np.append(np.full(rows, 0.1), np.full(100, 0.6))
+    y = np.append(np.arange(rows) == 0, np.arange(100) < 60).astype(int)
+    found = cal.hosmer_lemeshow(y, u, bins=cal.EqualWidth(2))
+    assert ("draws" in found.null) == drawn

@@ -1,5 +1,7 @@
 """Squared errors: closed forms against sums over pairs of rows, and what their limits contain."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -130,6 +132,43 @@ def test_limits_contain_the_truth_and_are_sharp(paired):
     assert 0.8 <= ratio <= 1.3, ratio
 
 
+@pytest.mark.parametrize("errors", [5.0, 2.5, 1.5, 0.5])
+def test_limits_of_one_square_and_nothing_are_those_of_its_root(errors):
+    """One slot that lies so many standard errors off, against labels as predictions: limits are
+    the squares of |R| -+ z s. Where that would turn the lower one is 0, and below one standard
+    error the estimate, R^2 - s^2.
+    """
+    rng = np.random.default_rng(55)
+    away = rng.normal(0, 0.1, 200)
+    away -= away.mean()
+    s = float(away.std(ddof=1)) / np.sqrt(200)
+    z = 0.5 + away + errors * s  # soft labels, whose mean lies that far from 0.5
+    first, second = slots_of(z, np.full(200, 0.5), 1), slots_of(z, z, 1)
+    square = Square(second_moments((first, second), None), less(ONE, ONE, first.size))
+    low, high, estimate = limits_of_difference(square, square.value, 0.95)
+    far, reach = errors * s, stats.norm.ppf(0.975) * s
+    lower = (far - reach) ** 2 if far > reach else min(far**2 - s**2, 0.0)
+    assert estimate == pytest.approx(far**2 - s**2, rel=1e-9)
+    assert (low, high) == pytest.approx((lower, (far + reach) ** 2), rel=1e-6, abs=1e-12)
+
+
+def test_limits_of_a_difference_lean_as_a_square_does():
+    """A constant 0.40 where the rate is 0.35, against calibrated predictions: 300 samples of 400
+    rows. Limits equally far from the estimate on either side miss the truth twice as often.
+    """
+    truth, missed, even = 0.05**2, 0, 0
+    for seed in range(300):
+        rng = np.random.default_rng((56, seed))
+        u = rng.beta(1.4, 2.6, 400)
+        y = (rng.random(400) < u).astype(int)
+        first, second = slots_of(y, np.full(400, 0.4), 15), slots_of(y, u, 15)
+        square = Square(second_moments((first, second), None), less(ONE, ONE, first.size))
+        low, high, estimate = limits_of_difference(square, square.value, 0.95)
+        missed += not low <= truth <= high
+        even += abs(estimate - truth) > stats.norm.ppf(0.975) * square.standard_error
+    assert missed <= 34 < even, (missed, even)
+
+
 def test_every_squared_error_has_limits_in_closed_form():
     rng = np.random.default_rng(4)
     p = rng.dirichlet([1, 1, 1], 300)
@@ -149,3 +188,40 @@ def test_bins_whose_outcomes_are_all_alike_have_noise():
     y, u = np.ones(60, int), np.linspace(0.96, 0.98, 60)
     found = cal.interval(y, u, measure="lin_ce")
     assert found.low == 0.0 and found.high > 0.03**2 / 15
+
+
+@pytest.mark.parametrize("events", [0, 1, 5])
+def test_outcomes_vary_as_the_rule_of_succession_has_it(events):
+    """Laplace's, of ten rows at 1 / 2: an event that was not seen may still come."""
+    slots = slots_of((np.arange(10) < events).astype(int), np.full(10, 0.5), 1)
+    rate = (events + 1) / 12
+    assert slots.outcome_variance(np.array([10.0])) == pytest.approx(rate * (1 - rate))
+
+
+def test_slots_that_show_less_than_half_of_their_noise_get_the_rest():
+    """Ten rows without an event, whose residuals vary as far as their predictions do: by a third
+    of what ten outcomes would, or by two thirds.
+    """
+    usual = rows(2000, 5)
+    for spread, lacks in ((0.113, True), (0.165, False)):
+        u = 0.3 + spread * np.tile([-1.0, 1.0], 5)
+        y, u = np.append(usual[0], np.zeros(10, int)), np.append(usual[1], u)
+        bins = np.append(np.minimum((usual[1] * 5).astype(int), 4), np.full(10, 5))
+        problem = problem_of(to_samples(y, u), "binary", Quantile(6))
+        slots = Slots.of_problem(replace(problem, bins=bins, m=6))
+        moments = second_moments((slots,), None)
+        assert moments.missing_factor[:, 5].any() == lacks, spread
+        assert not moments.missing_factor[:, :5].any()
+
+
+def test_slots_of_a_row_or_two_do_not_widen_all_others():
+    """Of 150 slots of two rows each gaps seem to vary by half of what they do or less: the noise of
+    all slots becomes up to twice as large, as variances are, and no more.
+    """
+    rng = np.random.default_rng(59)
+    u = np.repeat(np.linspace(0.02, 0.2, 150), 2)
+    y = (rng.random(300) < u).astype(int)
+    problem = problem_of(to_samples(y, u), "binary", Quantile(150))
+    problem = replace(problem, bins=np.arange(300) // 2, m=150)
+    widening = second_moments((Slots.of_problem(problem),), None).widening
+    assert 1.3 < widening < 1.6

@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._data.to_samples import to_samples
-from calibrant._inference.few_events import poisson_limits, possible_targets
+from calibrant._inference.few_events import n_certain, poisson_limits, possible_targets
 from judged import intervals
 
 FAST = {"n_resamples": 200}
@@ -494,3 +494,30 @@ def test_an_error_that_no_population_shows_has_a_lower_limit():
     y = (rng.random(1000) < 1 / (1 + np.exp(-h))).astype(int)
     largest, most = (cal.interval(y, 1 / (1 + np.exp(h)), measure=m) for m in ("emax", "e90"))
     assert most.low < largest.low < largest.high <= 1.0
+
+
+def test_predictions_are_certain_where_all_rows_together_expect_no_miss():
+    """A miss in one of a hundred samples of as many rows is none, one in fifty is not."""
+    for chance, certain in ((0.006, 400), (0.018, 0)):
+        rows = np.full(400, chance / 400)
+        values = {"classification": np.zeros(400), "confidence": rows**2}
+        assert n_certain(values) == certain
+
+
+def test_a_difference_that_turns_on_the_way_to_more_events_is_seen():
+    """Three events in 100 rows, of which there may be 8.8. A constant that is right halfway has no
+    error there, and errs as much as now at the end; the other predictor always errs as much, too
+    low in one half of the rows and too high in the other.
+    """
+    y = (np.arange(100) % 40 == 0).astype(int)
+    most = poisson_limits(3, 0.95)[1] / 100
+    right = (0.03 + most) / 2
+    other = np.where(np.arange(100) < 50, 0.0, 0.3)
+
+    def difference(z):
+        gaps = z[:50].mean() - 0.0, z[50:].mean() - 0.3
+        return abs(z.mean() - right) - np.abs(gaps).mean()
+
+    given = to_samples(y, other), np.ones(100, np.int64), 0.95
+    moved = [difference(z[:, 1]) - difference(y) for kind, _, z in possible_targets(*given)]
+    assert min(moved) == pytest.approx(-(right - 0.03), rel=0.1)

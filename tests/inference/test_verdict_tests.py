@@ -362,6 +362,14 @@ def test_the_smallest_p_value_over_its_share_decides():
     assert sum(tests.SHARES.values()) <= 1.2 + 1e-9  # no more than 6 % of false alarms at 95 %
 
 
+@pytest.mark.parametrize(("chance", "named"), [(0.7e-6, "slope"), (1.4e-6, "noise floor")])
+def test_a_slope_is_named_before_a_smaller_p_value_where_it_convinces(chance, named):
+    """One in a million does, and the noise floor says less of what is wrong."""
+    p_values = {"slope": 0.4 * chance, "mean": 0.3, "noise floor": 1e-9, "curve": 0.3}
+    slope = tests.Slope(0.8, 0.04, math.inf)
+    assert tests.CalibrationTests(p_values, slope, 0.5, 0.5).first == named
+
+
 @pytest.mark.parametrize(
     ("name", "share"), [("slope", 0.4), ("mean", 0.2), ("noise floor", 0.5), ("curve", 0.1)]
 )

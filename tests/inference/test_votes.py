@@ -11,7 +11,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._inference.voted_rows import vote_residuals
+from calibrant._inference.voted_rows import vote_residuals, whole_counts
 from calibrant._measures.catalogue import catalogue, find
 from judged import intervals
 
@@ -381,3 +381,11 @@ def test_predictions_that_votes_rule_out_are_not_taken_to_be_right():
     limits = found.difference("flat", "steep", "dist_ce")
     assert limits.high < cal.dist_ce(steep, flat)
     assert limits.low <= cal.dist_ce(right, flat) - cal.dist_ce(right, steep) <= limits.high
+
+
+def test_shares_of_two_digits_are_counts_of_a_dozen_votes():
+    """And a tenth of a vote is none."""
+    m = np.full(13, 12)
+    counts = np.stack([np.arange(13), 12 - np.arange(13)], axis=1)
+    assert (whole_counts(np.round(counts / 12, 2), m) == counts).all()
+    assert whole_counts(np.array([[0.49, 0.51]]), np.array([10])) is None

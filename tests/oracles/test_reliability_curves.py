@@ -7,6 +7,9 @@ import pytest
 
 import calibrant as cal
 import twins
+from calibrant._api.row_curves import _best_span, _cell_ends
+from calibrant._data.to_samples import to_samples
+from calibrant._inference.cells import problem_of
 from needs import need
 
 
@@ -170,3 +173,25 @@ def test_a_local_band_has_no_spike_where_the_curve_touches_an_end(seed: int, sof
         away = np.maximum(curve - low, high - curve)[end]
         assert away.max() < 0.25
         assert np.abs(np.diff(low[end])).max() < 0.1 and np.abs(np.diff(high[end])).max() < 0.1
+
+
+@pytest.mark.parametrize(
+    ("n", "rows_each", "least", "most"), [(500, 1, 0.08, 0.12), (100, 100, 0.1, 0.15)]
+)
+def test_a_span_holds_forty_rows_and_ten_cells(
+    n: int, rows_each: int, least: float, most: float
+) -> None:
+    """Waves so fast that the narrowest span fits best: it is as narrow as it may be."""
+    u = np.linspace(0.01, 0.99, n)
+    w = np.full(n, float(rows_each))
+    wave = 0.5 + 0.4 * np.sin(np.arange(n) * (0.35 if n == 100 else 0.15))
+    assert least <= _best_span(u, w, w * wave, float(w.sum())) <= most
+
+
+def test_a_confidence_band_pays_for_seven_thousand_runs() -> None:
+    """Those of 120 cells: of twice as many Bonferroni's correction would ask for four times."""
+    u = np.linspace(0.01, 0.99, 2000)
+    problem = problem_of(to_samples(np.arange(2000) % 2, u), "binary", cal.EqualWidth(1))
+    begins, ends = _cell_ends(problem)
+    assert 4000 < begins.size * (begins.size + 1) / 2 < 12_000
+    assert (begins[1:] > ends[:-1]).all()

@@ -7,8 +7,8 @@ import pytest
 
 import calibrant as cal
 from calibrant._core.bin_tables import FIELDS, BinTable
-from calibrant._inference.streams import log_e_value
-from calibrant._inference.tails import upper_tail
+from calibrant._inference.streams import log_e_value, p_of_change
+from calibrant._inference.tails import quantiles, upper_tail
 
 
 def windows(seed, days=40, rows=200, factor=1.0, change=0, **options):
@@ -94,3 +94,64 @@ def test_any_number_of_slices_can_stand_out():
     frame = need("polars").DataFrame({"y": y, "p": p, "by": by})
     slices = cal.evaluate("y", "p", data=frame.lazy(), by="by", measures=["ece"]).slices
     assert slices.worst.name == "7" and slices.worst.p_corrected < 1e-3
+
+
+@pytest.mark.parametrize(("beyond", "counted"), [(13, True), (7, False)])
+def test_a_chance_is_read_off_ten_draws_or_more(beyond, counted):
+    drawn = np.random.default_rng(63).normal(size=1000)
+    drawn[:beyond] = 20.0
+    assert (upper_tail(drawn, 15.0) == (beyond + 1) / 1001) == counted
+
+
+@pytest.mark.parametrize(("tail", "read"), [(0.006, True), (0.003, False)])
+def test_a_quantile_is_read_off_four_draws_or_more(tail, read):
+    """Even draws end early: the law that is fitted to them reaches further."""
+    drawn = (np.arange(1000) + 0.5) / 1000
+    for q in (tail, 1 - tail):
+        (found,) = quantiles(drawn, (q,))
+        assert (found == np.quantile(drawn, q, method="weibull")) == read
+
+
+def two_bins(rows, soft):
+    """Two streams of two bins each of which moved by as much as the other, the other way."""
+    away = np.where(np.arange(rows) % 8 == 0, -1.0, 1.0)  # one in eight lies on the other side
+    streams = []
+    for side in (1.0, -1.0):
+        sums = np.zeros((1, 2, len(FIELDS)))
+        for bin_, u in enumerate((0.3, 0.7)):
+            z = 0.5 + side * away * (1 - 2 * bin_) * (0.2 if soft else 0.5)
+            sums[0, bin_] = [rows, rows, rows, rows * u, z.sum(), rows * u * u, u * z.sum(),
+                             (z * z).sum(), z.sum()]  # fmt: skip
+        streams.append(BinTable(sums))
+    return streams
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_bins_with_little_are_put_together(soft):
+    """Eight rows have a variance of 2, and sixteen of 4: what has moved either way in two bins is
+    seen in bins of sixteen rows, and cancels in those of eight.
+    """
+    assert p_of_change(*two_bins(8, soft), soft=soft) > 0.5
+    assert p_of_change(*two_bins(16, soft), soft=soft) < 0.01
+
+
+def test_streams_with_next_to_nothing_are_not_compared():
+    """Six rows at 1 / 2 have a variance of 1.5, and three of less than 1."""
+    for rows, told in ((6, True), (3, False)):
+        z = rows // 2
+        p = p_of_change(table_of(rows, 0.5, z), table_of(rows, 0.5, rows - z), soft=False)
+        assert np.isfinite(p) == told
+
+
+@pytest.mark.parametrize("bet", np.geomspace(0.0022, 1.5, 24))
+def test_some_bet_is_good_for_small_faults_and_large_ones(bet):
+    """Of the evidence that the best bet in hindsight has, the few that are made have more than
+    half, whatever the fault: here one against which `bet` is the best.
+    """
+    best = 60.0
+    variance = best / (bet * np.expm1(bet) - np.expm1(bet) + bet)
+    moved = variance * np.expm1(bet)
+    sums = np.zeros((1, 1, len(FIELDS)))
+    sums[0, 0, FIELDS.index("sum_wu")] = variance  # and the squares of predictions next to none
+    sums[0, 0, FIELDS.index("sum_wz")] = variance + moved
+    assert log_e_value(BinTable(sums)) > 0.6 * best

@@ -19,7 +19,8 @@ from calibrant._core.typing import Array, Counts, Index, Mask
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
 from calibrant._inference.means import distribution_blocks, distribution_rows
-from calibrant._inference.numbers import CERTAIN, FEW_EVENTS, NO_MISS, TOWARDS
+from calibrant._inference.numbers import FEW_EVENTS, NO_MISS, TOWARDS
+from calibrant._inference.rounding import CERTAIN
 
 
 class Losses(NamedTuple):

@@ -18,7 +18,7 @@ import math
 #   coverage rare "rare clusters" found
 FEW_EVENTS = 10.0
 # A prediction counts as so many rows in the variance of a slot's outcomes: a slot without any event
-# is not known to have none (Agresti and Coull, 1998, add two of each).
+# is not known to have none. At 1 / 2 this is Laplace's rule of succession.
 #   coverage rare "nearly calibrated" --rows 300
 PRIOR_ROWS = 2.0
 # Slots that show less than this share of the variance expected of them get what is missing.
@@ -28,13 +28,10 @@ SHOWN_AT_LEAST = 0.5
 # that none was seen says no more than that such rows are few.
 #   coverage found --world "nearly all sure" --measures log_loss brier
 NO_MISS = 0.01
-# Predictions so close to 1 are certain: what they say of misses is rounding.
-#   coverage found --world "nearly all sure" --measures log_loss brier
-CERTAIN = 1e-9
 # How far towards the limits of what is rare differences of errors are looked at: they bend where a
 # gap is 0.
 #   coverage pairs --measures ece lin_ce
-TOWARDS = (-1.0, 0.1, 0.25, 0.5, 0.75, 1.0)
+TOWARDS = (-1.0, 0.5, 1.0)
 
 # --- single errors and their differences ----------------------------------------------------------
 
@@ -118,13 +115,11 @@ ENOUGH_BEYOND = 10.0
 FEWEST_BEYOND = 4.0
 # Draws beyond what was seen that settle a large p-value (Besag and Clifford, 1991), those that a
 # small one is read from, and the share of the largest that a tail is fitted to where there are
-# fewer. Of chances below the last one the fitted tail knows nothing: two seeds differ by many
-# powers of ten.
+# fewer.
 #   coverage --tests ordinary
 CLEAR = 100
 ENOUGH_IN_TAIL = 50
 TAIL_SHARE = 0.05
-LEAST_DRAWN_P = 1e-12
 # Surprising outcomes (the less likely of the two) that are drawn one by one, on average a draw. The
 # rows that matter least are drawn as a normal sum where there would be more.
 #   coverage --tests rare

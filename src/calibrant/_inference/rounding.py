@@ -10,8 +10,10 @@ ROUNDED_ERROR, ROUNDED_FLOOR = 1e-14, 1e-13
 NO_ERROR, NO_SKEW = 1e-9, 1e-3
 # What is added to a covariance that may be singular, as a share of its mean variance.
 JITTER = 1e-9
+# Predictions so close to 1 are certain: what they say of misses is rounding.
+CERTAIN = 1e-9
 # The smallest p-value that is reported, for no sample shows that a chance is 0; and the smallest
-# that a law fitted to a thousand draws is believed to have.
+# that a law fitted to draws is believed to have: below it two seeds differ by many powers of ten.
 LEAST_P, LEAST_FITTED_P = 5e-324, 1e-12
 # Predictions of exactly 0 or 1 have no variance of their own; this one they get.
 FLAT = 1e-6

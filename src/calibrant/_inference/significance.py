@@ -30,12 +30,11 @@ from calibrant._inference.logistic import (
 from calibrant._inference.numbers import (
     CLEAR,
     ENOUGH_IN_TAIL,
-    LEAST_DRAWN_P,
     NOT_NORMAL,
     SURPRISES,
     TAIL_SHARE,
 )
-from calibrant._inference.rounding import LEAST_P
+from calibrant._inference.rounding import LEAST_FITTED_P, LEAST_P
 from calibrant._inference.scatter import ScatterModel, clustered_covariances
 
 # What twice the log of a likelihood ratio is beyond in 5% of samples whose slope is 1.
@@ -159,7 +158,7 @@ def drawn_tail(value: float, drawn: Array) -> float:
     ratio = (value - float(largest[0])) / scale
     tail = math.exp(-ratio) if shape < 1e-6 else (1.0 + shape * ratio) ** (-1.0 / shape)
     # No more than one draw beyond those that reached it would have been seen by chance.
-    return max(min(TAIL_SHARE * tail, by_count), LEAST_DRAWN_P)
+    return max(min(TAIL_SHARE * tail, by_count), LEAST_FITTED_P)
 
 
 # --- Spiegelhalter ---
