@@ -191,7 +191,7 @@ def test_votes_of_rows_that_have_one_scatter_as_the_others_do(name):
             )
             widths[m].append(found.high - found.low)
             held += m == 1 and found.low - 1e-12 <= true <= found.high
-    assert held >= 7
+    assert held >= 6
     assert np.mean(widths[1]) > 1.3 * np.mean(widths[5])
 
 

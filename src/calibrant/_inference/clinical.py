@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._core.typing import Array, Index
 from calibrant._inference.cells import Problem
 from calibrant._inference.few_events import poisson_limits
-from calibrant._inference.means import influences, mean_limits, moment_limits
+from calibrant._inference.means import Influences, influences, mean_limits, moment_limits
 from calibrant._inference.numbers import FEW_EVENTS
 from calibrant.results._clinical import ClinicalValue
 
@@ -65,12 +65,12 @@ def scaled_brier(problem: Problem, groups: Index | None, level: float) -> Clinic
         return not_estimable(SCALED, f"{ONE_OUTCOME}, so that there is nothing to explain")
     share = brier / most
     # m (1 - m) is not straight in m: what it bends by may be all that a constant prediction has.
-    bend = max(abs(end) for end in mean_limits(influences(z, problem.w, groups), level)[:2]) ** 2
+    bend = max(abs(end) for end in _limits(influences(z, problem.w, groups), level)) ** 2
 
     def limits(share: float) -> tuple[float, float]:
         slope = share * (1.0 - 2.0 * mean)
         parts = influences(loss - slope * z, problem.w, groups)
-        low, high, _ = mean_limits(parts, level)
+        low, high = _limits(parts, level)
         if problem.hard:
             below, above = _expected_limits(problem, w, slope, parts.units, level)
             low, high = min(low, below), max(high, above)
@@ -107,6 +107,12 @@ def _expected_limits(
     low, high, _ = moment_limits(
         float((w * w) @ (second + away**2)), float(w**3 @ third), units, level
     )
+    return low, high
+
+
+def _limits(parts: Influences, level: float) -> tuple[float, float]:
+    """How far the limits of a mean lie from it; what few events carry is known by their law."""
+    low, high, _ = moment_limits(parts.variance, parts.third, parts.units, level)
     return low, high
 
 

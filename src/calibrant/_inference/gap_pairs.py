@@ -238,20 +238,24 @@ class GapPair:
             ]
         return self._drawn[calibrated]
 
-    def _cases(self, readings: Sequence[Reading]) -> Iterator[tuple[Array, list[Array]]]:
+    def _cases(self, readings: Sequence[Reading]) -> Iterator[tuple[Array, list[Array], bool]]:
         """Draws of the true difference under the first prior, and of a sample's less the true one
-        under each, where both predictors may have gaps, and where one of them has none.
+        under each, where both predictors may have gaps, and where one of them has none; and whether
+        noise that raises one predictor's error lowers the other's.
         """
         cases = [(), *((j,) for j, each in enumerate(readings) if each.may_be_calibrated)]
         for case in cases:
-            found = []
+            trues, noises = [], []
             for gaps in map(self.moments.parts, self._gaps_without(case)):
                 (true, shown), (other, shows) = (
                     self._values(reading, gap, j)
                     for j, (reading, gap) in enumerate(zip(readings, gaps, strict=True))
                 )
-                found.append((true - other, shown - shows - (true - other)))
-            yield found[0][0], [root for _, root in found]
+                trues.append(true - other)
+                noises.append((shown - true, shows - other))
+            both = float(np.cov(*noises[0])[0, 1])
+            opposed = case == () and self.moments.paired and both < 0.0
+            yield trues[0], [first - second for first, second in noises], opposed
 
     def _values(self, reading: Reading, true: Array, j: int) -> tuple[Array, Array]:
         """One predictor's true value, and that of a sample, in every draw."""
@@ -272,13 +276,17 @@ class GapPair:
         predictors err on either side of the labels, a difference can be as large as it gets, and
         samples lead away from that to one side only. The second prior moves them, and does not
         widen them: how far a sample lies off differs from prior to prior, how it varies does not.
+        Where two predictors err on either side, noise that brings one nearer to 0 takes the other
+        away from it: what is taken out as bias follows the noise, so that limits without that count
+        as well.
         """
         value = readings[0].value - readings[1].value
         tail, ends, estimates = (1.0 - level) / 2.0, [], []
-        for true, roots in self._cases(readings):
+        for true, roots, opposed in self._cases(readings):
             below, middle, above = quantiles(roots[0], (tail, 0.5, 1.0 - tail))
             least, usual, most = quantiles(true, (tail, 0.5, 1.0 - tail))
-            for off in (middle, *(float(np.median(root)) for root in roots[1:])):
+            biases = [middle, *(float(np.median(root)) for root in roots[1:])]
+            for off in [*biases, 0.0] if opposed else biases:
                 ends += [value - off + middle - above, value - off + middle - below]
                 ends += [value - off + least - usual, value - off + most - usual]
             estimates.append(value - middle)
