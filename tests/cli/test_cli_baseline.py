@@ -52,7 +52,7 @@ class TestExitCodes:
         assert done.returncode == 0
 
     def test_0_where_nothing_changes(self, tmp_path):
-        """However few the rows are: the same predictions keep the limit on all others, too."""
+        """The same predictions change nothing, on any number of rows."""
         few = csv(
             tmp_path / "few.csv", {"label": OUTCOMES[:20], "p": REPORTS[:20], "s": SITES[:20]}
         )

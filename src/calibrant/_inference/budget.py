@@ -14,8 +14,8 @@ from calibrant._measures.statistics import STATISTICS
 
 # --- draws ----------------------------------------------------------------------------------------
 
-# Rows, or clusters, are dealt at random into at most this many blocks, which are resampled whole:
-# a standard error is then known to 2 % (1 / sqrt(2 blocks)).
+# The most blocks that rows, or clusters, are put into at random. Blocks are resampled whole, and 1000
+# of them give a standard error to 2 % (1 / sqrt(2 blocks)).
 MAX_BLOCKS = 1000
 # Draws of a stream's noise floor: a p-value of 0.05 is known to 0.007.
 STREAM_DRAWS = 1000
