@@ -1,7 +1,7 @@
 """Budgets: how many draws and how much data intervals may take, and which measures that excludes.
 
 Every threshold that trades time for precision is here, so that one change of mind is one edit. What
-decides a limit or a p-value stands in `numbers`.
+decides a limit or a p-value stands in `numbers`. `python benchmarks/resampling.py` shows the times.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from calibrant._measures.statistics import STATISTICS
 
 # --- draws ----------------------------------------------------------------------------------------
 
-# The most blocks that rows, or clusters, are put into at random. Blocks are resampled whole, and 1000
-# of them give a standard error to 2 % (1 / sqrt(2 blocks)).
+# The most blocks that rows, or clusters, are put into at random. Blocks are resampled whole, and
+# 1000 of them give a standard error to 2 % (1 / sqrt(2 blocks)).
 MAX_BLOCKS = 1000
 # Draws of a stream's noise floor: a p-value of 0.05 is known to 0.007.
 STREAM_DRAWS = 1000

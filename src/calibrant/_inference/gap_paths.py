@@ -273,9 +273,9 @@ class GapPaths:
         """Limits of the true value, of which slots show `value`. `null` are values of calibrated
         predictions as the noise floor draws them, where there are such.
 
-        A value that the beginning of a path shows in fewer than one sample of six is luck. The upper
-        limit is then based on the value that it shows once in six samples (power-constrained limits:
-        Cowan, Cranmer, Gross and Vitells, 2011, arXiv:1105.3166).
+        If the beginning of a path shows so low a value in fewer than one sample of six, that is
+        luck: the upper limit is based on the value that it shows once in six samples
+        (power-constrained limits: Cowan, Cranmer, Gross and Vitells, 2011, arXiv:1105.3166).
         """
         tail = (1.0 - level) / 2.0
         lower, upper = self._paths(of_sample, of_population)
