@@ -170,3 +170,14 @@ def test_gaps_a_quarter_apart_have_half_of_their_prior_in_common():
     mean = pair.moments.stacked("mean_u")[pair._slots[0][0]]
     common = np.interp(0.25, mean[:10] - mean[0], pair._smooth[0, 0, :10])
     assert 0.5 < common < 0.75
+
+
+def test_predictors_that_err_on_either_side_keep_room_about_the_value():
+    """Noise that raises one error lowers the other, and what is taken out as bias follows it: the
+    limits reach as far as values of samples scatter (0.018) on both sides of the value itself.
+    """
+    rng = np.random.default_rng((8, 3))
+    x = 0.1 + 0.8 * rng.random(1000)
+    y = (rng.random(1000) < x).astype(int)
+    found = difference(y, x + 0.04, x - 0.04, "ece")
+    assert min(found.high - found.value, found.value - found.low) > 1.96 * 0.018
