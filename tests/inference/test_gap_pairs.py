@@ -183,6 +183,43 @@ def test_predictors_that_err_on_either_side_keep_room_about_the_value():
     assert min(found.high - found.value, found.value - found.low) > 1.96 * 0.018
 
 
+def one_too_steep_and_one_too_flat(seed):
+    """A sample whose noise makes the flat predictor seem right and the steep one worse."""
+    rng = np.random.default_rng((11, 888, seed))
+    h = rng.normal(0, 1.5, 2000)
+    y = (rng.random(2000) < sigmoid(h)).astype(int)
+    return y, sigmoid(1.2 * h), sigmoid(0.85 * h)
+
+
+@pytest.mark.parametrize("seed", [3, 6, 22, 41])
+def test_noise_does_not_make_one_of_two_that_err_on_either_side_right(seed):
+    """The true difference is 0.0034, 0.6 to 1.5 standard errors above these samples' values."""
+    found = difference(*one_too_steep_and_one_too_flat(seed), "smooth_ece")
+    assert found.low < 0.0034 < found.high
+
+
+def test_only_predictors_that_err_on_either_side_of_the_same_labels_are_opposed():
+    opposed = {(1.2, 0.85): 0, (1.5, 1.35): 0}
+    for seed in range(20):
+        y, h = outcomes(2000, 3000 + seed)
+        for first, second in opposed:
+            opposed[first, second] += pair_of(y, sigmoid(first * h), sigmoid(second * h)).opposed
+    assert opposed[1.2, 0.85] >= 18 and opposed[1.5, 1.35] == 0, opposed
+
+
+def test_shifts_and_slopes_of_one_logit_are_one_standard_deviation_of_their_prior():
+    """A shift by one logit moves a prediction of 0.4 by 0.24, a slope of 2 by 0.24 logit(0.4)."""
+    u = np.repeat(np.linspace(0.1, 0.9, 9), 50)
+    y = (np.tile(np.arange(50), 9) < 50 * u).astype(int)
+    pair = pair_of(y, u, 1.0 - u)
+    index, _ = pair._slots
+    slot = int(np.argmin(np.abs(pair.moments.stacked("mean_u")[index[0]] - 0.4)))
+    mean = pair.moments.stacked("mean_u")[index[0, slot]]
+    logit = np.log(mean / (1 - mean))
+    expected = (mean * (1 - mean)) ** 2 * (1 + logit**2)
+    assert pair._trend_prior()[0, slot, slot] == pytest.approx(expected)
+
+
 def test_a_class_may_be_calibrated_beside_others_that_are_off():
     """Classes biased by -2 to 2 steps, one of them by none, against a slope of 1.15: with gaps of
     one size in all bins, the noise of the calibrated class counted as gaps, and a fifth of the

@@ -11,6 +11,8 @@ every bin. Under the second a bin may have no gap at all (spike and slab), as so
 predictor have that is surely off. No sample tells these apart, and how far a sample's error lies
 above the true one depends on it.
 
+Where the two err on either side of the labels, shifts and slopes have a prior of their own size.
+
 Closure: where a predictor's noise floor does not reject it, its gaps may all be exactly 0. The
 limits cover that case too, with the other predictor's gaps drawn from what is left.
 """
@@ -25,7 +27,7 @@ import numpy as np
 
 from calibrant._core.typing import Array, Index, Mask
 from calibrant._inference.budget import FIT_STEPS
-from calibrant._inference.numbers import SMOOTH_OVER
+from calibrant._inference.numbers import SMOOTH_OVER, TREND
 from calibrant._inference.rounding import JITTER
 from calibrant._inference.second_moments import SecondMoments
 from calibrant._inference.slot_noise import SlotNoise
@@ -56,13 +58,10 @@ class GapPair:
     def moments(self) -> SecondMoments:
         return self.noise.moments
 
-    def is_off(self, j: int, chance: float) -> bool:
-        """Whether the mean residual of a class of predictor j, or its trend over the predictions,
-        is one that calibrated predictions show with less than this chance: the usual ways of being
-        off, which an error spreads over all its slots.
+    def _trends(self, j: int) -> tuple[Array, Array]:
+        """The mean residual of every class of predictor j, and its trend over the predictions, with
+        their variances: the usual ways of being off, which an error spreads over all its slots.
         """
-        from scipy.special import ndtri
-
         slots, own = self.moments.slots[j], self.moments.owners == j
         names, member = np.unique(slots.classes, return_inverse=True)
         means = member.reshape(-1)[:, None] == np.arange(names.size)
@@ -74,9 +73,34 @@ class GapPair:
         if slots.hard and slots.noise is None:  # few events vary less than they are predicted to
             predicted = slots.sums(slots.w**2 * slots.u * (1.0 - slots.u))
             variance = np.maximum(variance, predicted @ ways**2)
-        far = np.abs((slots.gap * slots.weight) @ ways)
-        most = -float(ndtri(chance / 2.0 / ways.shape[1]))
-        return bool((far > most * np.sqrt(variance)).any())
+        return (slots.gap * slots.weight) @ ways, variance
+
+    def is_off(self, j: int, chance: float) -> bool:
+        """Whether calibrated predictions show a mean residual or a trend as large as predictor j's
+        with less than this chance.
+        """
+        from scipy.special import ndtri
+
+        far, variance = self._trends(j)
+        most = -float(ndtri(chance / 2.0 / far.size))
+        return bool((np.abs(far) > most * np.sqrt(variance)).any())
+
+    @cached_property
+    def opposed(self) -> bool:
+        """Whether the two predictors err on either side of the same labels, as far as both show it:
+        noise then brings one nearer to 0 and takes the other away from it.
+        """
+        if not self.moments.paired:
+            return False
+        sizes = []
+        for j in range(2):
+            far, variance = self._trends(j)
+            sizes.append(far / np.sqrt(np.maximum(variance, 1e-300)))
+        ours, theirs = sizes
+        if ours.size != theirs.size:
+            return False
+        both = np.minimum(np.abs(ours), np.abs(theirs))
+        return float((np.sign(ours * theirs) * both**2).sum()) < 0.0
 
     # --- the posterior of true gaps --------------------------------------------------------------
 
@@ -151,12 +175,25 @@ class GapPair:
         index, there = self._slots
         return self.moments.stacked("gap")[index] * there
 
-    def _variances(self, components: list[Array], gap: Array) -> Array:
-        """The sizes of the components, by maximum likelihood (the MM algorithm of Zhou, Hu, Zhou
-        and Lange, 2019, doi:10.1080/10618600.2018.1529601).
+    def _trend_prior(self) -> Array:
+        """The prior covariance of shifts and slopes on the scale of logits, one of each for every
+        class of every predictor, (classes, slots, slots).
+        """
+        index, there = self._slots
+        mean = np.clip(self.moments.stacked("mean_u")[index], 1e-4, 1.0 - 1e-4)
+        shift = there * mean * (1.0 - mean)
+        slope = shift * np.log(mean / (1.0 - mean))
+        owner = self.moments.owners[index]
+        out = shift[:, :, None] * shift[:, None] + slope[:, :, None] * slope[:, None]
+        return TREND**2 * out * (owner[:, :, None] == owner[:, None])
+
+    def _variances(self, components: list[Array], gap: Array, fixed: Array | float = 0.0) -> Array:
+        """The sizes of the components beside a prior of fixed size, by maximum likelihood (the MM
+        algorithm of Zhou, Hu, Zhou and Lange, 2019, doi:10.1080/10618600.2018.1529601).
         """
         noise, n = self._covariances, max(int(self._slots[1].sum()), 1)
         trace = float(np.einsum("rii->", noise[:, : gap.shape[1]] * self._slots[1][:, :, None]))
+        noise = noise + fixed
         start = max(float((gap**2).sum()) - trace, 0.05 * trace, 1e-300) / n
         sizes = np.full(len(components), start / len(components))
         # A few slots do not show that one predictor has no gaps of its own: their size is at least
@@ -186,8 +223,15 @@ class GapPair:
         smooth_parts, own_parts = self._components(live)
         if not smooth_parts:
             return [np.zeros((self.noise.n_draws, self.moments.size))]
-        components, gap = [*smooth_parts, *own_parts], self._gap()
-        prior = _covariance(self._variances(components, gap), components)
+        gap = self._gap()
+        if self.opposed and live.all():
+            # The noise of one label makes one predictor seem better and the other worse: sizes
+            # fitted to that would call one calibrated. Shifts and slopes have a size of their own.
+            fixed = self._trend_prior()
+            prior = fixed + _covariance(self._variances(own_parts, gap, fixed), own_parts)
+        else:
+            components = [*smooth_parts, *own_parts]
+            prior = _covariance(self._variances(components, gap), components)
         dense = self._drawn_gaps(prior, gap)
         return [dense, dense * self._has_gap(prior, gap)]
 
@@ -238,24 +282,21 @@ class GapPair:
             ]
         return self._drawn[calibrated]
 
-    def _cases(self, readings: Sequence[Reading]) -> Iterator[tuple[Array, list[Array], bool]]:
+    def _cases(self, readings: Sequence[Reading]) -> Iterator[tuple[Array, list[Array]]]:
         """Draws of the true difference under the first prior, and of a sample's less the true one
-        under each, where both predictors may have gaps, and where one of them has none; and whether
-        noise that raises one predictor's error lowers the other's.
+        under each, where both predictors may have gaps, and where one of them has none.
         """
         cases = [(), *((j,) for j, each in enumerate(readings) if each.may_be_calibrated)]
         for case in cases:
-            trues, noises = [], []
+            trues, roots = [], []
             for gaps in map(self.moments.parts, self._gaps_without(case)):
                 (true, shown), (other, shows) = (
                     self._values(reading, gap, j)
                     for j, (reading, gap) in enumerate(zip(readings, gaps, strict=True))
                 )
                 trues.append(true - other)
-                noises.append((shown - true, shows - other))
-            both = float(np.cov(*noises[0])[0, 1])
-            opposed = case == () and self.moments.paired and both < 0.0
-            yield trues[0], [first - second for first, second in noises], opposed
+                roots.append(shown - shows - (true - other))
+            yield trues[0], roots
 
     def _values(self, reading: Reading, true: Array, j: int) -> tuple[Array, Array]:
         """One predictor's true value, and that of a sample, in every draw."""
@@ -276,17 +317,16 @@ class GapPair:
         predictors err on either side of the labels, a difference can be as large as it gets, and
         samples lead away from that to one side only. The second prior moves them, and does not
         widen them: how far a sample lies off differs from prior to prior, how it varies does not.
-        Where two predictors err on either side, noise that brings one nearer to 0 takes the other
-        away from it: what is taken out as bias follows the noise, so that limits without that count
-        as well.
+        Of predictors that err on either side of the labels what is taken out as bias follows the
+        noise, so that limits without that count as well.
         """
         value = readings[0].value - readings[1].value
         tail, ends, estimates = (1.0 - level) / 2.0, [], []
-        for true, roots, opposed in self._cases(readings):
+        for j, (true, roots) in enumerate(self._cases(readings)):
             below, middle, above = quantiles(roots[0], (tail, 0.5, 1.0 - tail))
             least, usual, most = quantiles(true, (tail, 0.5, 1.0 - tail))
             biases = [middle, *(float(np.median(root)) for root in roots[1:])]
-            for off in [*biases, 0.0] if opposed else biases:
+            for off in [*biases, 0.0] if self.opposed and j == 0 else biases:
                 ends += [value - off + middle - above, value - off + middle - below]
                 ends += [value - off + least - usual, value - off + most - usual]
             estimates.append(value - middle)

@@ -45,6 +45,10 @@ LUCK = 0.16
 SMOOTHED_OVER = 0.05
 #   coverage pairs --measures ece smooth_ece
 SMOOTH_OVER = 0.25
+# How large shifts and slopes of two predictors that err on either side of the labels may be, on the
+# scale of logits: 1 lets a slope be anything from 0 to 2.
+#   coverage --pairs --world "slopes 1.2 and 0.85" --measures ece smooth_ece
+TREND = 1.0
 # Cells of a measure that is not of bins: equally wide on the scale of arcsin(sqrt(u)), on which
 # outcomes vary alike everywhere, 0.008 wide in the middle and 0.0001 at the ends. Gaps are found in
 # wider cells of equal weight, each of so many rows, or clusters, at least.
