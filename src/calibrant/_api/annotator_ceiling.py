@@ -78,14 +78,9 @@ def annotator_ceiling(
         Number of votes behind each row of shares; counts bring theirs.
     n_splits : int, default 20
         How often votes are split into halves.
-    level : float in (0, 1), default 0.95
-        Level of the intervals.
+    level
     seed : int, default 0
         Seed of the splits.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
     classes : sequence, optional
         Names of the classes in the order of the columns.
 

@@ -74,10 +74,6 @@ def annotators(
         Number of draws behind each noise floor.
     seed : int, default 0
         Seed of all random draws.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Returns
     -------

@@ -75,8 +75,6 @@ def decompose(
     y_true : array-like of shape (n,) or (n, k), str or list of str
         Labels: 0/1, class indices, probabilities (soft labels), counts of votes, or a column's name
         with `data`. Soft labels are fitted and measured as they are.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     loss : {"log_loss", "brier", "spherical_loss"}, default "log_loss"
         The proper loss.
     recalibrate : str or list of str, optional
@@ -84,24 +82,14 @@ def decompose(
         calibration and isotonic regression for (n,), temperature and vector scaling for (n, k).
     folds : int, default 5
         Parts that the rows are divided into; a cluster is in one of them.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
     groups : array-like of shape (n,) or str, optional
         Cluster of each row (patient, document, game); intervals are then those of clusters.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own.
+    votes (of soft labels)
     level : float, default 0.95
         Confidence level of the intervals.
     seed : int, default 0
         Seed of the division into folds.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data (in memory)
 
     Returns
     -------

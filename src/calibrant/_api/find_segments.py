@@ -103,10 +103,6 @@ def find_segments(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     segments : mapping of str to array-like, or list of str
         Columns to look at, by name: a value a row; or, with `data`, the columns' names.
     depth : int, default 2
@@ -122,24 +118,12 @@ def find_segments(
     contrast : bool, optional
         Whether a segment's gap is compared with that of all rows, or with 0. By default it is where
         the gap of all rows is more than chance (p < 0.05).
-    notion : {"binary", "confidence"}, optional
-        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); variances are then those of clusters.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own.
+    notion (scalar)
+    groups (variances)
+    votes (of soft labels)
     n_draws : int, default 500
         Samples behind the p-values.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    seed
     data : data frame, mapping or path, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow in memory; a lazy
         frame of polars, DuckDB, Spark or Dask, or the path of a Parquet file, which are summed

@@ -70,22 +70,16 @@ def multilabel(
         Whether each label has a confidence interval and a verdict, and the mean an interval.
     tolerance : float in (0, 1), default 0.05
         Largest gap between prediction and outcome that would not matter, for the verdicts.
-    level : float in (0, 1), default 0.95
-        Level of the intervals.
-    groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    level
+    groups
     n_resamples : int, default 1000
         Resamples behind an interval.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
+    seed
     from_logits : bool, default False
         Whether `y_proba` holds logits, to which a sigmoid is applied.
     from_logprobs : bool, default False
         Whether `y_proba` holds log-probabilities, to which exp is applied.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data (in memory)
 
     Returns
     -------

@@ -54,8 +54,6 @@ def vote_profile(
     y_true : array-like of shape (n,) or (n, k), str or list of str
         Counts of votes (n, k), or (n, 2) for (n,) predictions; shares of votes, with `votes`; or
         hard labels, which are one vote each. With `data`, names of columns.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     votes : int, array-like of shape (n,) or str, optional
         Number of votes behind each soft label; counts carry their own.
     bins : int, str, sequence of float or bin rule, default 15
@@ -67,18 +65,7 @@ def vote_profile(
         Level of the limits of what is expected.
     seed : int, default 0
         Seed of the draws.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
-    missing : {"error", "drop"}, default "error"
-        What to do with rows in which a value is missing: raise an error, or drop and count them.
+    data (in memory)
 
     Returns
     -------
@@ -253,8 +240,7 @@ def entropy_bands(
         Number of quantile bands; rows of equal entropy stay together, so that there may be fewer.
     votes : int, array-like of shape (n,) or str, optional
         Number of all votes of each row, where (n,) labels are counts.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data (in memory)
 
     Returns
     -------

@@ -15,6 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from calibrant._core.docstrings import completed
 from calibrant._core.errors import InputError, UnknownOption, nearest, one_of
 
 # Resamples behind every interval and noise floor, whoever asks: the same rows have one interval.
@@ -122,10 +123,11 @@ def have_no_index(*types: type) -> None:
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:
-    """Turn a mistyped keyword into an UnknownOption that names the nearest one, and reject pandas
-    objects with different indexes.
+    """Turn a mistyped keyword into an UnknownOption that names the nearest one, reject pandas
+    objects with different indexes, and complete the docstring of a function.
     """
-    known = tuple(inspect.signature(function).parameters)
+    parameters = inspect.signature(function).parameters
+    known = tuple(parameters)
     has_rows = any(name in ROWS for name in known)
     # A class's constructor goes by the name of the class.
     shown = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
@@ -141,6 +143,9 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
             check_same_index({**dict(zip(known, args, strict=False)), **kwargs})
         return function(*args, **kwargs)
 
+    # Methods have their whole docstring in the source, where editors read it; -OO leaves none.
+    if function.__doc__ and "." not in function.__qualname__:
+        checked.__doc__ = completed(function.__doc__, parameters)
     return checked
 
 

@@ -53,10 +53,7 @@ def top_label_ece(
     bins : int, str, sequence of float or bin rule, default 15
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
         `LevelSets`. They are bins of the confidences of all rows, the same for every class.
-    norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
+    norm
     votes : int, array-like of shape (n,) or str, optional
         Number of votes behind each row of shares; counts carry their own.
     from_logits : bool, default False
@@ -65,8 +62,6 @@ def top_label_ece(
         Whether `y_proba` holds log-probabilities, to which a softmax is applied.
     classes : sequence, optional
         Names of the classes in the order of the columns of `y_proba`.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
 
     Returns
     -------

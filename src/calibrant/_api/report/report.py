@@ -86,54 +86,28 @@ def report(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     name : str, optional
         Title of the page; by default a neutral one.
     measures : iterable of str, optional
         Names of `catalogue()`; by default all that apply. ECE, which the answer goes by, is always
         included.
-    bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    bins
     by : array-like of shape (n,), str or list of str, optional
         Value of each row, or names of columns, by which rows are split into slices.
     segments : mapping of str to array-like, or list of str, optional
         Columns to search for segments where predictions are wrong, as `find_segments` has them.
     depth : int, default 2
         The most columns that segments are crossings of.
-    groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
-    resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+    groups
+    votes (taken out)
+    resample
     annotators : Annotators, optional
         The table that `annotators` gives, to be shown on the page beside the votes.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
-    missing : {"error", "drop"}, default "error"
-        What to do with rows in which a value is missing: raise an error, or drop and count them.
+    data (in memory)
     tolerance : float in (0, 1), default 0.05
         Largest calibration error, as a gap, that you can accept.
-    level : float in (0, 1), default 0.95
-        Confidence level of intervals and verdicts.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
+    level (and verdicts)
+    seed
     recalibrate : str or iterable of str, optional
         Names of the recalibration maps to show side by side: "temperature", "platt", "beta",
         "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". Left out, those
@@ -147,12 +121,6 @@ def report(
     Report
         `answer` and `sentences` in words, `evaluation` with every measure, `save` for the page;
         shows itself in notebooks.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     Examples
     --------
