@@ -22,6 +22,7 @@ from importlib import import_module
 from pathlib import Path
 
 import calibrant
+from calibrant._core.arguments import keywords_of_rows
 
 STUB = Path(calibrant.__file__).with_suffix(".pyi")
 _NOTICE = """\
@@ -51,8 +52,20 @@ def _definition(module: str, name: str) -> ast.FunctionDef:
     for node in _tree(module).body:
         if isinstance(node, ast.FunctionDef) and node.name == name:
             node.decorator_list, node.body = [], []
+            if node.args.kwarg and ast.unparse(node.args.kwarg) == "rows: Unpack[Rows]":
+                node.args.kwarg = None
+                node.args.kwonlyargs += _keywords().kwonlyargs
+                node.args.kw_defaults += _keywords().kw_defaults
             return node
     raise LookupError(f"{module} defines no function {name}")
+
+
+def _keywords() -> ast.arguments:
+    """The keywords of `Rows` as arguments of a function."""
+    shown = [f"{each.name}: {each.annotation} = {each.default}" for each in keywords_of_rows()]
+    (function,) = ast.parse(f"def _(*, {', '.join(shown)}): ...").body
+    assert isinstance(function, ast.FunctionDef)
+    return function.args
 
 
 def _docstring(name: str) -> str:
@@ -72,7 +85,8 @@ def _imports_for(definition: ast.FunctionDef, module: str) -> Iterator[str]:
     """Imports of the names that a signature uses, as the module has them."""
     known = {
         alias.asname or alias.name: f"{_from(node)}import {ast.unparse(alias)}"
-        for node in ast.walk(_tree(module))
+        for tree in (_tree("calibrant._core.arguments"), _tree(module))
+        for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }

@@ -1,4 +1,4 @@
-"""The stub that editors and type checkers read, and the docstrings that it has in full."""
+"""The stub that editors and type checkers read, and signatures and docstrings that it shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import calibrant as cal
-from calibrant._core.docstrings import completed
+from calibrant._core.arguments import whole_docstring
 from needs import need
 
 GENERATOR = Path(__file__).parents[2] / ".ci" / "stub.py"
@@ -64,6 +64,20 @@ def test_functions_work_without_docstrings():
     assert done.stdout.split() == ["0.25", "None"]
 
 
+def test_signatures_name_every_keyword_of_the_rows():
+    signature = inspect.signature(cal.brier_score)
+    assert str(signature.replace(return_annotation=signature.empty)).replace("'", "") == (
+        "(y_true: ArrayLike, y_proba: ArrayLike, *, sample_weight: ArrayLike | None = None, "
+        "votes: ArrayLike | int | None = None, from_logits: bool = False, "
+        "from_logprobs: bool = False, classes: Sequence[Any] | None = None, data: Any = None)"
+    )
+    for name in cal.__all__:
+        function = getattr(cal, name)
+        if inspect.isfunction(function):
+            kinds = {each.kind for each in inspect.signature(function).parameters.values()}
+            assert inspect.Parameter.VAR_KEYWORD not in kinds, name
+
+
 def _measured(y_true, y_proba, *, bins=15, seed=0, tie="low", classes=None):
     """Measure something.
 
@@ -82,7 +96,7 @@ def _measured(y_true, y_proba, *, bins=15, seed=0, tie="low", classes=None):
 
 
 class TestCompletedDocstrings:
-    text = completed(str(_measured.__doc__), inspect.signature(_measured).parameters)
+    text = whole_docstring(str(_measured.__doc__), inspect.signature(_measured).parameters)
 
     def test_arguments_stand_in_the_order_of_the_signature_with_their_defaults(self):
         heads = [line for line in self.text.splitlines() if " : " in line and line[0] != " "]
@@ -104,10 +118,10 @@ class TestCompletedDocstrings:
         assert self.text.index("classes : ") < raised < examples
 
     def test_a_whole_docstring_stays_as_it_is(self):
-        assert completed(self.text, inspect.signature(_measured).parameters) == self.text
+        assert whole_docstring(self.text, inspect.signature(_measured).parameters) == self.text
 
     def test_a_name_that_is_not_described_anywhere_is_an_error(self):
         with pytest.raises(KeyError, match="tie"):
-            completed(
+            whole_docstring(
                 "Do.\n\nParameters\n----------\ntie\n", inspect.signature(_measured).parameters
             )

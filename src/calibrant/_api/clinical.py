@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
 from calibrant._api.metrics.significance import cox_of
+from calibrant._api.rows import as_samples
 from calibrant._api.slices import slice_labels
+from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import in_threads
 from calibrant._inference.budget import THREADS_FROM
 from calibrant._inference.clinical import (
@@ -55,12 +54,7 @@ def clinical_summary(
     level: float = 0.95,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> ClinicalSummary:
     """What clinical papers report of predicted risks: slope, O:E, C-statistic, ICI and others.
 
@@ -121,8 +115,7 @@ def clinical_summary(
     """
     check_level(level)
     check_resamples(n_resamples, seed)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_samples(y_true, y_proba, **rows)
     if samples.multiclass:
         raise InputError(
             f"clinical_summary is of one outcome, with y_proba of the shape (n,); it is (n, "
@@ -130,11 +123,11 @@ def clinical_summary(
             "y_true"
         )
     Summary(samples).bins  # noqa: B018 - every row is sound, and some have weight
-    index = group_index(groups, samples, data)
+    index = group_index(groups, samples, rows.get("data"))
     plain = summary_of(samples, index, float(level), int(n_resamples), int(seed))
     if by is None:
         return plain
-    return with_subgroups(plain, samples, by, data, index, int(n_resamples), int(seed))
+    return with_subgroups(plain, samples, by, rows.get("data"), index, int(n_resamples), int(seed))
 
 
 def summary_of(

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.curve_of_rows import curve_of_rows
+from calibrant._api.rows import as_samples, as_source
 from calibrant._api.two_columns import noted
+from calibrant._core.arguments import Rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, EqualWidth, Rule, as_rule, fixed_cuts
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
-from calibrant._data.logprobs import given_as
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
 
@@ -30,12 +29,7 @@ def reliability(
     bins: Bins = 15,
     notion: str | None = None,
     groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> ReliabilityTable:
     """The reliability table: edges, rows, mean prediction, mean target and gap of each bin.
 
@@ -63,9 +57,7 @@ def reliability(
         0  0.0000  0.5000  2          0.3000       0.0000   0.3000
         1  0.5000  1.0000  2          0.8000       1.0000  -0.2000
     """
-    validate: Any = to_samples_in_place if groups is None else to_samples
-    given = given_as(from_logits, from_logprobs)
-    samples = validate(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples: Any = (as_source if groups is None else as_samples)(y_true, y_proba, **rows)
     rule = as_rule(bins, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
@@ -81,7 +73,7 @@ def reliability(
     from calibrant._api.evaluate_uncertainty import clustered
     from calibrant._api.groups import group_index
 
-    return clustered(result, samples, group_index(groups, samples, data))
+    return clustered(result, samples, group_index(groups, samples, rows.get("data")))
 
 
 @public
@@ -90,12 +82,7 @@ def classwise_reliability(
     y_proba: ArrayLike,
     *,
     bins: Bins = 15,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> ClasswiseReliability:
     """The reliability table of each class against the rest, worst first.
 
@@ -123,8 +110,7 @@ def classwise_reliability(
       a              0.3000       0.2500  0.2000
       c              0.2000       0.2500  0.0500
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, n=samples.count_rows)
     if not samples.multiclass:
         raise InputError(

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
 from calibrant._api.row_curves import isotonic_curve, local_curve
+from calibrant._api.rows import as_samples
 from calibrant._api.two_columns import noted
+from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, check_weight_total, one_of
 from calibrant._core.validation import check_count, check_level, public
 from calibrant._data.explain import check_not_swapped, explained
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Notion, Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.context import rows_of_weight, take_rows
@@ -41,12 +40,7 @@ def reliability_curve(
     level: float = 0.95,
     groups: ArrayLike | None = None,
     seed: int = 0,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> ReliabilityCurve:
     """A reliability curve without bins that follows the rows, with a band.
 
@@ -103,15 +97,16 @@ def reliability_curve(
     if band is not None:
         one_of("band", band, known)
     _check_span(span, method)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_samples(y_true, y_proba, **rows)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
             f"a curve is of one problem, so notion={notion!r} has none: give one class's column as "
             "y_proba and (y_true == class) as y_true"
         )
-    problem, index = scalar_problem(samples, resolved, group_index(groups, samples, data))
+    problem, index = scalar_problem(
+        samples, resolved, group_index(groups, samples, rows.get("data"))
+    )
     if method == "local":
         curve = local_curve(problem, resolved, float(level), index, span)
         curve = curve if band is not None else curve.without_band()

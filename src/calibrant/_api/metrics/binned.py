@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
+from calibrant._api.rows import as_source
+from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, LevelSets, Quantile, as_rule
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
-from calibrant._data.logprobs import given_as
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples_in_place
 from calibrant._measures.binned import binned_error
 from calibrant._measures.binned import debiased_l2 as debiased_l2_of
 from calibrant._measures.ordered import ks_error as ks_of
@@ -48,12 +47,7 @@ def ece(
     bins: Bins = 15,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Expected calibration error: the mean gap between predictions and targets, over bins.
 
@@ -86,8 +80,7 @@ def ece(
     >>> cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=10)
     0.25
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
@@ -102,12 +95,7 @@ def soft_ece(
     bins: Bins = 15,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Soft mean expected calibration error (SMECE): ECE against targets that are probabilities.
 
@@ -141,11 +129,7 @@ def soft_ece(
     >>> round(cal.soft_ece([0.1, 0.8, 0.6, 0.3], [0.2, 0.7, 0.9, 0.4], bins=10), 4)
     0.15
     """
-    return ece(
-        y_true, y_proba, bins=bins, norm=norm, notion=notion, sample_weight=sample_weight,
-        votes=votes, from_logits=from_logits, from_logprobs=from_logprobs, classes=classes,
-        data=data,
-    )  # fmt: skip
+    return ece(y_true, y_proba, bins=bins, norm=norm, notion=notion, **rows)
 
 
 @public
@@ -156,12 +140,7 @@ def ace(
     bins: int | Quantile = 15,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Adaptive calibration error: the mean gap over bins of equal mass, over all classes.
 
@@ -196,8 +175,7 @@ def ace(
     >>> cal.ace([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
     0.25
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     resolved = resolve_notion(samples, notion or ("classwise" if samples.multiclass else None))
     _no_full(resolved)
     rule = _equal_mass(bins, "ace", samples)
@@ -212,12 +190,7 @@ def tace(
     threshold: float = 0.01,
     bins: int | Quantile = 15,
     norm: str = "l1",
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Thresholded adaptive calibration error: `ace` over the predictions above a threshold.
 
@@ -254,8 +227,7 @@ def tace(
     """
     if not isinstance(threshold, numbers.Real) or not 0 <= threshold <= 1:
         raise InputError(f"threshold must be a number from 0 to 1; got {threshold!r}")
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = _equal_mass(bins, "tace", samples)
     return binned_error(Summary(samples, quantile=rule).above(float(threshold)), norm)
 
@@ -267,12 +239,7 @@ def debiased_l2(
     *,
     bins: Bins = Quantile(15),
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Root-mean-square gap over bins, less the part that sampling noise adds.
 
@@ -303,8 +270,7 @@ def debiased_l2(
     >>> cal.debiased_l2([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=1)
     0.0
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
@@ -318,12 +284,7 @@ def sweep_ece(
     *,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""ECE at the most equal-mass bins for which mean targets rise with the predictions.
 
@@ -352,8 +313,7 @@ def sweep_ece(
     >>> cal.sweep_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
     0.25
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
     levels = Summary(samples).table(resolved, LevelSets())
@@ -367,12 +327,7 @@ def ks_error(
     y_proba: ArrayLike,
     *,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Kolmogorov-Smirnov calibration error: the largest accumulated gap in order of predictions.
 
@@ -399,8 +354,7 @@ def ks_error(
     >>> round(cal.ks_error([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.15
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
     return ks_of(Summary(samples).table(resolved, LevelSets()))

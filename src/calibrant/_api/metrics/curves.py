@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 
+from calibrant._api.rows import as_source
+from calibrant._core.arguments import Rows
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
-from calibrant._data.logprobs import given_as
-from calibrant._data.to_samples import to_samples_in_place
 from calibrant._measures.catalogue import Measure, catalogue
 from calibrant._summaries.samples import Summary
 
@@ -21,12 +20,7 @@ def ici(
     y_proba: ArrayLike,
     *,
     part: str = "mean",
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Integrated calibration index: the mean distance between a local regression and the risks.
 
@@ -68,8 +62,7 @@ def ici(
     """
     parts = _parts()
     one_of("part", part, parts)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     if samples.multiclass:
         raise InputError(
             f"ici is of one outcome, with y_proba of the shape (n,); it is (n, {samples.n_classes})"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -15,13 +15,15 @@ from calibrant._api.metrics.significance import (
     needs_outcomes,
     scalar_problem,
 )
+from calibrant._api.rows import as_source
 from calibrant._api.two_columns import noted
+from calibrant._core.arguments import Rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import LevelSets, Quantile
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import check_seed, public
-from calibrant._data.logprobs import Given, given_as
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.logprobs import given_as
+from calibrant._data.source import Source
 from calibrant._inference.paths import clustered_cutoff_p, cutoff_p, worst_cutoffs
 from calibrant._measures.cutoffs import Cutoffs, averaged_two_bin_error, cutoff_error
 from calibrant._summaries.samples import Summary, resolve_notion
@@ -37,12 +39,7 @@ def atb(
     norm: str = "l2",
     root: bool = False,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Averaged two-bin calibration error: truthful, continuous, complete and sound at once.
 
@@ -106,9 +103,7 @@ def atb(
     one_of("norm", norm, ("l2", "l1"))
     if root and norm == "l1":
         raise InputError("root=True is for squares: leave out norm='l1', which is a gap already")
-    given = given_as(from_logits, from_logprobs)
-    levels = _levels(y_true, y_proba, sample_weight, votes, given, classes, data, notion)
-    value = averaged_two_bin_error(levels, norm)
+    value = averaged_two_bin_error(_levels(as_source(y_true, y_proba, **rows), notion), norm)
     return math.sqrt(value) if root else value
 
 
@@ -118,12 +113,7 @@ def cutoff_ce(
     y_proba: ArrayLike,
     *,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Cutoff calibration error: the largest accumulated gap of any interval of predictions.
 
@@ -157,10 +147,7 @@ def cutoff_ce(
     >>> round(cal.cutoff_ce([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.15
     """
-    given = given_as(from_logits, from_logprobs)
-    return cutoff_error(
-        _levels(y_true, y_proba, sample_weight, votes, given, classes, data, notion)
-    )
+    return cutoff_error(_levels(as_source(y_true, y_proba, **rows), notion))
 
 
 @public
@@ -244,18 +231,8 @@ def _where(found: Cutoffs) -> str:
     return f"predictions from {shown(found.lower)} to {shown(found.upper)} are {lean}"
 
 
-def _levels(
-    y_true: Any,
-    y_proba: Any,
-    weight: Any,
-    votes: Any,
-    given: Given,
-    classes: Any,
-    data: Any,
-    notion: Any,
-) -> BinTable:
+def _levels(samples: Source, notion: str | None) -> BinTable:
     """The level sets of what is judged: a scalar problem, or each class against the rest."""
-    samples = to_samples_in_place(y_true, y_proba, weight, given, classes, data, votes=votes)
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
         raise InputError("notion='full' has no order: use lin_ce(...), which takes whole rows")

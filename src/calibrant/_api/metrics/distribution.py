@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api.rows import as_source
+from calibrant._core.arguments import Rows
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import is_number, public
-from calibrant._data.logprobs import given_as
-from calibrant._data.to_samples import to_samples_in_place
 from calibrant._summaries.samples import Summary
 
 
@@ -22,12 +21,7 @@ def dist_ce(
     y_proba: ArrayLike,
     *,
     norm: str = "tv",
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Distribution calibration error: mean total variation between prediction and target.
 
@@ -59,8 +53,7 @@ def dist_ce(
     (0.2, 0.4)
     """
     one_of("norm", norm, ("tv", "l1"))
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     return Summary(samples).mean_distance("distribution" if norm == "tv" else "absolute")
 
 
@@ -70,12 +63,7 @@ def ent_ce(
     y_proba: ArrayLike,
     *,
     signed: bool = False,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Entropy calibration error: mean difference of entropies of prediction and target, in nats.
 
@@ -104,8 +92,7 @@ def ent_ce(
     >>> round(cal.ent_ce([[0.5, 0.5]], [[0.9, 0.1]]), 4)
     0.3681
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     return Summary(samples).mean_distance("entropy_signed" if signed else "entropy")
 
 
@@ -113,13 +100,7 @@ def ent_ce(
 def rank_cs(
     y_true: ArrayLike,
     y_proba: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Ranking calibration score: how often the prediction ranks the classes as the target does.
 
@@ -143,8 +124,7 @@ def rank_cs(
     >>> cal.rank_cs([[0.6, 0.3, 0.1], [0.5, 0.5, 0.0]], [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
     0.5
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     return Summary(samples).mean_distance("rank")
 
 
@@ -155,12 +135,7 @@ def jsd(
     *,
     squared: bool = False,
     base: float | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Jensen-Shannon distance: the mean ROOT of the divergence between prediction and target.
 
@@ -204,8 +179,7 @@ def jsd(
     (0.1339, 0.0179)
     """
     unit = math.log(_check_base(base))
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     if squared:
         return Summary(samples).mean_distance("jensen_shannon") / unit
     return Summary(samples).mean_distance("root_jensen_shannon") / math.sqrt(unit)
@@ -228,12 +202,7 @@ def kl(
     y_proba: ArrayLike,
     *,
     zero: str = "lift",
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Kullback-Leibler divergence of targets against predictions, KL(target || prediction).
 
@@ -284,8 +253,7 @@ def kl(
     inf
     """
     one_of("zero", zero, ("lift", "infinite", "raise"))
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     summary = Summary(samples)
     value, n_zero = summary.mean_distance("relative_entropy"), summary.findings.n_log_clipped
     if n_zero and zero == "raise":
@@ -303,12 +271,7 @@ def wasserstein(
     *,
     positions: ArrayLike | None = None,
     normalize: bool = False,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Wasserstein-1 (earth mover's) distance for ordered classes, such as a Likert scale.
 
@@ -353,8 +316,7 @@ def wasserstein(
     >>> cal.wasserstein(votes, far, positions=[0, 1, 10])
     5.0
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     spacing = None if positions is None else _spacing(positions, samples.n_classes)
     value = Summary(samples).mean_distance("transport", spacing=spacing)
     if not normalize:

@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 
+from calibrant._api.rows import as_source
 from calibrant._api.two_columns import noted
+from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, LevelSets, as_rule
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
-from calibrant._data.logprobs import Given, given_as
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.source import Source
 from calibrant._measures.catalogue import catalogue, find
 from calibrant._measures.decomposition import BrierDecomposition, decompose, decompose_isotonic
 from calibrant._summaries.samples import Summary, resolve_notion
 
 
-def _mean_loss(
-    name: str,
-    y_true: Any,
-    y_proba: Any,
-    sample_weight: Any,
-    given: Given,
-    classes: Sequence[Any] | None,
-    data: Any,
-    votes: Any,
-) -> float:
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+def _mean_loss(name: str, samples: Source) -> float:
     if samples.answers:  # an error of losses that hold predictions against 1/2
         find(next(m.name for m in catalogue("binary") if m.loss == name), samples.shape)
     return Summary(samples).mean_loss(name)
@@ -38,13 +28,7 @@ def _mean_loss(
 def brier_score(
     y_true: ArrayLike,
     y_proba: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Brier score: the mean squared distance between prediction and target.
 
@@ -68,21 +52,14 @@ def brier_score(
     >>> round(cal.brier_score([0, 1], [0.2, 0.6]), 4)
     0.1
     """
-    given = given_as(from_logits, from_logprobs)
-    return _mean_loss("brier", y_true, y_proba, sample_weight, given, classes, data, votes)
+    return _mean_loss("brier", as_source(y_true, y_proba, **rows))
 
 
 @public
 def log_loss(
     y_true: ArrayLike,
     y_proba: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Log loss (cross-entropy, in nats): minus the mean log probability of the outcome.
 
@@ -107,21 +84,14 @@ def log_loss(
     >>> round(cal.log_loss([0, 1], [0.2, 0.6]), 4)
     0.367
     """
-    given = given_as(from_logits, from_logprobs)
-    return _mean_loss("log", y_true, y_proba, sample_weight, given, classes, data, votes)
+    return _mean_loss("log", as_source(y_true, y_proba, **rows))
 
 
 @public
 def spherical_loss(
     y_true: ArrayLike,
     y_proba: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Spherical loss: one less the cosine-like agreement of prediction and target.
 
@@ -145,21 +115,14 @@ def spherical_loss(
     >>> round(cal.spherical_loss([0, 1], [0.2, 0.6]), 4)
     0.0989
     """
-    given = given_as(from_logits, from_logprobs)
-    return _mean_loss("spherical", y_true, y_proba, sample_weight, given, classes, data, votes)
+    return _mean_loss("spherical", as_source(y_true, y_proba, **rows))
 
 
 @public
 def accuracy(
     y_true: ArrayLike,
     y_proba: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Accuracy: the share of rows whose top label is the target, 1 less `classification_error`.
 
@@ -193,8 +156,7 @@ def accuracy(
     >>> cal.accuracy("correct", "confidence", data=answers)
     0.5
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     summary = Summary(samples)
     if samples.answers:
         return find("accuracy", samples.shape).compute(summary)
@@ -205,13 +167,7 @@ def accuracy(
 def classification_error(
     y_true: ArrayLike,
     y_proba: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Classification error: the share of rows whose top label is not the target.
 
@@ -236,21 +192,14 @@ def classification_error(
     >>> cal.classification_error([0, 1, 1, 0], [0.2, 0.7, 0.4, 0.4])
     0.25
     """
-    given = given_as(from_logits, from_logprobs)
-    return _mean_loss("classification", y_true, y_proba, sample_weight, given, classes, data, votes)
+    return _mean_loss("classification", as_source(y_true, y_proba, **rows))
 
 
 @public
 def confidence_loss(
     y_true: ArrayLike,
     y_proba: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Confidence loss: the loss whose minimiser the corrected `confidence_ce` shares.
 
@@ -275,8 +224,7 @@ def confidence_loss(
     >>> round(cal.confidence_loss([0, 1], [0.2, 0.6]), 4)
     0.1
     """
-    given = given_as(from_logits, from_logprobs)
-    return _mean_loss("confidence", y_true, y_proba, sample_weight, given, classes, data, votes)
+    return _mean_loss("confidence", as_source(y_true, y_proba, **rows))
 
 
 @public
@@ -287,12 +235,7 @@ def brier_decomposition(
     method: str = "isotonic",
     bins: Bins = 15,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> BrierDecomposition:
     r"""The Brier score as miscalibration, less discrimination, plus uncertainty.
 
@@ -331,8 +274,7 @@ def brier_decomposition(
     (0.075, 0.25, 0.25)
     """
     one_of("method", method, ("isotonic", "binned"))
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     if resolved == "full":

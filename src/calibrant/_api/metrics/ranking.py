@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.groups import group_index
 from calibrant._api.risk_curve import curve_of
+from calibrant._api.rows import as_samples, as_source
 from calibrant._api.two_columns import noted
+from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth, LevelSets
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import check_level, public
 from calibrant._data.explain import explained
-from calibrant._data.logprobs import given_as
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._measures.ranking import COVERAGE, accuracy_at
 from calibrant._measures.ranking import aurc as aurc_of
 from calibrant._measures.ranking import auroc as auroc_of
@@ -32,12 +31,7 @@ def auroc(
     y_proba: ArrayLike,
     *,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Area under the ROC curve: how often an event is predicted higher than a non-event.
 
@@ -81,8 +75,7 @@ def auroc(
     >>> cal.auroc([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.8])
     0.75
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     resolved = resolve_notion(samples, notion)
     if resolved == "classwise":
         return _mean_over_classes(samples)
@@ -120,12 +113,7 @@ def aurc(
     y_proba: ArrayLike,
     *,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Area under the risk-coverage curve: the mean risk of answering only what is surest.
 
@@ -165,8 +153,7 @@ def aurc(
     >>> round(cal.aurc([1, 1, 0, 0], [0.9, 0.8, 0.7, 0.6]), 4)
     0.2083
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     return aurc_of(Summary(samples).table(_ranked(resolve_notion(samples, notion)), LevelSets()))
 
 
@@ -177,12 +164,7 @@ def accuracy_at_coverage(
     *,
     coverage: float = COVERAGE,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Accuracy among the share of rows with the highest predictions.
 
@@ -220,8 +202,7 @@ def accuracy_at_coverage(
         raise InputError(
             f"coverage must be a share of the rows above 0 and at most 1; got {coverage!r}"
         )
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     levels = Summary(samples).table(_ranked(resolve_notion(samples, notion)), LevelSets())
     return accuracy_at(levels, float(coverage))
 
@@ -234,12 +215,7 @@ def risk_coverage(
     notion: str | None = None,
     level: float = 0.95,
     groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> RiskCoverage:
     """The risk-coverage curve: the error rate of answering only what is surest, with a band.
 
@@ -275,9 +251,8 @@ def risk_coverage(
     (0.2083, 1.0)
     """
     check_level(level)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_samples(y_true, y_proba, **rows)
     resolved = _ranked(resolve_notion(samples, notion))
     levels = Summary(samples).table(resolved, LevelSets())
-    index = group_index(groups, samples, data)
+    index = group_index(groups, samples, rows.get("data"))
     return noted(curve_of(samples, resolved, levels, float(level), index), samples, resolved)

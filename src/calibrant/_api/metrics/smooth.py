@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibrant._api.rows import as_source
 from calibrant._api.two_columns import noted
+from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import check_count, check_eps, public
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Notion
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples_in_place
 from calibrant._engines.arrays.streams import EPS
 from calibrant._engines.dispatch import engine_of
 from calibrant._measures.smooth import LS_SIGMA
@@ -43,12 +42,7 @@ def ls_ece(
     eps: float = EPS,
     n_draws: int = 10_000,
     rng: np.random.Generator | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Logit-smoothed ECE: the calibration error of the predictions after noise on their logits.
 
@@ -102,8 +96,7 @@ def ls_ece(
     one_of("noise", noise, NOISES)
     one_of("method", method, ("exact", "monte-carlo"))
     check_eps(eps)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     resolved = _resolved(samples, notion)
     summary = SmoothSummary(samples, resolved, eps)
     width = _width(sigma, summary, noise if method == "exact" else "uniform")
@@ -120,12 +113,7 @@ def smooth_ece(
     *,
     sigma: float | None = None,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Smooth ECE (smECE): the error after smoothing the residuals over the predictions.
 
@@ -158,8 +146,7 @@ def smooth_ece(
     >>> round(cal.smooth_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.1778
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     if sigma is not None:
         _check_unit_sigma(sigma)
     return SmoothSummary(samples, _resolved(samples, notion)).smooth_ece(sigma)
@@ -173,12 +160,7 @@ def smooth_reliability(
     kind: str = "unit",
     sigma: float | None = None,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> SmoothCurve:
     """The smoothed reliability curve: density, mean target, and the difference integrated.
 
@@ -223,8 +205,7 @@ def smooth_reliability(
         _check_unit_sigma(sigma)
     elif sigma is not None:
         _check_logit_sigma(sigma)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     resolved = _resolved(samples, notion)
     if resolved == "classwise":
         raise InputError("a curve is of one problem: give one class's column as y_proba")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 
+from calibrant._api.rows import as_source
+from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, as_rule
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
-from calibrant._data.logprobs import given_as
-from calibrant._data.to_samples import to_samples_in_place
 from calibrant._measures.binned import binned_error
 from calibrant._summaries.samples import Summary
 
@@ -23,12 +22,7 @@ def top_label_ece(
     *,
     bins: Bins = 15,
     norm: str = "l1",
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Top-label calibration error given the class (TL-ECE): the gap where each class is predicted.
 
@@ -89,8 +83,7 @@ def top_label_ece(
     >>> cal.ece(y, p), cal.top_label_ece(y, p)
     (0.0, 0.25)
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     if not samples.multiclass:
         raise InputError(
             "top_label_ece needs y_proba of the shape (n, k), a column per class; it is (n,). Give "

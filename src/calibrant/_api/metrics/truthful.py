@@ -4,17 +4,16 @@ believes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api.rows import as_source
+from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, Quantile, as_rule
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
-from calibrant._data.logprobs import given_as
-from calibrant._data.to_samples import to_samples_in_place
 from calibrant._measures.binned import binned_error
 from calibrant._measures.catalogue import find
 from calibrant._measures.truthful import (
@@ -34,12 +33,7 @@ def lin_ce(
     phi: ArrayLike | None = None,
     norm: str = "l2",
     bins: Bins = Quantile(15),
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Truthful calibration error of a linear property of the label (LinCE).
 
@@ -89,8 +83,7 @@ def lin_ce(
     0.9
     """
     one_of("norm", norm, ("l1", "l2"))
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     summary = Summary(samples, quantile=rule)
     if not samples.multiclass:
@@ -124,12 +117,7 @@ def classwise_ce(
     y_proba: ArrayLike,
     *,
     bins: Bins = Quantile(15),
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Truthful classwise calibration error: LinCE of each class against the rest, averaged.
 
@@ -160,8 +148,7 @@ def classwise_ce(
     >>> round(cal.classwise_ce([0, 1], [[0.8, 0.2], [0.4, 0.6]], bins=cal.Quantile(1)), 6)
     0.01
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     if not samples.multiclass:
         raise InputError(
@@ -178,12 +165,7 @@ def confidence_ce(
     *,
     corrected: bool = True,
     bins: Bins = Quantile(15),
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Squared confidence error, with the correction that makes it truthful.
 
@@ -220,8 +202,7 @@ def confidence_ce(
     >>> round(cal.confidence_ce(y, p, bins=cal.Quantile(1)), 6)
     0.09
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     if samples.answers:
         find("confidence_ce", samples.shape)  # an error: the class is not on a side of 1/2

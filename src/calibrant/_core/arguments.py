@@ -1,36 +1,44 @@
-"""Arguments that many public functions have, described once.
+"""Arguments that many public functions have: their types and descriptions, once.
 
-The docstring of a public function describes what is its own. `completed` adds the rest to it when
-the function is defined, so that `help`, doctests and the reference have the whole text:
+A measure takes the keywords that belong to labels and predictions as ``**rows: Unpack[Rows]``, and
+its docstring describes what is its own. When the function is defined, `whole_signature` and
+`whole_docstring` put in the rest, so that `help`, doctests and the reference have all of it:
 
-- the arguments of the input (labels, predictions and what belongs to them) that it leaves out;
+- the keywords of `Rows`, each by its name;
+- the arguments of the input (labels, predictions and what belongs to them) that the docstring
+  leaves out;
 - the text of an argument that it names and does not describe: a line ``seed`` is enough. Where an
   argument has several meanings, a word in parentheses tells them apart: ``bins (quantile)``;
-- what every function of labels and predictions raises, if it has no section Raises.
+- what every function of labels and predictions raises, if there is no section Raises.
 
-Types come from here, defaults from the signature, and the order too. Editors, which do not run the
-code, read the completed docstrings from the stub of the package (`.ci/stub.py`).
+Types come from here, defaults and order from the signature. Editors and type checkers, which do not
+run the code, read all of it in the stub of the package (`.ci/stub.py`).
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from typing import Any, TypedDict
+
+from numpy.typing import ArrayLike
+
+
+class Rows(TypedDict, total=False):
+    """Keywords that belong to labels and predictions; False or None where they are not given."""
+
+    sample_weight: ArrayLike | None
+    votes: ArrayLike | int | None
+    from_logits: bool
+    from_logprobs: bool
+    classes: Sequence[Any] | None
+    data: Any
+
 
 # Added to every docstring whose function has them.
-INPUT = (
-    "y_true",
-    "y_proba",
-    "sample_weight",
-    "votes",
-    "from_logits",
-    "from_logprobs",
-    "classes",
-    "data",
-    "missing",
-)
+INPUT = ("y_true", "y_proba", *Rows.__annotations__, "missing")
 _ARGUMENTS = """\
 y_true : array-like of shape (n,) or (n, k), str or list of str
     Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
@@ -105,7 +113,30 @@ _TITLE = re.compile(r"^[A-Z][A-Za-z ]+\n-{3,}$", re.MULTILINE)
 _AFTER_RAISES = re.compile(r"^(?:Warns|See Also|Notes|References|Examples)\n-{3,}$", re.MULTILINE)
 
 
-def completed(text: str, parameters: Mapping[str, inspect.Parameter]) -> str:
+def whole_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a function with the keywords of `Rows` in place of ``**rows``."""
+    signature = inspect.signature(function)
+    kept = [each for each in signature.parameters.values() if each.annotation != "Unpack[Rows]"]
+    if len(kept) == len(signature.parameters):
+        return signature
+    return signature.replace(parameters=[*kept, *keywords_of_rows()])
+
+
+@cache
+def keywords_of_rows() -> list[inspect.Parameter]:
+    types = {name: hint.__forward_arg__ for name, hint in Rows.__annotations__.items()}
+    return [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False if kind == "bool" else None,
+            annotation=kind,
+        )
+        for name, kind in types.items()
+    ]
+
+
+def whole_docstring(text: str, parameters: Mapping[str, inspect.Parameter]) -> str:
     """A docstring with the whole of its sections Parameters and Raises."""
     doc = _with_parameters(inspect.cleandoc(text), parameters)
     if {"y_true", "y_proba"} <= parameters.keys() and "\nRaises\n------\n" not in doc:
