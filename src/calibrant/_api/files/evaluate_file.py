@@ -12,9 +12,9 @@ import numpy as np
 
 from calibrant._api.evaluate_samples import (
     LONG_FULL,
+    Provenance,
     assemble,
     choose,
-    class_columns,
     describe_input,
     equal_mass_note,
     rule_names,
@@ -236,18 +236,8 @@ def _evaluation(
     kept, notes = _kept(chosen, summary, truthful, everything=names is None)
     if isinstance(summary, FileSummary):
         summary.measures = kept
-    by_class = any(measure.statistic == "class_quantile_bins" for measure in kept)
-    slices = None if tally.slices is None else tally.slices.evaluated()
     columns = rows.chosen
-    result = assemble(
-        summary,
-        kept,
-        _rule_names(summary, truthful),
-        _reliability(tally, summary),
-        everything=names is None,
-        notes=notes,
-        inferred=(*describe_input(tally.example, summary.findings), *rows.messages),
-        classes=None,
+    provenance = Provenance(
         recipe={
             "n": total.n_rows,
             "n_classes": max(2, total.columns),
@@ -267,14 +257,23 @@ def _evaluation(
                 "by": list(columns.by),
             },
         },
-        n_missing=total.n_missing,
+        rules=_rule_names(summary, truthful),
+        inferred=(*describe_input(tally.example, summary.findings), *rows.messages),
+        row_notes=_empty_note(rows),
+        measure_notes=notes,
     )
-    empty = f"{rows.n_empty} of {len(rows.files)} files hold no rows"
-    classes = None
-    if total.columns > 1 and names is None:
-        classes = class_columns(tally.example, summary, with_truthful=by_class)
-    more = (empty,) if rows.n_empty else ()
-    return replace(result, classes=classes, notes=(*more, *result.notes), slices=slices)
+    slices = None if tally.slices is None else tally.slices.evaluated()
+    reliability = _reliability(tally, summary)
+    result = assemble(
+        summary, kept, reliability, provenance, tally.example, everything=names is None
+    )
+    return replace(result, slices=slices)
+
+
+def _empty_note(rows: FileRows) -> tuple[str, ...]:
+    if not rows.n_empty:
+        return ()
+    return (f"{rows.n_empty} of {len(rows.files)} files hold no rows",)
 
 
 def _kept(
