@@ -32,8 +32,8 @@ _NAMES = {
         "soft_ece",
         "sweep_ece",
         "tace",
+        "top_label_ece",
     ),
-    "calibrant._api.metrics.curves": ("ici",),
     "calibrant._api.metrics.cutoffs": ("atb", "cutoff_ce", "cutoff_test"),
     "calibrant._api.metrics.distribution": (
         "dist_ce",
@@ -64,12 +64,7 @@ _NAMES = {
         "spiegelhalter",
         "truthful_test",
     ),
-    "calibrant._api.metrics.smooth": (
-        "ls_ece",
-        "smooth_ece",
-        "smooth_reliability",
-    ),
-    "calibrant._api.metrics.top_label": ("top_label_ece",),
+    "calibrant._api.metrics.smooth": ("ici", "ls_ece", "smooth_ece", "smooth_reliability"),
     "calibrant._api.metrics.truthful": (
         "classwise_ce",
         "confidence_ce",

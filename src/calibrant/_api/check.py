@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._api.baseline import Pair, Reading, Side, pair_of, side_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
-from calibrant._api.limit_checks import effective_rows, limited, rows_to_pass
-from calibrant._api.limits import Limited, limits_of
+from calibrant._api.limits import Limited, effective_rows, limited, limits_of, rows_to_pass
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import check_level, check_resamples, public

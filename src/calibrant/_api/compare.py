@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike
 
 from calibrant._api.annotator_ceiling import ceiling_beside
 from calibrant._api.compare_resampled import Resampling, pair_limits, resampled
-from calibrant._api.compare_rows import n_differing, own_note, samples_of_models
 from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import resampled_note
 from calibrant._api.groups import group_index
-from calibrant._api.model_rows import model_set
+from calibrant._api.model_rows import model_set, n_differing, own_note, samples_of_models
 from calibrant._api.rank_robustness import rank_robustness
 from calibrant._api.scale_on import recalibrated
 from calibrant._api.slices import Judging, sliced

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.limit_checks import limited
+from calibrant._api.limits import limited
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Rule
 from calibrant._core.errors import InputError, counted

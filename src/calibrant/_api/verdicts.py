@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant._api.limit_checks import limited
+from calibrant._api.limits import limited
 from calibrant._inference.calibration_tests import (
     CURVE,
     FLOOR,
