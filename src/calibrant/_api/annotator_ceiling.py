@@ -143,9 +143,12 @@ def annotator_ceiling(
 
 
 def ceiling_beside(
-    models: Mapping[str, Samples], measures: tuple[Measure, ...], rules: tuple[Rule, Rule],
-    level: float, seed: int,
-) -> AnnotatorCeiling:  # fmt: skip
+    models: Mapping[str, Samples],
+    measures: tuple[Measure, ...],
+    rules: tuple[Rule, Rule],
+    level: float,
+    seed: int,
+) -> AnnotatorCeiling:
     """The annotators' lines for the rows of models, which share their labels, in the same bins."""
     _check_names(models)
     samples = next(iter(models.values()))
@@ -179,9 +182,11 @@ def _ceiling(
     return AnnotatorCeiling(
         tuple(_annotators(counts, scored, n_splits, seed)),
         {m.name: _described(m) for m in scored.measures},
-        len(kept), (int(kept.min()), int(kept.max())), scored.level,
+        len(kept),
+        (int(kept.min()), int(kept.max())),
+        scored.level,
         (*_WHAT, *([dropped] if one else [])),
-    )  # fmt: skip
+    )
 
 
 def _described(measure: Measure) -> str:

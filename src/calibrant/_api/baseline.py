@@ -67,14 +67,28 @@ class Reading:
 
 
 def side_of(
-    y_true: Any, y_proba: Any, reading: Reading, *, sample_weight: Any = None, groups: Any = None,
-    by: Any = None, ids: Any = None, votes: Any = None, data: Any = None,
-) -> Side:  # fmt: skip
+    y_true: Any,
+    y_proba: Any,
+    reading: Reading,
+    *,
+    sample_weight: Any = None,
+    groups: Any = None,
+    by: Any = None,
+    ids: Any = None,
+    votes: Any = None,
+    data: Any = None,
+) -> Side:
     """The rows that arguments describe."""
     samples = to_samples(
-        y_true, y_proba, sample_weight, reading.from_logits, reading.classes, data, reading.missing,
+        y_true,
+        y_proba,
+        sample_weight,
+        reading.from_logits,
+        reading.classes,
+        data,
+        reading.missing,
         votes=votes,
-    )  # fmt: skip
+    )
     check_some_left(samples.n)
     index = group_index(groups, samples, data)
     labels = None if by is None else slice_labels(by, samples, data)[0]
@@ -91,9 +105,17 @@ def _ids(ids: Any, samples: Samples, data: Any) -> list[Any]:
 
 
 def pair_of(
-    new: Side, baseline: Any, reading: Reading, *, y_true: Any, sample_weight: Any, votes: Any,
-    data: Any, paired: bool | None, own_labels: bool = False,
-) -> Pair:  # fmt: skip
+    new: Side,
+    baseline: Any,
+    reading: Reading,
+    *,
+    y_true: Any,
+    sample_weight: Any,
+    votes: Any,
+    data: Any,
+    paired: bool | None,
+    own_labels: bool = False,
+) -> Pair:
     """The checked rows and those of the baseline, matched where they are the same; by ids also
     where each model has labels of its own.
     """
@@ -129,17 +151,28 @@ def pair_of(
 
 
 def _old_side(
-    given: Mapping[str, Any], reading: Reading, y_true: Any, sample_weight: Any, votes: Any,
-    data: Any, *, labelled: bool,
-) -> Side:  # fmt: skip
+    given: Mapping[str, Any],
+    reading: Reading,
+    y_true: Any,
+    sample_weight: Any,
+    votes: Any,
+    data: Any,
+    *,
+    labelled: bool,
+) -> Side:
     frame = given.get("data", data if not labelled or isinstance(given["y_proba"], str) else None)
     with about("baseline"):
         return side_of(
-            given["y_true"] if labelled else y_true, given["y_proba"], reading,
+            given["y_true"] if labelled else y_true,
+            given["y_proba"],
+            reading,
             sample_weight=given.get("sample_weight", None if labelled else sample_weight),
-            groups=given.get("groups"), by=given.get("by"), ids=given.get("ids"),
-            votes=given.get("votes", None if labelled else votes), data=frame,
-        )  # fmt: skip
+            groups=given.get("groups"),
+            by=given.get("by"),
+            ids=given.get("ids"),
+            votes=given.get("votes", None if labelled else votes),
+            data=frame,
+        )
 
 
 def _matched(new: Side, old: Side, paired: bool | None, *, drop: bool, own: bool) -> Pair:

@@ -168,9 +168,14 @@ def _check_several(votes: NDArray[np.int64], weights: Array) -> None:
 
 
 def _with_limits(
-    found: Debiased, rows: VoteRows, weights: Array, level: float, method: str, note: str,
+    found: Debiased,
+    rows: VoteRows,
+    weights: Array,
+    level: float,
+    method: str,
+    note: str,
     bounds: tuple[float, float] | None = None,
-) -> BayesError:  # fmt: skip
+) -> BayesError:
     """The value with its limits; `bounds` are those of what votes leave possible, however many the
     rows.
     """
@@ -184,9 +189,8 @@ def _with_limits(
         ends[1] = max(ends[1], _unseen_doubt(rows.counts, level))
     low, high = with_unseen(found.value, (ends[0], ends[1]), (0.0, most), parts.units, level)
     return BayesError(
-        found.value, float(low), float(high), level, found.plug_in, method, note,
-        len(weights),
-    )  # fmt: skip
+        found.value, float(low), float(high), level, found.plug_in, method, note, len(weights)
+    )
 
 
 def _unseen_doubt(counts: NDArray[np.int64], level: float) -> float:
@@ -217,9 +221,13 @@ def _hard_labels(labels: Any, rows: VoteRows) -> NDArray[np.int64]:
 
 
 def _corrected(
-    shares: Array, hard: NDArray[np.int64], weights: Array, level: float, n_resamples: int,
+    shares: Array,
+    hard: NDArray[np.int64],
+    weights: Array,
+    level: float,
+    n_resamples: int,
     seed: int,
-) -> BayesError:  # fmt: skip
+) -> BayesError:
     """The estimate from shares that an isotonic regression has corrected."""
     rng = np.random.default_rng(seed)
     fit = IsotonicShares(shares, hard)

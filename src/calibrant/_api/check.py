@@ -156,9 +156,16 @@ def check(
     """
     reading = Reading(given_as(from_logits, from_logprobs), classes, missing)
     new = side_of(
-        y_true, y_proba, reading, sample_weight=sample_weight, groups=groups, by=by, ids=ids,
-        votes=votes, data=data,
-    )  # fmt: skip
+        y_true,
+        y_proba,
+        reading,
+        sample_weight=sample_weight,
+        groups=groups,
+        by=by,
+        ids=ids,
+        votes=votes,
+        data=data,
+    )
     limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
     rules = both_rules(bins, new.samples.n)
     level = check_level(level)
@@ -170,9 +177,16 @@ def check(
     pair = None
     if baseline is not None:
         pair = pair_of(
-            new, baseline, reading, y_true=y_true, sample_weight=sample_weight, votes=votes,
-            data=data, paired=paired, own_labels=own_labels,
-        )  # fmt: skip
+            new,
+            baseline,
+            reading,
+            y_true=y_true,
+            sample_weight=sample_weight,
+            votes=votes,
+            data=data,
+            paired=paired,
+            own_labels=own_labels,
+        )
     names = [] if new.slices is None else sorted(set(new.slices.tolist()))
     checks = _Checks(limits, rules, level, (1 + len(names)) * len(limits), point, n_resamples, seed)
     results = list(_checked(new, pair, None, checks))
@@ -247,14 +261,21 @@ class _Model:
 
     def uncertainty(self, level: float) -> Uncertainty:
         if level not in self._uncertainties:
-            measures = tuple(dict.fromkeys(
-                each.what for each in self.checks.limits if isinstance(each.what, Measure)
-            ))  # fmt: skip
+            measures = tuple(
+                dict.fromkeys(
+                    each.what for each in self.checks.limits if isinstance(each.what, Measure)
+                )
+            )
             self._uncertainties[level] = uncertainty_of(
-                self.side.samples, *self.checks.rules, measures, level=level,
-                groups=self.side.groups, votes=self.side.samples.votes,
-                n_resamples=self.checks.n_resamples, seed=self.seed,
-            )  # fmt: skip
+                self.side.samples,
+                *self.checks.rules,
+                measures,
+                level=level,
+                groups=self.side.groups,
+                votes=self.side.samples.votes,
+                n_resamples=self.checks.n_resamples,
+                seed=self.seed,
+            )
         return self._uncertainties[level]
 
     def fit(self, what: Coefficient) -> FittedCoefficient:
@@ -278,9 +299,15 @@ class _Model:
         fit = self.fit(what)
         low, high = fit.limits(level)
         return Interval(
-            what.name, fit.value, low, high, level, "limits of Cox's recalibration",
-            standard_error=fit.error, estimate=fit.value,
-        )  # fmt: skip
+            what.name,
+            fit.value,
+            low,
+            high,
+            level,
+            "limits of Cox's recalibration",
+            standard_error=fit.error,
+            estimate=fit.value,
+        )
 
     def less(self, other: _Model, what: Measure | Coefficient, paired: bool) -> LimitsAt:
         """The limits, at a level, of what this model has less what the other has."""
@@ -366,17 +393,29 @@ def _change(
     def interval(level: float) -> Interval:
         low, high, estimate = (0.0, 0.0, 0.0) if same else limits(level)
         return Interval(
-            what.name, value - before, low, high, level,
+            what.name,
+            value - before,
+            low,
+            high,
+            level,
             "resamples of the same rows" if pair.paired else "resamples of two samples",
-            new.seed, estimate=estimate,
-        )  # fmt: skip
+            new.seed,
+            estimate=estimate,
+        )
 
     fewest = min((_rows_of(new), _rows_of(old)), key=lambda rows: rows["effective_n"])
     result = LimitCheck(
-        limit, where, n, value, interval(checks.level), baseline=before, n_baseline=n_baseline,
-        n_to_pass=_rows_to_show(each, new, checks), **fewest,
+        limit,
+        where,
+        n,
+        value,
+        interval(checks.level),
+        baseline=before,
+        n_baseline=n_baseline,
+        n_to_pass=_rows_to_show(each, new, checks),
+        **fewest,
         same=same,
-    )  # fmt: skip
+    )
     if checks.number > 1 and result.verdict == "fail":
         result = replace(result, joint=interval(checks.strict_level))
     return result
@@ -404,16 +443,21 @@ def _rows_to_show(each: Limited, model: _Model, checks: _Checks) -> int:
         return FEWEST_ROWS
     scale = replace(gap_scale(what, model.summary), offset=0.0)
     as_value = (
-        Limit(what.name, "min", what.high - limit.value) if what.higher_is_better
+        Limit(what.name, "min", what.high - limit.value)
+        if what.higher_is_better
         else Limit(what.name, "max", what.low + limit.value)
-    )  # fmt: skip
+    )
     return rows_to_pass(what, as_value, checks.level, checks.rules[0], scale)
 
 
 def check_values(
-    values: Mapping[str, float], limits: tuple[Limited, ...], n: int, n_missing: int,
-    before: Mapping[str, float] | None = None, n_before: int | None = None,
-) -> Check:  # fmt: skip
+    values: Mapping[str, float],
+    limits: tuple[Limited, ...],
+    n: int,
+    n_missing: int,
+    before: Mapping[str, float] | None = None,
+    n_before: int | None = None,
+) -> Check:
     """Limits compared with values alone, of rows that are not in memory."""
     results = []
     for each in limits:
@@ -421,8 +465,13 @@ def check_values(
         old = before[name] if of_change and before is not None else None
         results.append(
             LimitCheck(
-                each.limit, None, n, values[name], None, baseline=old,
+                each.limit,
+                None,
+                n,
+                values[name],
+                None,
+                baseline=old,
                 n_baseline=n_before if of_change else None,
             )
-        )  # fmt: skip
+        )
     return Check(tuple(results), n, n_missing, None, True)

@@ -135,9 +135,15 @@ def summary_of(
 ) -> ClinicalSummary:
     """The summary of binary samples; `groups` as numbers."""
     uncertainty = Uncertainty(
-        samples, EqualWidth(15), Quantile(15), listed("clinical", "binary"), level, n_resamples,
-        seed, groups,
-    )  # fmt: skip
+        samples,
+        EqualWidth(15),
+        Quantile(15),
+        listed("clinical", "binary"),
+        level,
+        n_resamples,
+        seed,
+        groups,
+    )
     threads = n_threads() if samples.n >= THREADS_FROM else 1
     with one_blas_thread(beside=threads):
         return summary_by(uncertainty)
@@ -166,8 +172,10 @@ def summary_by(uncertainty: Uncertainty) -> ClinicalSummary:
 def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
     """Slope and both intercepts."""
     fields = {
-        "slope": "slope", "intercept": "intercept", "intercept_in_the_large": "intercept_at_slope_1"
-    }  # fmt: skip
+        "slope": "slope",
+        "intercept": "intercept",
+        "intercept_in_the_large": "intercept_at_slope_1",
+    }
     out = {}
     for name, attribute in fields.items():
         value, low, high = (getattr(fit, attribute + end) for end in ("", "_low", "_high"))

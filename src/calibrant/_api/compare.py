@@ -158,9 +158,16 @@ def compare(
         y_proba, data, maps = recalibrated(y_proba, scale_on, scaler, how, classes, data)
         how = False
     given = model_set(
-        y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, votes=votes,
-        by=by, groups=groups, data=data,
-    )  # fmt: skip
+        y_true,
+        y_proba,
+        ids=ids,
+        models=models,
+        sample_weight=sample_weight,
+        votes=votes,
+        by=by,
+        groups=groups,
+        data=data,
+    )
     by, groups, data = given.by, given.groups, given.data
     samples = samples_of_models(given, ids, y_proba, how, classes)
     n_own = n_differing(samples) if given.own_labels else 0
@@ -185,16 +192,33 @@ def compare(
         judging = Judging(checked_tolerance(tolerance), float(level), int(n_resamples))
         slices = {
             name: sliced(
-                each, by, data, fixed, quantile, chosen, seed=int(seed), groups=index,
-                asked=measures is not None, judging=judging,
+                each,
+                by,
+                data,
+                fixed,
+                quantile,
+                chosen,
+                seed=int(seed),
+                groups=index,
+                asked=measures is not None,
+                judging=judging,
             )
             for name, each in samples.items()
-        }  # fmt: skip
+        }
     resamples = resampled(
-        list(samples.values()), values, chosen,
-        Resampling(fixed=fixed, quantile=quantile, level=level, groups=index,
-                   n_resamples=int(n_resamples), seed=int(seed), resample=drawn_anew),
-    )  # fmt: skip
+        list(samples.values()),
+        values,
+        chosen,
+        Resampling(
+            fixed=fixed,
+            quantile=quantile,
+            level=level,
+            groups=index,
+            n_resamples=int(n_resamples),
+            seed=int(seed),
+            resample=drawn_anew,
+        ),
+    )
     drawn_anew_note = resampled_note(resamples[0].uncertainty.resampling)
     return Comparison(
         tuple(samples),
@@ -234,9 +258,13 @@ def compare(
 
 
 def _people(
-    samples: Mapping[str, Samples], chosen: tuple[Measure, ...], rules: tuple[Rule, Rule],
-    level: float, seed: int, n_own: int,
-) -> AnnotatorCeiling:  # fmt: skip
+    samples: Mapping[str, Samples],
+    chosen: tuple[Measure, ...],
+    rules: tuple[Rule, Rule],
+    level: float,
+    seed: int,
+    n_own: int,
+) -> AnnotatorCeiling:
     """How well annotators predict each other on the rows of the predictors."""
     if n_own:
         raise InputError("ceiling=True needs labels that all predictors share: each has its own")
@@ -305,9 +333,12 @@ def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
 
 
 def _robustness(
-    samples: Mapping[str, Samples], shape: Shape, bin_counts: Sequence[int], threads: int,
+    samples: Mapping[str, Samples],
+    shape: Shape,
+    bin_counts: Sequence[int],
+    threads: int,
     asked: Sequence[Measure] | None,
-) -> RankRobustness | None:  # fmt: skip
+) -> RankRobustness | None:
     """How each error orders the predictors at several numbers of bins, beside the losses; None of
     so few that any order is easily kept, or if no such error was asked for.
     """

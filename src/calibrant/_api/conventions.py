@@ -109,9 +109,15 @@ def conventions_of(
     with explained(samples):
         u, z, _, findings = whole or whole_problem(samples, notion)
     own = Convention(
-        "Calibrant", "", 15, binned_error(summary.table(notion, EqualWidth(15))), ours,
-        "as defined", f"{rule}, as doubles", "This is the definition.",
-    )  # fmt: skip
+        "Calibrant",
+        "",
+        15,
+        binned_error(summary.table(notion, EqualWidth(15))),
+        ours,
+        "as defined",
+        f"{rule}, as doubles",
+        "This is the definition.",
+    )
     many = u.size >= LANES_FROM
     # Many rows are put in order once: bins are found faster, and some rules sort.
     order = stable_order(u) if many else slice(None)

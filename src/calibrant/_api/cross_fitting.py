@@ -25,8 +25,11 @@ FOLDS = 5
 
 def proper_loss_field(loss: str, samples: Samples) -> str:
     """The field of `LossSums` that a proper loss is the mean of."""
-    proper = [m.name for m in catalogue(samples.shape) if m.loss and m.claims.continuous
-              and m.claims.truthful and m.group == "losses"]  # fmt: skip
+    proper = [
+        m.name
+        for m in catalogue(samples.shape)
+        if m.loss and m.claims.continuous and m.claims.truthful and m.group == "losses"
+    ]
     known = {**{name: name for name in proper}, "brier_score": "brier", "nll": "log_loss"}
     return find(known[one_of("loss", loss, known)], samples.shape).loss
 

@@ -139,9 +139,11 @@ def curve_of_samples(
     outcomes = Outcomes(some.z, some.w, index)
     name_of_map = _map_of(recalibration, outcomes)
     predictions = {name: problem.u for name, problem in problems.items()}
-    mapped = {
-        name: _cross_fitted(name_of_map, u, outcomes, seed) for name, u in predictions.items()
-    } if name_of_map else {}  # fmt: skip
+    mapped = (
+        {name: _cross_fitted(name_of_map, u, outcomes, seed) for name, u in predictions.items()}
+        if name_of_map
+        else {}
+    )
     strategies = {**predictions, ALL: np.ones(some.n), NONE: np.full(some.n, -1.0)}
     parts: dict[str, dict[str, list[float]]] = {name: {} for name in strategies}
     pairs = {pair: ([], [], []) for pair in combinations(strategies, 2)}  # type: ignore[var-annotated]
@@ -153,10 +155,15 @@ def curve_of_samples(
     }
     words = f"{name_of_map}, {FOLDS}-fold cross-fitted" if name_of_map else ""
     return DecisionCurve(
-        tuple(samples), thresholds, benefits,
+        tuple(samples),
+        thresholds,
+        benefits,
         {pair: tuple(np.array(v) for v in values) for pair, values in pairs.items()},  # type: ignore[misc]
-        level, some.n, outcomes.mean(some.z), words,
-    )  # fmt: skip
+        level,
+        some.n,
+        outcomes.mean(some.z),
+        words,
+    )
 
 
 def _at(
@@ -180,20 +187,26 @@ def _at(
         found = {
             "tp_rate": outcomes.mean(np.where(own.positive, z, 0.0)),
             "fp_rate": outcomes.mean(np.where(own.positive, 1.0 - z, 0.0)),
-            "value": value, "low": low, "high": high,
-        }  # fmt: skip
+            "value": value,
+            "low": low,
+            "high": high,
+        }
         if name in mapped:
             after = Acted.of(mapped[name] >= t, outcomes, t)
             gain, low, high = gain_limits(after, own, outcomes, t, level)
-            found |= {"recalibrated": value + gain, "gain": gain, "gain_low": low,
-                      "gain_high": high}  # fmt: skip
+            found |= {
+                "recalibrated": value + gain,
+                "gain": gain,
+                "gain_low": low,
+                "gain_high": high,
+            }
         for key, number in found.items():
             parts[name].setdefault(key, []).append(number)
     for (one, other), columns in pairs.items():
         beside = acted[other]
-        apart = alone[one] if beside is nobody else gain_limits(
-            acted[one], beside, outcomes, t, level
-        )  # fmt: skip
+        apart = (
+            alone[one] if beside is nobody else gain_limits(acted[one], beside, outcomes, t, level)
+        )
         for column, number in zip(columns, apart, strict=True):
             column.append(number)
 

@@ -157,9 +157,14 @@ def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str
 
 
 def _taken_apart(
-    samples: Samples, groups: NDArray[np.intp] | None, loss: str, field: str, level: float,
-    best: str, tried: dict[str, tuple[float, Array, Array]],
-) -> LossDecomposition:  # fmt: skip
+    samples: Samples,
+    groups: NDArray[np.intp] | None,
+    loss: str,
+    field: str,
+    level: float,
+    best: str,
+    tried: dict[str, tuple[float, Array, Array]],
+) -> LossDecomposition:
     losses = row_values(samples, distribution=False)
     before = losses[field]
     refinement, mapped, after = tried[best]
@@ -185,11 +190,20 @@ def _taken_apart(
     whole = row_losses(samples, fitted_onto(best, samples, samples), field)
     in_sample = values["loss"] - weighted_mean(whole, samples)
     return LossDecomposition(
-        loss, values["loss"], values["loss"] - refinement, refinement, values["overconfidence"],
-        values["underconfidence"], in_sample, intervals, best,
-        {name: found[0] for name, found in tried.items()}, samples.n, level,
+        loss,
+        values["loss"],
+        values["loss"] - refinement,
+        refinement,
+        values["overconfidence"],
+        values["underconfidence"],
+        in_sample,
+        intervals,
+        best,
+        {name: found[0] for name, found in tried.items()},
+        samples.n,
+        level,
         ("intervals are of the rows, with the maps as they were fitted",),
-    )  # fmt: skip
+    )
 
 
 def _rooms(

@@ -102,10 +102,18 @@ def evaluate(
     (0.25, 0.075)
     """
     options = Options(
-        bins=bins, measures=measures, intervals="all" if uncertainty else "none",
-        tolerance=tolerance, level=level, resample=resample, n_resamples=n_resamples, seed=seed,
-        by=by, data=data, clinical=uncertainty,
-    )  # fmt: skip
+        bins=bins,
+        measures=measures,
+        intervals="all" if uncertainty else "none",
+        tolerance=tolerance,
+        level=level,
+        resample=resample,
+        n_resamples=n_resamples,
+        seed=seed,
+        by=by,
+        data=data,
+        clinical=uncertainty,
+    )
     if groups is not None and not uncertainty and by is None:
         raise InputError(
             "groups has no effect on the values themselves: with it goes uncertainty=True, or by=, "

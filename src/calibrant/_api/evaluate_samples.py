@@ -146,21 +146,39 @@ def _with_rows(
     if options.intervals != "none":
         judging = Judging(options.tolerance, options.level, options.n_resamples)
         uncertainty = uncertainty_of(
-            samples, fixed, quantile, tuple(m for m in chosen if m.name in result),
-            level=options.level, groups=groups, votes=samples.votes,
-            n_resamples=options.n_resamples, seed=options.seed, resample=resample,
-        )  # fmt: skip
+            samples,
+            fixed,
+            quantile,
+            tuple(m for m in chosen if m.name in result),
+            level=options.level,
+            groups=groups,
+            votes=samples.votes,
+            n_resamples=options.n_resamples,
+            seed=options.seed,
+            resample=resample,
+        )
         result = add_uncertainty(
-            result, uncertainty, options.tolerance, asked=asked,
+            result,
+            uncertainty,
+            options.tolerance,
+            asked=asked,
             clinical=samples.votes is None and _wants_clinical(samples, options),
-        )  # fmt: skip
+        )
     if groups is not None:
         result = replace(result, reliability=clustered(result.reliability, samples, groups))
     if options.by is not None:
         slices = sliced(
-            samples, options.by, options.data, fixed, quantile, chosen, seed=options.seed,
-            groups=groups, asked=asked, judging=judging,
-        )  # fmt: skip
+            samples,
+            options.by,
+            options.data,
+            fixed,
+            quantile,
+            chosen,
+            seed=options.seed,
+            groups=groups,
+            asked=asked,
+            judging=judging,
+        )
         result = replace(result, slices=slices)
     if options.segments is not None:
         from calibrant._api.find_segments import segments_of_samples

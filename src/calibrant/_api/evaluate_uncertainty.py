@@ -68,9 +68,18 @@ def uncertainty_of(
     """What gives the measures their intervals; `groups` are numbers, `votes` have been checked."""
     check_resamples(n_resamples, seed)
     return Uncertainty(
-        samples, fixed, quantile, measures, check_level(level), int(n_resamples), int(seed),
-        groups, votes, blocks, resample=resample,
-    )  # fmt: skip
+        samples,
+        fixed,
+        quantile,
+        measures,
+        check_level(level),
+        int(n_resamples),
+        int(seed),
+        groups,
+        votes,
+        blocks,
+        resample=resample,
+    )
 
 
 def cheap_measures(samples: Samples, groups: NDArray[np.intp] | None) -> tuple[Measure, ...]:
@@ -131,9 +140,13 @@ def add_uncertainty(
         **({"resampled": uncertainty.resampling} if uncertainty.votes is not None else {}),
     }
     return replace(
-        result, estimates=tuple(estimates), notes=tuple(notes), verdict=verdict, recipe=recipe,
+        result,
+        estimates=tuple(estimates),
+        notes=tuple(notes),
+        verdict=verdict,
+        recipe=recipe,
         clinical=summary,
-    )  # fmt: skip
+    )
 
 
 def _weights_go_with_labels(samples: Samples) -> bool:

@@ -185,41 +185,72 @@ def find_segments(
             )
         frame = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
         found = segments_of_frame(
-            frame, segments, notion, parts, depth=depth, min_rows=min_rows, n_draws=n_draws,
-            seed=int(seed), judging=judging,
-        )  # fmt: skip
+            frame,
+            segments,
+            notion,
+            parts,
+            depth=depth,
+            min_rows=min_rows,
+            n_draws=n_draws,
+            seed=int(seed),
+            judging=judging,
+        )
         return noted(found, frame, "confidence")
     samples, problem = checked_problem(
         y_true, y_proba, sample_weight, given, classes, data, notion, Quantile(15), votes
     )
     columns = segment_columns(segments, data, samples, parts)
     found = segments_of(
-        samples, problem, columns, group_index(groups, samples, data), depth=depth,
-        min_rows=min_rows, n_draws=n_draws, seed=int(seed), judging=judging,
-    )  # fmt: skip
+        samples,
+        problem,
+        columns,
+        group_index(groups, samples, data),
+        depth=depth,
+        min_rows=min_rows,
+        n_draws=n_draws,
+        seed=int(seed),
+        judging=judging,
+    )
     return noted(found, samples, "confidence")
 
 
 def segments_of_samples(
-    samples: Samples, segments: Any, data: Any, groups: NDArray[np.intp] | None, depth: int,
+    samples: Samples,
+    segments: Any,
+    data: Any,
+    groups: NDArray[np.intp] | None,
+    depth: int,
     seed: int,
-) -> Segments:  # fmt: skip
+) -> Segments:
     """The search in rows that were checked, with what `find_segments` does by default."""
     check_count("depth", depth, 1)
     columns = segment_columns(segments, data, samples, PARTS)
     problem = problem_of(samples, resolve_notion(samples, None), Quantile(15))
     assert problem is not None
     return segments_of(
-        samples, problem, columns, groups, depth=depth, min_rows=MIN_ROWS, n_draws=N_DRAWS,
+        samples,
+        problem,
+        columns,
+        groups,
+        depth=depth,
+        min_rows=MIN_ROWS,
+        n_draws=N_DRAWS,
         seed=seed,
-    )  # fmt: skip
+    )
 
 
 def segments_of(
-    samples: Samples, problem: Problem, columns: list[SegmentColumn],
-    groups: NDArray[np.intp] | None, *, depth: int, min_rows: int, n_draws: int, seed: int,
+    samples: Samples,
+    problem: Problem,
+    columns: list[SegmentColumn],
+    groups: NDArray[np.intp] | None,
+    *,
+    depth: int,
+    min_rows: int,
+    n_draws: int,
+    seed: int,
     judging: Judging = AS_USUAL,
-) -> Segments:  # fmt: skip
+) -> Segments:
     noise = noise_of_rows(problem, samples.votes, groups)
     found = search(
         noise, columns, min(depth, len(columns)), min_rows=min_rows, n_draws=n_draws, seed=seed
@@ -239,9 +270,17 @@ def _none_to_judge(min_rows: int) -> InputError:
 
 
 def segments_of_frame(
-    samples: Any, segments: Any, notion: str | None, parts: int, *, depth: int, min_rows: int,
-    n_draws: int, seed: int, judging: Judging = AS_USUAL,
-) -> Segments:  # fmt: skip
+    samples: Any,
+    segments: Any,
+    notion: str | None,
+    parts: int,
+    *,
+    depth: int,
+    min_rows: int,
+    n_draws: int,
+    seed: int,
+    judging: Judging = AS_USUAL,
+) -> Segments:
     """The search by sums, where the rows are: those of every combination of values come here."""
     from calibrant._engines.frames.segments import cell_sums, segment_rules
 
@@ -267,9 +306,11 @@ def segments_of_frame(
     known = not groups.findings.soft
     n, w, wu, wz = (fields[name] for name in ("n", "sum_w", "sum_wu", "sum_wz"))
     noise = noise_of_cells(
-        (n, w, wu, wz), fields["sum_w2"], groups["spread" if known else "seen"],
+        (n, w, wu, wz),
+        fields["sum_w2"],
+        groups["spread" if known else "seen"],
         None if known else groups["spread"],
-    )  # fmt: skip
+    )
     found = search(
         noise, columns, min(depth, len(columns)), min_rows=min_rows, n_draws=n_draws, seed=seed
     )
@@ -320,9 +361,14 @@ class _Totals:
 
 
 def _result(
-    found: Found, columns: list[SegmentColumn], totals: _Totals, n_draws: int, depth: int,
-    judging: Judging, more: tuple[str, ...] = (),
-) -> Segments:  # fmt: skip
+    found: Found,
+    columns: list[SegmentColumn],
+    totals: _Totals,
+    n_draws: int,
+    depth: int,
+    judging: Judging,
+    more: tuple[str, ...] = (),
+) -> Segments:
     whole = totals.wu - totals.wz
     off = abs(whole) > OFF * np.sqrt(found.variance)
     against_all = bool(off) if judging.contrast is None else judging.contrast
@@ -343,11 +389,16 @@ def _result(
                 Segment(
                     ", ".join(column.said(code) for column, code in chosen),
                     {column.name: column.labels[code] for column, code in chosen},
-                    int(crossing.sums[0, i]), wu / weight, wz / weight, gap, ratio,
-                    found.p_value(ratio), contrast,
+                    int(crossing.sums[0, i]),
+                    wu / weight,
+                    wz / weight,
+                    gap,
+                    ratio,
+                    found.p_value(ratio),
+                    contrast,
                     max(0.0, abs(contrast) - found.critical * error),
                 )
-            )  # fmt: skip
+            )
     # Of two segments that are off alike the one that is made of fewer columns comes first.
     rows.sort(key=lambda row: (-row.at_least, -abs(row.ratio)))
     notes = [_overall(totals), *_notes(found, columns), *more]
@@ -357,9 +408,17 @@ def _result(
         notes.append(f"{few:,} of {len(rows):,} segments are off by less than {judging.min_gap:g}")
     names = tuple(column.name for column in columns)
     return Segments(
-        tuple(kept), kept[0].p_value, largest, names, depth, totals.n, n_draws, tuple(notes),
-        against_all, judging.min_gap,
-    )  # fmt: skip
+        tuple(kept),
+        kept[0].p_value,
+        largest,
+        names,
+        depth,
+        totals.n,
+        n_draws,
+        tuple(notes),
+        against_all,
+        judging.min_gap,
+    )
 
 
 def _contrast_error(own: float, weight: float, whole: float, total: float) -> float:

@@ -22,13 +22,18 @@ from calibrant.results._uncertainty import Interval
 
 # The argument that each kind of limit is given by.
 ARGUMENTS: dict[Kind, str] = {
-    "max": "at_most", "min": "at_least",
-    "max_increase": "max_increase", "max_decrease": "max_decrease",
-}  # fmt: skip
+    "max": "at_most",
+    "min": "at_least",
+    "max_increase": "max_increase",
+    "max_decrease": "max_decrease",
+}
 # What is said of each kind of limit where another one is meant.
 _OTHER: dict[Kind, Kind] = {
-    "max": "min", "min": "max", "max_increase": "max_decrease", "max_decrease": "max_increase",
-}  # fmt: skip
+    "max": "min",
+    "min": "max",
+    "max_increase": "max_decrease",
+    "max_decrease": "max_increase",
+}
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,11 @@ def limits_of(
 ) -> tuple[Limited, ...]:
     """The limits and what they are of; an error for a limit that checks nothing."""
     given: dict[Kind, Any] = {
-        "max": at_most, "min": at_least, "max_increase": max_increase, "max_decrease": max_decrease,
-    }  # fmt: skip
+        "max": at_most,
+        "min": at_least,
+        "max_increase": max_increase,
+        "max_decrease": max_decrease,
+    }
     limits = tuple(_parsed(given, shape))
     if not limits:
         raise InputError("there is no limit to check: say at_most={'ece': 0.05}, or at_least=")
@@ -119,12 +127,16 @@ def limited(
     samples, groups = uncertainty.samples, uncertainty.groups
     measure = find(limit.measure, samples.shape)
     return LimitCheck(
-        limit, where, samples.n, interval.value, interval,
+        limit,
+        where,
+        samples.n,
+        interval.value,
+        interval,
         effective_n=effective_rows(samples, groups),
         n_to_pass=rows_to_pass(measure, limit, interval.level, uncertainty.fixed, scale),
         scale=scale,
         n_clusters=None if groups is None else int(np.unique(groups).size),
-    )  # fmt: skip
+    )
 
 
 def effective_rows(samples: Samples, groups: Any) -> float:

@@ -54,15 +54,30 @@ class ModelSet:
 
 
 def model_set(
-    y_true: Any, y_proba: Any, *, ids: Any, models: Any, sample_weight: Any, votes: Any, by: Any,
-    groups: Any, data: Any,
-) -> ModelSet:  # fmt: skip
+    y_true: Any,
+    y_proba: Any,
+    *,
+    ids: Any,
+    models: Any,
+    sample_weight: Any,
+    votes: Any,
+    by: Any,
+    groups: Any,
+    data: Any,
+) -> ModelSet:
     """Every model's rows, by its name."""
     if models is not None:
         return _from_long(
-            y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, votes=votes,
-            by=by, groups=groups, data=data,
-        )  # fmt: skip
+            y_true,
+            y_proba,
+            ids=ids,
+            models=models,
+            sample_weight=sample_weight,
+            votes=votes,
+            by=by,
+            groups=groups,
+            data=data,
+        )
     names = _names(y_proba)
     own = isinstance(y_true, Mapping)
     if own:
@@ -177,9 +192,17 @@ def _ids(values: Any, name: str, data: Any) -> dict[Any, int]:
 
 
 def _from_long(
-    y_true: Any, y_proba: Any, *, ids: Any, models: Any, sample_weight: Any, votes: Any, by: Any,
-    groups: Any, data: Any,
-) -> ModelSet:  # fmt: skip
+    y_true: Any,
+    y_proba: Any,
+    *,
+    ids: Any,
+    models: Any,
+    sample_weight: Any,
+    votes: Any,
+    by: Any,
+    groups: Any,
+    data: Any,
+) -> ModelSet:
     """Rows of all models one below the other, with a column that says whose each is."""
     if isinstance(y_proba, Mapping) or isinstance(y_true, Mapping):
         raise InputError(
@@ -216,9 +239,13 @@ def _from_long(
     rows = _matched(rows, {name: keys[part] for name, part in parts.items()}, None)
     first = parts[names[0]]
     return ModelSet(
-        rows, True, _part(by, first, data, whose.size, "by"),
-        _part(groups, first, data, whose.size, "groups"), _frame_part(data, first), True,
-    )  # fmt: skip
+        rows,
+        True,
+        _part(by, first, data, whose.size, "by"),
+        _part(groups, first, data, whose.size, "groups"),
+        _frame_part(data, first),
+        True,
+    )
 
 
 def _part(values: Any, rows: NDArray[np.intp], data: Any, n: int, argument: str) -> Any:
@@ -253,9 +280,14 @@ def samples_of_models(
     for name, rows in given.models.items():
         with about(name):
             each = to_samples(
-                rows.y_true, rows.y_proba, rows.sample_weight, how, classes, rows.data,
+                rows.y_true,
+                rows.y_proba,
+                rows.sample_weight,
+                how,
+                classes,
+                rows.data,
                 votes=rows.votes,
-            )  # fmt: skip
+            )
             if name in order:
                 if order[name].size != each.n:
                     raise InputError(

@@ -113,9 +113,13 @@ def multilabel(
     check_seed(seed)
     check_level(level)
     columns = label_columns(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight,
-        given=given_as(from_logits, from_logprobs), data=data,
-    )  # fmt: skip
+        y_true,
+        y_proba,
+        labels=labels,
+        sample_weight=sample_weight,
+        given=given_as(from_logits, from_logprobs),
+        data=data,
+    )
     clusters = None
     if groups is not None:
         clusters = numbered_groups(*read_groups(groups, data), columns.n)
@@ -140,10 +144,17 @@ def multilabel_of(
     for label in counted:
         samples, own = columns.samples_of(label), columns.rows_of(label)
         one, note = slice_of_rows(
-            columns.names[label], samples, None if groups is None else groups[own],
-            *both_rules(bins, samples.n), headline, shown, asked=asked, seed=seed, judging=judging,
+            columns.names[label],
+            samples,
+            None if groups is None else groups[own],
+            *both_rules(bins, samples.n),
+            headline,
+            shown,
+            asked=asked,
+            seed=seed,
+            judging=judging,
             n_slices=len(counted),
-        )  # fmt: skip
+        )
         rows.append(one)
         notes += note
     empty = [name for label, name in enumerate(columns.names) if label not in counted]
@@ -154,13 +165,19 @@ def multilabel_of(
     found = judged_slices("label", headline, rows, notes, judging, len(counted), each="label")
     missing = (~columns.annotated).sum(axis=0).tolist()
     return Multilabel(
-        "label", headline.name, _worst_first(found.rows, headline), found.notes, found.level,
-        found.tolerance, columns.n, dict(zip(columns.names, missing, strict=True)),
+        "label",
+        headline.name,
+        _worst_first(found.rows, headline),
+        found.notes,
+        found.level,
+        found.tolerance,
+        columns.n,
+        dict(zip(columns.names, missing, strict=True)),
         {measure.name: _mean([row.values[measure.name] for row in rows]) for measure in shown},
         _mean([_shown_low(row, found.level) for row in found.rows], every=True),
         _mean([row.high for row in rows], every=True),
         _mean([row.estimate for row in rows], every=True),
-    )  # fmt: skip
+    )
 
 
 def _shown_low(row: Slice, level: float) -> float:

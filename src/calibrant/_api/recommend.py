@@ -242,9 +242,13 @@ def _left_out(name: str, samples: Samples) -> str:
 
 
 def _tried(
-    names: list[str], samples: Samples, groups: NDArray[np.intp] | None, fold: NDArray[np.intp],
-    field: str, step: Step,
-) -> tuple[dict[str, Array], tuple[str, ...]]:  # fmt: skip
+    names: list[str],
+    samples: Samples,
+    groups: NDArray[np.intp] | None,
+    fold: NDArray[np.intp],
+    field: str,
+    step: Step,
+) -> tuple[dict[str, Array], tuple[str, ...]]:
     """The losses of every row: as they are, and through each map; and the maps that failed, or
     that were given up.
     """
@@ -300,9 +304,12 @@ class _Trial:
 
 
 def _far_behind(
-    losses: dict[str, Array], own: Array, samples: Samples, groups: NDArray[np.intp] | None,
+    losses: dict[str, Array],
+    own: Array,
+    samples: Samples,
+    groups: NDArray[np.intp] | None,
     here: NDArray[np.bool_],
-) -> dict[str, float]:  # fmt: skip
+) -> dict[str, float]:
     """Maps whose loss in one fold is far above the lowest, and by how many standard errors."""
     rows = samples.take(here)
     weights = None if rows.weights is None else rows.weights.astype(np.float64)
@@ -335,11 +342,15 @@ def _chosen(
     sizes = {name: n_parameters(name, samples.n_classes) for name in losses if name != AS_THEY_ARE}
     table = tuple(
         TriedMap(
-            name, sizes.get(name, 0.0), means[name], means[name] - means[lowest], errors[name],
+            name,
+            sizes.get(name, 0.0),
+            means[name],
+            means[name] - means[lowest],
+            errors[name],
             means[AS_THEY_ARE] - means[name],
         )
         for name in losses
-    )  # fmt: skip
+    )
     first = simplest_of(table)
     gain_error = error(AS_THEY_ARE, first.map)
     return first.map if first.gain > gain_error else AS_THEY_ARE, gain_error, table

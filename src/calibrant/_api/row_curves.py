@@ -173,9 +173,16 @@ def local_curve(
         kept = np.unique(np.linspace(0, u.size - 1, POINTS).astype(np.intp))
         points = {name: column[kept] for name, column in points.items()}
     return ReliabilityCurve(
-        points, "local", "pointwise", level, notion, problem.hard, problem.n, _shares(problem),
+        points,
+        "local",
+        "pointwise",
+        level,
+        notion,
+        problem.hard,
+        problem.n,
+        _shares(problem),
         chosen,
-    )  # fmt: skip
+    )
 
 
 def _outcomes_a_label(problem: Problem, u: Array, w: Array, curve: Array) -> float:

@@ -68,9 +68,18 @@ def sliced(
             continue
         own = None if groups is None else groups[rows]
         one, note = slice_of_rows(
-            label, subset, own, fixed, quantile, headline, shown, asked=asked, seed=seed,
-            judging=judging, n_slices=len(names),
-        )  # fmt: skip
+            label,
+            subset,
+            own,
+            fixed,
+            quantile,
+            headline,
+            shown,
+            asked=asked,
+            seed=seed,
+            judging=judging,
+            n_slices=len(names),
+        )
         slices.append(one)
         notes += note
     return judged_slices(name, headline, slices, notes, judging, len(names))
@@ -171,19 +180,29 @@ def _with_chance(
         strict = _at_level(uncertainty, _joint_level(judging.level, n))
         checked = replace(checked, joint=strict.interval(headline, value))
     return replace(
-        plain, low=interval.low, high=interval.high,
+        plain,
+        low=interval.low,
+        high=interval.high,
         estimate=interval.estimate,
         within_tolerance={"pass": True, "fail": False}.get(checked.verdict),
-    )  # fmt: skip
+    )
 
 
 def _at_level(uncertainty: Uncertainty, level: float) -> Uncertainty:
     """The same samples at another level, without what was drawn for the first."""
     own = uncertainty
     return Uncertainty(
-        own.samples, own.fixed, own.quantile, own.measures, level, own.n_resamples, own.seed,
-        own.groups, own.votes, resample=own.resample,
-    )  # fmt: skip
+        own.samples,
+        own.fixed,
+        own.quantile,
+        own.measures,
+        level,
+        own.n_resamples,
+        own.seed,
+        own.groups,
+        own.votes,
+        resample=own.resample,
+    )
 
 
 def _joint_level(level: float, n_slices: int) -> float:

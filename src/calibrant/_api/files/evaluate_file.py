@@ -163,11 +163,20 @@ def evaluate_file(
     check_apart(y_true, y_proba)
     check_vote_columns(y_true=y_true, votes=votes, counts=counts, item=None, annotator=None)
     rows = file_rows(
-        path, y_true=y_true if counts is None else counts, y_proba=y_proba,
-        sample_weight=sample_weight, votes=votes, by=by, classes=classes,
-        from_logits=bool(from_logits), missing=check_missing(missing), format=format,
-        written=written, answers=answers_of(answer, gold), filter=filter,
-    )  # fmt: skip
+        path,
+        y_true=y_true if counts is None else counts,
+        y_proba=y_proba,
+        sample_weight=sample_weight,
+        votes=votes,
+        by=by,
+        classes=classes,
+        from_logits=bool(from_logits),
+        missing=check_missing(missing),
+        format=format,
+        written=written,
+        answers=answers_of(answer, gold),
+        filter=filter,
+    )
     if counted:
         fixed, quantile = both_rules(bins, partial(_count_rows, rows, progress))
         assert isinstance(fixed, FixedRule)
@@ -227,10 +236,15 @@ def _evaluation(
     summary.own_bins = own
     if plan.exact:
         summary = FileSummary(
-            summary.cells, summary.sums, total.columns, summary.findings, own,
-            refiner=Refiner(rows, plan.samples, show), class_sums=tally.class_sums,
+            summary.cells,
+            summary.sums,
+            total.columns,
+            summary.findings,
+            own,
+            refiner=Refiner(rows, plan.samples, show),
+            class_sums=tally.class_sums,
             precision=tally.precision,
-        )  # fmt: skip
+        )
     check_weight_total(float(summary.bins.total_weight[0]), total.n_rows)
     total.warn_of_logits()
     kept, notes = _kept(chosen, summary, truthful, everything=names is None)

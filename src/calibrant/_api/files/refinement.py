@@ -95,9 +95,10 @@ class Refiner:
         def merged(pending: dict[Key, list[Groups]]) -> dict[Key, list[Groups]]:
             out = {key: [merge_groups(groups)] for key, groups in pending.items()}
             too_many.update(
-                key for key, groups in out.items()
+                key
+                for key, groups in out.items()
                 if key[1] == LEVELS and groups[0].size > MOST_LEVELS
-            )  # fmt: skip
+            )
             return {key: groups for key, groups in out.items() if key not in too_many}
 
         def work(batches: Iterator[Batch]) -> dict[Key, list[Groups]]:

@@ -470,9 +470,15 @@ def needs_outcomes(problem: Problem, test: str) -> None:
 
 
 def _samples(
-    y_true: Any, y_proba: Any, sample_weight: Any, given: Given,
-    classes: Sequence[Any] | None, data: Any, notion: str | None, votes: Any = None,
-) -> tuple[Samples, Any]:  # fmt: skip
+    y_true: Any,
+    y_proba: Any,
+    sample_weight: Any,
+    given: Given,
+    classes: Sequence[Any] | None,
+    data: Any,
+    notion: str | None,
+    votes: Any = None,
+) -> tuple[Samples, Any]:
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
@@ -484,9 +490,16 @@ def _samples(
 
 
 def scalar_problem(
-    y_true: Any, y_proba: Any, sample_weight: Any, groups: Any, given: Given,
-    classes: Sequence[Any] | None, data: Any, notion: str | None, bins: Bins,
-) -> tuple[Samples, Problem, NDArray[np.intp] | None]:  # fmt: skip
+    y_true: Any,
+    y_proba: Any,
+    sample_weight: Any,
+    groups: Any,
+    given: Given,
+    classes: Sequence[Any] | None,
+    data: Any,
+    notion: str | None,
+    bins: Bins,
+) -> tuple[Samples, Problem, NDArray[np.intp] | None]:
     """The samples, their problem, every row checked, and the cluster of each row."""
     samples, problem = checked_problem(
         y_true, y_proba, sample_weight, given, classes, data, notion, bins
@@ -495,9 +508,16 @@ def scalar_problem(
 
 
 def checked_problem(
-    y_true: Any, y_proba: Any, sample_weight: Any, given: Given, classes: Sequence[Any] | None,
-    data: Any, notion: str | None, bins: Bins, votes: Any = None,
-) -> tuple[Samples, Problem]:  # fmt: skip
+    y_true: Any,
+    y_proba: Any,
+    sample_weight: Any,
+    given: Given,
+    classes: Sequence[Any] | None,
+    data: Any,
+    notion: str | None,
+    bins: Bins,
+    votes: Any = None,
+) -> tuple[Samples, Problem]:
     """The samples and their scalar problem, every row checked."""
     samples, resolved = _samples(
         y_true, y_proba, sample_weight, given, classes, data, notion, votes

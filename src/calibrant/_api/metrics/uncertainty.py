@@ -105,9 +105,13 @@ def noise_floor(
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     uncertainty, chosen, summary = _measured(
-        samples, measure, bins, n_resamples=n_resamples, seed=seed,
+        samples,
+        measure,
+        bins,
+        n_resamples=n_resamples,
+        seed=seed,
         groups=group_index(groups, samples, data),
-    )  # fmt: skip
+    )
     floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
     if floor is None:
         raise InputError(why_no_floor(chosen, soft=uncertainty.soft))
@@ -185,9 +189,15 @@ def interval(
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     uncertainty, chosen, summary = _measured(
-        samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
-        groups=group_index(groups, samples, data), resample=resample,
-    )  # fmt: skip
+        samples,
+        measure,
+        bins,
+        n_resamples=n_resamples,
+        seed=seed,
+        level=level,
+        groups=group_index(groups, samples, data),
+        resample=resample,
+    )
     found = uncertainty.interval(chosen, chosen.compute(summary))
     return noted(found, samples, chosen.notion)
 
@@ -272,9 +282,15 @@ def verdict(
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     uncertainty, chosen, summary = _measured(
-        samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
-        groups=group_index(groups, samples, data), resample=resample,
-    )  # fmt: skip
+        samples,
+        measure,
+        bins,
+        n_resamples=n_resamples,
+        seed=seed,
+        level=level,
+        groups=group_index(groups, samples, data),
+        resample=resample,
+    )
     if chosen.is_ranking:
         raise InputError(
             f"measure={measure!r} measures {chosen.in_place_of_calibration}, not calibration, so "
@@ -381,10 +397,17 @@ def vote_noise(
     else:
         estimate = uncertainty.without_vote_noise(chosen, value)
     return VoteNoise(
-        chosen.name, value, estimate, int(rows.m.min()), float(np.median(rows.m)),
-        int(rows.m.max()), rows.singles, rows.method(chosen), uncertainty.vote_note(chosen),
+        chosen.name,
+        value,
+        estimate,
+        int(rows.m.min()),
+        float(np.median(rows.m)),
+        int(rows.m.max()),
+        rows.singles,
+        rows.method(chosen),
+        uncertainty.vote_note(chosen),
         *((None, None) if bounds is None else (bounds.low, bounds.high)),
-    )  # fmt: skip
+    )
 
 
 def _measured(
@@ -403,7 +426,15 @@ def _measured(
     fixed, quantile = both_rules(bins, samples.n)
     chosen = find(measure, samples.shape)
     uncertainty = Uncertainty(
-        samples, fixed, quantile, (chosen,), level, int(n_resamples), int(seed), groups,
-        samples.votes, resample=check_resample(resample, samples.votes),
-    )  # fmt: skip
+        samples,
+        fixed,
+        quantile,
+        (chosen,),
+        level,
+        int(n_resamples),
+        int(seed),
+        groups,
+        samples.votes,
+        resample=check_resample(resample, samples.votes),
+    )
     return uncertainty, chosen, Summary(samples, fixed, quantile)

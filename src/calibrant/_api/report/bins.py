@@ -102,10 +102,14 @@ def _view(
     }
     curve = smooth_curve(problem, "binary")
     return BinView(
-        labels, counts, tables, values, replace(curve, notion=notion),
+        labels,
+        counts,
+        tables,
+        values,
+        replace(curve, notion=notion),
         _curves(problem, notion, groups, level),
         worst_interval(Summary(problem).table("binary", LevelSets())),
-    )  # fmt: skip
+    )
 
 
 def _curves(

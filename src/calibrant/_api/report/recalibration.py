@@ -59,9 +59,15 @@ class SideBySide:
 
 
 def side_by_side(
-    samples: Samples, rule: Rule, quantile: Rule, *, groups: NDArray[np.intp] | None,
-    level: float, seed: int, names: tuple[str, ...] | None = None,
-) -> SideBySide:  # fmt: skip
+    samples: Samples,
+    rule: Rule,
+    quantile: Rule,
+    *,
+    groups: NDArray[np.intp] | None,
+    level: float,
+    seed: int,
+    names: tuple[str, ...] | None = None,
+) -> SideBySide:
     """What the maps named, or those of such rows, would do."""
     if samples.n < FEWEST:
         few = f"There are {samples.n} rows: half of them are too few to fit a map and to judge it."
@@ -110,9 +116,14 @@ def _still(maps: list[BeforeAfter]) -> str:
 
 
 def before_after(
-    samples: Samples, rule: Rule, quantile: Rule, *, groups: NDArray[np.intp] | None,
-    level: float, seed: int,
-) -> BeforeAfter | str:  # fmt: skip
+    samples: Samples,
+    rule: Rule,
+    quantile: Rule,
+    *,
+    groups: NDArray[np.intp] | None,
+    level: float,
+    seed: int,
+) -> BeforeAfter | str:
     """What the map that suits the rows best would do, or why there is none."""
     found = side_by_side(samples, rule, quantile, groups=groups, level=level, seed=seed)
     return found.chosen or found.absent or ""
@@ -135,10 +146,21 @@ def _applied(
     changes = held_out.changes(after)
     reverses = not before.multiclass and _reverses(plain(before), after.predictions)
     return BeforeAfter(
-        name, _learned(scaler), split, training.n, before.n, changes, held_out.table,
-        _table(after, held_out.rule), notes, trial.why, trial.scores,
-        _outcome(changes) + (REVERSES if reverses else ""), name == trial.chosen, reverses,
-    )  # fmt: skip
+        name,
+        _learned(scaler),
+        split,
+        training.n,
+        before.n,
+        changes,
+        held_out.table,
+        _table(after, held_out.rule),
+        notes,
+        trial.why,
+        trial.scores,
+        _outcome(changes) + (REVERSES if reverses else ""),
+        name == trial.chosen,
+        reverses,
+    )
 
 
 def _reverses(before: NDArray[Any], after: NDArray[Any]) -> bool:
@@ -241,9 +263,14 @@ class _HeldOut:
     """The half that maps are measured on, and what it shows before any of them."""
 
     def __init__(
-        self, samples: Samples, rule: Rule, quantile: Rule, groups: NDArray[np.intp] | None,
-        level: float, seed: int,
-    ) -> None:  # fmt: skip
+        self,
+        samples: Samples,
+        rule: Rule,
+        quantile: Rule,
+        groups: NDArray[np.intp] | None,
+        level: float,
+        seed: int,
+    ) -> None:
         self.samples, self.rule, self.quantile = samples, rule, quantile
         self.groups, self.level, self.seed = groups, level, seed
         self.table = _table(samples, rule)
@@ -269,9 +296,15 @@ class _HeldOut:
 
     def _uncertainty(self, samples: Samples) -> Uncertainty:
         return Uncertainty(
-            samples, self.rule, self.quantile, self.measures, self.level, N_RESAMPLES, self.seed,
+            samples,
+            self.rule,
+            self.quantile,
+            self.measures,
+            self.level,
+            N_RESAMPLES,
+            self.seed,
             self.groups,
-        )  # fmt: skip
+        )
 
     def changes(self, after: Samples) -> tuple[Change, ...]:
         """Each measure before and after, with the limits that it has."""
@@ -285,9 +318,8 @@ class _HeldOut:
         )
 
     def _of_loss(
-        self, measure: Measure, now: float, losses: dict[str, NDArray[np.float64]],
-        own: Uncertainty,
-    ) -> Change:  # fmt: skip
+        self, measure: Measure, now: float, losses: dict[str, NDArray[np.float64]], own: Uncertainty
+    ) -> Change:
         """A mean of rows: limits of its change, row by row, as `compare` has them."""
         was = self.values[measure.name]
         apart = losses[measure.loss] - self.losses[measure.loss]
@@ -306,8 +338,12 @@ class _HeldOut:
         was = self.values[measure.name]
         before, after = self.own.interval(measure, was), own.interval(measure, now)
         return Change(
-            measure.name, was, now, before_limits=(before.low, before.high),
+            measure.name,
+            was,
+            now,
+            before_limits=(before.low, before.high),
             after_limits=(after.low, after.high),
             after_noise_95=None if floor is None else floor.upper,
-            before_estimate=before.estimate, after_estimate=after.estimate,
-        )  # fmt: skip
+            before_estimate=before.estimate,
+            after_estimate=after.estimate,
+        )

@@ -144,10 +144,20 @@ def report(
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
     index = group_index(groups, samples, data)
     evaluated = Options(
-        bins=bins, measures=_with_ece(measures), intervals="all", tolerance=tolerance,
-        level=level, groups=index, resample=resample, seed=seed, by=by, data=data, clinical=True,
-        segments=segments, depth=depth,
-    )  # fmt: skip
+        bins=bins,
+        measures=_with_ece(measures),
+        intervals="all",
+        tolerance=tolerance,
+        level=level,
+        groups=index,
+        resample=resample,
+        seed=seed,
+        by=by,
+        data=data,
+        clinical=True,
+        segments=segments,
+        depth=depth,
+    )
     shape = samples.shape
     # The evaluation beside all else. If both fail, the evaluation says why.
     threads = n_threads() if samples.n >= THREADS_FROM else 1
@@ -160,21 +170,33 @@ def report(
     views, change, tools, risk, histogram = beside
     left_out = None if over_classes(samples) or not samples.multiclass else NOT_OVER_CLASSES
     absent = {
-        "sensitivity": left_out, "before_after": change.absent, "recalibrations": change.failed,
+        "sensitivity": left_out,
+        "before_after": change.absent,
+        "recalibrations": change.failed,
         "conventions": tools,
-    }  # fmt: skip
+    }
     options = {
-        "bins": repr(bins), "tolerance": float(tolerance), "level": float(level), "seed": int(seed),
-        "from_logits": given is True, "from_logprobs": given == LOGPROBS, "missing": missing,
+        "bins": repr(bins),
+        "tolerance": float(tolerance),
+        "level": float(level),
+        "seed": int(seed),
+        "from_logits": given is True,
+        "from_logprobs": given == LOGPROBS,
+        "missing": missing,
         "n_resamples": N_RESAMPLES,
-        "weighted": sample_weight is not None, "grouped": groups is not None,
-        "votes": samples.votes is not None, "resample": resample, "sliced": by is not None,
+        "weighted": sample_weight is not None,
+        "grouped": groups is not None,
+        "votes": samples.votes is not None,
+        "resample": resample,
+        "sliced": by is not None,
         "segments": None if segments is None else ", ".join(map(str, segments)),
-        "depth": int(depth), "annotators": annotators is not None,
+        "depth": int(depth),
+        "annotators": annotators is not None,
         "measures": None if measures is None else ", ".join(measures),
         "counts of votes": votes is None and samples.votes is not None,
-        "classes": classes is not None, "recalibrate": None if maps is None else ", ".join(maps),
-    }  # fmt: skip
+        "classes": classes is not None,
+        "recalibrate": None if maps is None else ", ".join(maps),
+    }
     return Report(
         title,
         answer(evaluation.verdict),

@@ -52,16 +52,27 @@ def batch_of(
         )
     if is_lazy(data) and isinstance(time, str):
         return lazy_batch(
-            stream, every, y_true, y_proba, time, sample_weight=sample_weight, votes=votes,
+            stream,
+            every,
+            y_true,
+            y_proba,
+            time,
+            sample_weight=sample_weight,
+            votes=votes,
             data=data,
-        )  # fmt: skip
+        )
     times = _times(time, data, stream.missing)
     given = {
-        "y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight, "votes": votes,
-        "data": data, "from_logits": stream.given, "classes": stream.classes,
+        "y_true": y_true,
+        "y_proba": y_proba,
+        "sample_weight": sample_weight,
+        "votes": votes,
+        "data": data,
+        "from_logits": stream.given,
+        "classes": stream.classes,
         "missing": stream.missing,
         "stream": True,
-    }  # fmt: skip
+    }
     us, missing = times
     if groups is not None:
         given = _with_clusters(given, groups, us, missing, every)
@@ -198,10 +209,15 @@ def lazy_batch(
         column = column.cast(nw.Datetime("us"))
     zone = kind.time_zone if isinstance(kind, nw.Datetime) else None
     # To some engines a truth is no number, and has no sum.
-    ends: Any = frame.select(
-        column.min().alias("first"), column.max().alias("last"),
-        column.is_null().cast(nw.Int64).sum().alias("absent"),
-    ).collect().rows()[0]  # fmt: skip
+    ends: Any = (
+        frame.select(
+            column.min().alias("first"),
+            column.max().alias("last"),
+            column.is_null().cast(nw.Int64).sum().alias("absent"),
+        )
+        .collect()
+        .rows()[0]
+    )
     first, last, absent = ends[0], ends[1], int(ends[2] or 0)
     if absent and stream.missing != "drop":
         raise InputError(
@@ -216,19 +232,27 @@ def lazy_batch(
         low, high = (_literal(us, zone, frame) for us in (start, start + every.us))
         return (column >= low) & (column < high)
 
-    counts = frame.select(
-        *(within(s).cast(nw.Int64).sum().alias(f"w{s}") for s in starts)
-    ).collect().rows()[0]  # fmt: skip
+    counts = (
+        frame.select(*(within(s).cast(nw.Int64).sum().alias(f"w{s}") for s in starts))
+        .collect()
+        .rows()[0]
+    )
     parts, columns = [], 0
     for start, count in zip(starts, counts, strict=True):
         if not count:
             continue
         part = frame.filter(within(start)).to_native()
         samples = to_samples_in_place(
-            y_true, y_proba, sample_weight=sample_weight, votes=votes, data=part,
-            from_logits=stream.given, classes=stream.classes, missing=stream.missing,
+            y_true,
+            y_proba,
+            sample_weight=sample_weight,
+            votes=votes,
+            data=part,
+            from_logits=stream.given,
+            classes=stream.classes,
+            missing=stream.missing,
             stream=True,
-        )  # fmt: skip
+        )
         with explained(samples):
             parts.append((start, stream.sums_of(samples)))
         columns = samples.n_columns

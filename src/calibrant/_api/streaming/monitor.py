@@ -187,9 +187,16 @@ class Monitor:
         sums = self._sums
         check_grouped(sums.grouped, groups, sample_weight)
         batch = batch_of(
-            sums.blank, sums.every, y_true, y_proba, time, sample_weight=sample_weight,
-            votes=votes, groups=groups, data=data,
-        )  # fmt: skip
+            sums.blank,
+            sums.every,
+            y_true,
+            y_proba,
+            time,
+            sample_weight=sample_weight,
+            votes=votes,
+            groups=groups,
+            data=data,
+        )
         with self._lock:
             if sums.columns not in (0, batch.columns):
                 raise InputError(

@@ -139,9 +139,10 @@ class SummedStream:
         for measure in chosen:
             if not is_available(measure, self.measures, self.columns > 1):
                 made_for = (
-                    "the usual measures" if self.measures is None
+                    "the usual measures"
+                    if self.measures is None
                     else f"the measures {', '.join(self.measures)}"
-                )  # fmt: skip
+                )
                 raise InputError(
                     f"this stream was made for {made_for}: it has no sums for {measure.name!r}, "
                     "which measures= must name when it is made"
