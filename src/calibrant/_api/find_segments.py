@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
-from calibrant._api.metrics.significance import checked_problem
+from calibrant._api.metrics.significance import scalar_problem
 from calibrant._api.two_columns import noted
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Quantile
@@ -22,10 +22,12 @@ from calibrant._data.frames import named, scanned
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.segment_columns import MOST_VALUES, SegmentColumn, segment_column
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.segments import (
     Found,
+    Noise,
+    SeenNoise,
     labels_of,
     noise_of_cells,
     noise_of_rows,
@@ -35,31 +37,36 @@ from calibrant._summaries.samples import resolve_notion
 from calibrant.results._rendering import shown
 from calibrant.results._segments import Segment, Segments
 
-# What is done unless it is said otherwise.
 PARTS, MIN_ROWS, N_DRAWS = 5, 30, 500
-
-
 # A gap of all rows this many standard errors from 0 is more than chance (p < 0.05).
 OFF = 1.96
 
 
-@dataclass(frozen=True)
-class Judging:
-    """What segments are judged by: the smallest gap that matters, and whether against all rows."""
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """How segments are searched for, and what they are judged by."""
 
+    depth: int = 2
+    parts: int = PARTS
+    min_rows: int = MIN_ROWS
+    # The smallest gap that matters, and whether gaps are compared with that of all rows.
     min_gap: float = 0.0
     contrast: bool | None = None
+    n_draws: int = N_DRAWS
+    seed: int = 0
 
-
-AS_USUAL = Judging()
-
-
-def _checked_judging(min_gap: Any, contrast: Any) -> Judging:
-    if not is_number(min_gap) or not 0 <= float(min_gap) < 1:
-        raise InputError(f"min_gap must be a number from 0 to 1, such as 0.02; got {min_gap!r}")
-    if contrast is not None and not isinstance(contrast, bool | np.bool_):
-        raise InputError(f"contrast must be True, False or None; got {contrast!r}")
-    return Judging(float(min_gap), None if contrast is None else bool(contrast))
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        check_count("depth", self.depth, 1)
+        check_count("parts", self.parts, 2)
+        check_count("min_rows", self.min_rows, 1)
+        check_count("n_draws", self.n_draws, 100)
+        if not is_number(self.min_gap) or not 0 <= float(self.min_gap) < 1:
+            raise InputError(
+                f"min_gap must be a number from 0 to 1, such as 0.02; got {self.min_gap!r}"
+            )
+        if self.contrast is not None and not isinstance(self.contrast, bool | np.bool_):
+            raise InputError(f"contrast must be True, False or None; got {self.contrast!r}")
 
 
 @public
@@ -169,12 +176,15 @@ def find_segments(
     >>> found.worst.name, found.p_value < 0.01
     ('age 75 to 89, ward = b', True)
     """
-    check_seed(seed)
-    check_count("depth", depth, 1)
-    check_count("parts", parts, 2)
-    check_count("min_rows", min_rows, 1)
-    check_count("n_draws", n_draws, 100)
-    judging = _checked_judging(min_gap, contrast)
+    options = SearchOptions(
+        depth=depth,
+        parts=parts,
+        min_rows=min_rows,
+        min_gap=min_gap,
+        contrast=contrast,
+        n_draws=n_draws,
+        seed=seed,
+    )
     given = given_as(from_logits, from_logprobs)
     data = scanned(data)
     if is_lazy(data):
@@ -184,33 +194,12 @@ def find_segments(
                 "frame first"
             )
         frame = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
-        found = segments_of_frame(
-            frame,
-            segments,
-            notion,
-            parts,
-            depth=depth,
-            min_rows=min_rows,
-            n_draws=n_draws,
-            seed=int(seed),
-            judging=judging,
-        )
-        return noted(found, frame, "confidence")
-    samples, problem = checked_problem(
-        y_true, y_proba, sample_weight, given, classes, data, notion, Quantile(15), votes
-    )
+        return noted(_segments_of_frame(frame, segments, notion, options), frame, "confidence")
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    problem = scalar_problem(samples, notion, Quantile(15))
     columns = segment_columns(segments, data, samples, parts)
-    found = segments_of(
-        samples,
-        problem,
-        columns,
-        group_index(groups, samples, data),
-        depth=depth,
-        min_rows=min_rows,
-        n_draws=n_draws,
-        seed=int(seed),
-        judging=judging,
-    )
+    clusters = group_index(groups, samples, data)
+    found = _segments_of_rows(samples, problem, columns, clusters, options)
     return noted(found, samples, "confidence")
 
 
@@ -223,63 +212,48 @@ def segments_of_samples(
     seed: int,
 ) -> Segments:
     """The search in rows that were checked, with what `find_segments` does by default."""
-    check_count("depth", depth, 1)
-    columns = segment_columns(segments, data, samples, PARTS)
+    options = SearchOptions(depth=depth, seed=seed)
+    columns = segment_columns(segments, data, samples, options.parts)
     problem = problem_of(samples, resolve_notion(samples, None), Quantile(15))
     assert problem is not None
-    return segments_of(
-        samples,
-        problem,
-        columns,
-        groups,
-        depth=depth,
-        min_rows=MIN_ROWS,
-        n_draws=N_DRAWS,
-        seed=seed,
-    )
+    return _segments_of_rows(samples, problem, columns, groups, options)
 
 
-def segments_of(
+def _segments_of_rows(
     samples: Samples,
     problem: Problem,
     columns: list[SegmentColumn],
     groups: NDArray[np.intp] | None,
-    *,
-    depth: int,
-    min_rows: int,
-    n_draws: int,
-    seed: int,
-    judging: Judging = AS_USUAL,
+    options: SearchOptions,
 ) -> Segments:
-    noise = noise_of_rows(problem, samples.votes, groups)
-    found = search(
-        noise, columns, min(depth, len(columns)), min_rows=min_rows, n_draws=n_draws, seed=seed
-    )
-    if found is None:
-        raise _none_to_judge(min_rows)
+    found = _search(noise_of_rows(problem, samples.votes, groups), columns, options)
     w = problem.weights
     sums = (float(x) for x in (w.sum(), w @ problem.u, w @ problem.z))
-    return _result(found, columns, _Totals(problem.n, *sums), n_draws, depth, judging)
+    return _result(found, columns, _Totals(problem.n, *sums), options)
 
 
-def _none_to_judge(min_rows: int) -> InputError:
-    return InputError(
-        f"no segment has {min_rows} rows and enough events to be judged: give columns with "
-        "fewer values, or a smaller min_rows"
+def _search(
+    noise: Noise | SeenNoise, columns: list[SegmentColumn], options: SearchOptions
+) -> Found:
+    """The segments that have enough rows to be judged; an error if there are none."""
+    found = search(
+        noise,
+        columns,
+        min(options.depth, len(columns)),
+        min_rows=options.min_rows,
+        n_draws=options.n_draws,
+        seed=int(options.seed),
     )
+    if found is None:
+        raise InputError(
+            f"no segment has {options.min_rows} rows and enough events to be judged: give columns "
+            "with fewer values, or a smaller min_rows"
+        )
+    return found
 
 
-def segments_of_frame(
-    samples: Any,
-    segments: Any,
-    notion: str | None,
-    parts: int,
-    *,
-    depth: int,
-    min_rows: int,
-    n_draws: int,
-    seed: int,
-    judging: Judging = AS_USUAL,
+def _segments_of_frame(
+    samples: Any, segments: Any, notion: str | None, options: SearchOptions
 ) -> Segments:
     """The search by sums, where the rows are: those of every combination of values come here."""
     from calibrant._engines.frames.segments import cell_sums, segment_rules
@@ -300,7 +274,7 @@ def segments_of_frame(
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(f"notion={resolved!r} has no single gap: use 'confidence'")
-    groups, columns = cell_sums(samples, resolved, segment_rules(samples, names, parts))
+    groups, columns = cell_sums(samples, resolved, segment_rules(samples, names, options.parts))
     fields = dict(zip(FIELDS, groups.fields.T, strict=True))
     check_weight_total(float(fields["sum_w"].sum()), groups.n_rows)
     known = not groups.findings.soft
@@ -311,17 +285,13 @@ def segments_of_frame(
         groups["spread" if known else "seen"],
         None if known else groups["spread"],
     )
-    found = search(
-        noise, columns, min(depth, len(columns)), min_rows=min_rows, n_draws=n_draws, seed=seed
-    )
-    if found is None:
-        raise _none_to_judge(min_rows)
+    found = _search(noise, columns, options)
     totals = _Totals(groups.n_rows, *(float(each.sum()) for each in (w, wu, wz)))
     summed = (
         f"summed by {samples.where} in {n.size:,} combinations of values, whose residuals are "
         "drawn as normal for the p-values"
     )
-    return _result(found, columns, totals, n_draws, depth, judging, (summed,))
+    return _result(found, columns, totals, options, (summed,))
 
 
 def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> list[SegmentColumn]:
@@ -364,14 +334,13 @@ def _result(
     found: Found,
     columns: list[SegmentColumn],
     totals: _Totals,
-    n_draws: int,
-    depth: int,
-    judging: Judging,
+    options: SearchOptions,
     more: tuple[str, ...] = (),
 ) -> Segments:
     whole = totals.wu - totals.wz
     off = abs(whole) > OFF * np.sqrt(found.variance)
-    against_all = bool(off) if judging.contrast is None else judging.contrast
+    against_all = bool(off if options.contrast is None else options.contrast)
+    min_gap = float(options.min_gap)
     rows, largest = [], 0.0
     for crossing in found.crossings:
         for i in range(crossing.cells.size):
@@ -402,22 +371,22 @@ def _result(
     # Of two segments that are off alike the one that is made of fewer columns comes first.
     rows.sort(key=lambda row: (-row.at_least, -abs(row.ratio)))
     notes = [_overall(totals), *_notes(found, columns), *more]
-    kept = [row for row in rows if abs(row.contrast) >= judging.min_gap] or rows[:1]
+    kept = [row for row in rows if abs(row.contrast) >= min_gap] or rows[:1]
     if len(kept) < len(rows):
         few = len(rows) - len(kept)
-        notes.append(f"{few:,} of {len(rows):,} segments are off by less than {judging.min_gap:g}")
+        notes.append(f"{few:,} of {len(rows):,} segments are off by less than {min_gap:g}")
     names = tuple(column.name for column in columns)
     return Segments(
         tuple(kept),
         kept[0].p_value,
         largest,
         names,
-        depth,
+        options.depth,
         totals.n,
-        n_draws,
+        options.n_draws,
         tuple(notes),
         against_all,
-        judging.min_gap,
+        min_gap,
     )
 
 

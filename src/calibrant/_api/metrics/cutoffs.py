@@ -9,6 +9,7 @@ from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
+from calibrant._api.groups import group_index
 from calibrant._api.metrics.significance import (
     by_clusters,
     concluded,
@@ -24,6 +25,7 @@ from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import check_seed, public
 from calibrant._data.logprobs import given_as
 from calibrant._data.source import Source
+from calibrant._data.to_samples import to_samples
 from calibrant._inference.paths import clustered_cutoff_p, cutoff_p, worst_cutoffs
 from calibrant._measures.cutoffs import Cutoffs, averaged_two_bin_error, cutoff_error
 from calibrant._summaries.samples import Summary, resolve_notion
@@ -208,9 +210,9 @@ def cutoff_test(
     """
     check_seed(seed)
     given = given_as(from_logits, from_logprobs)
-    samples, problem, clusters = scalar_problem(
-        y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(15)
-    )
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    problem = scalar_problem(samples, notion, Quantile(15))
+    clusters = group_index(groups, samples, data)
     needs_outcomes(problem, "the cutoff test")
     where = worst_cutoffs(problem)
     value, note = abs(where.gap), _where(where)

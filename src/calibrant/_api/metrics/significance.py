@@ -17,8 +17,8 @@ from calibrant._core.errors import InputError, check_weight_total, counted, one_
 from calibrant._core.validation import check_eps, check_level, check_seed, public
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.links import logit
-from calibrant._data.logprobs import Given, given_as
-from calibrant._data.samples import Samples
+from calibrant._data.logprobs import given_as
+from calibrant._data.samples import Notion, Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.arrays.passes import whole_problem
@@ -84,9 +84,9 @@ def spiegelhalter(
     """
     check_seed(seed)
     given = given_as(from_logits, from_logprobs)
-    _, problem, clusters = scalar_problem(
-        y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(1)
-    )
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    problem = scalar_problem(samples, notion, Quantile(1))
+    clusters = group_index(groups, samples, data)
     needs_outcomes(problem, "Spiegelhalter's test")
     name, null = "Spiegelhalter z", "standard normal, two-sided"
     z = significance.spiegelhalter_z(problem.u, problem.z, problem.weights)
@@ -173,7 +173,8 @@ def hosmer_lemeshow(
             "cox_calibration(..., groups=...)"
         )
     given = given_as(from_logits, from_logprobs)
-    samples, resolved = _samples(y_true, y_proba, None, given, classes, data, notion)
+    samples = to_samples(y_true, y_proba, None, given, classes, data)
+    resolved = _scalar_notion(samples, notion)
     rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
         table, cuts, findings = bin_table(samples, resolved, rule)
@@ -266,9 +267,9 @@ def truthful_test(
     check_seed(seed)
     of_bins = _of_bins(measure)
     given = given_as(from_logits, from_logprobs)
-    samples, problem, clusters = scalar_problem(
-        y_true, y_proba, sample_weight, groups, given, classes, data, notion, bins
-    )
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    problem = scalar_problem(samples, notion, bins)
+    clusters = group_index(groups, samples, data)
     rule = as_rule(bins, default=Quantile, n=problem.u.size)
     needs_outcomes(problem, "the truthful test")
     test = _binned_test if of_bins else _averaged_test
@@ -392,9 +393,9 @@ def cox_calibration(
     check_level(level)
     check_eps(eps)
     given = given_as(from_logits, from_logprobs)
-    samples, problem, clusters = scalar_problem(
-        y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(1)
-    )
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    problem = scalar_problem(samples, notion, Quantile(1))
+    clusters = group_index(groups, samples, data)
     return noted(cox_of(problem, clusters, float(level), eps), samples, "confidence")
 
 
@@ -469,59 +470,19 @@ def needs_outcomes(problem: Problem, test: str) -> None:
         raise InputError(_NEEDS_OUTCOMES.format(test))
 
 
-def _samples(
-    y_true: Any,
-    y_proba: Any,
-    sample_weight: Any,
-    given: Given,
-    classes: Sequence[Any] | None,
-    data: Any,
-    notion: str | None,
-    votes: Any = None,
-) -> tuple[Samples, Any]:
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+def _scalar_notion(samples: Samples, notion: str | None) -> Notion:
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
             f"a test is of one problem, so notion={notion!r} has none: give one class's column as "
             "y_proba and (y_true == class) as y_true"
         )
-    return samples, resolved
+    return resolved
 
 
-def scalar_problem(
-    y_true: Any,
-    y_proba: Any,
-    sample_weight: Any,
-    groups: Any,
-    given: Given,
-    classes: Sequence[Any] | None,
-    data: Any,
-    notion: str | None,
-    bins: Bins,
-) -> tuple[Samples, Problem, NDArray[np.intp] | None]:
-    """The samples, their problem, every row checked, and the cluster of each row."""
-    samples, problem = checked_problem(
-        y_true, y_proba, sample_weight, given, classes, data, notion, bins
-    )
-    return samples, problem, group_index(groups, samples, data)
-
-
-def checked_problem(
-    y_true: Any,
-    y_proba: Any,
-    sample_weight: Any,
-    given: Given,
-    classes: Sequence[Any] | None,
-    data: Any,
-    notion: str | None,
-    bins: Bins,
-    votes: Any = None,
-) -> tuple[Samples, Problem]:
-    """The samples and their scalar problem, every row checked."""
-    samples, resolved = _samples(
-        y_true, y_proba, sample_weight, given, classes, data, notion, votes
-    )
+def scalar_problem(samples: Samples, notion: str | None, bins: Bins) -> Problem:
+    """The one problem of a test, validated."""
+    resolved = _scalar_notion(samples, notion)
     rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
         problem = problem_of(samples, resolved, rule)
@@ -530,4 +491,4 @@ def checked_problem(
     if not problem.hard:
         check_not_swapped(samples)
     check_weight_total(float(problem.weights.sum()), samples.n)
-    return samples, problem
+    return problem
