@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.groups import group_index
+from calibrant._api.rows import GivenRows
 from calibrant._api.slices import slice_labels
 from calibrant._core.errors import InputError, about, check_some_left, nearest
 from calibrant._data.align_rows import align, row_of_id
@@ -19,7 +20,7 @@ from calibrant._data.logprobs import Given
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 
-KEYS = ("y_true", "y_proba", "sample_weight", "groups", "by", "votes", "ids", "data")
+KEYS = tuple(field.name for field in fields(GivenRows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,33 +67,25 @@ class Reading:
     missing: str
 
 
-def side_of(
-    y_true: Any,
-    y_proba: Any,
-    reading: Reading,
-    *,
-    sample_weight: Any = None,
-    groups: Any = None,
-    by: Any = None,
-    ids: Any = None,
-    votes: Any = None,
-    data: Any = None,
-) -> Side:
+def side_of(given: GivenRows, reading: Reading) -> Side:
     """The rows that arguments describe."""
+    data = given.data
     samples = to_samples(
-        y_true,
-        y_proba,
-        sample_weight,
+        given.y_true,
+        given.y_proba,
+        given.sample_weight,
         reading.from_logits,
         reading.classes,
         data,
         reading.missing,
-        votes=votes,
+        votes=given.votes,
     )
     check_some_left(samples.n)
-    index = group_index(groups, samples, data)
-    labels = None if by is None else slice_labels(by, samples, data)[0]
-    return Side(samples, index, labels, None if ids is None else _ids(ids, samples, data))
+    groups = group_index(given.groups, samples, data)
+    slices = None if given.by is None else slice_labels(given.by, samples, data)[0]
+    return Side(
+        samples, groups, slices, None if given.ids is None else _ids(given.ids, samples, data)
+    )
 
 
 def _ids(ids: Any, samples: Samples, data: Any) -> list[Any]:
@@ -107,14 +100,11 @@ def _ids(ids: Any, samples: Samples, data: Any) -> list[Any]:
 def pair_of(
     new: Side,
     baseline: Any,
+    given: GivenRows,
     reading: Reading,
     *,
-    y_true: Any,
-    sample_weight: Any,
-    votes: Any,
-    data: Any,
     paired: bool | None,
-    own_labels: bool = False,
+    own_labels: bool,
 ) -> Pair:
     """The checked rows and those of the baseline, matched where they are the same; by ids also
     where each model has labels of its own.
@@ -126,18 +116,19 @@ def pair_of(
             "own_labels=True needs ids: rows of models with labels of their own are the same by "
             "these alone"
         )
-    given = baseline if isinstance(baseline, Mapping) else {"y_proba": baseline}
-    unknown = [key for key in given if key not in KEYS]
-    if unknown or "y_proba" not in given:
+    old_given = baseline if isinstance(baseline, Mapping) else {"y_proba": baseline}
+    unknown = [key for key in old_given if key not in KEYS]
+    if unknown or "y_proba" not in old_given:
         fault = f"has {unknown[0]!r}: {nearest(unknown[0], KEYS)}" if unknown else "has no y_proba"
         raise InputError(f"baseline must map some of {', '.join(KEYS)} to values; it {fault}")
-    labelled = given.get("y_true") is not None
+    labelled = old_given.get("y_true") is not None
     if not labelled and paired is False:
         raise InputError(
             "paired=False needs labels of the baseline's own: baseline={'y_true': ..., "
             "'y_proba': ...}"
         )
-    old = _old_side(given, reading, y_true, sample_weight, votes, data, labelled=labelled)
+    with about("baseline"):
+        old = side_of(_old_rows(old_given, given, labelled=labelled), reading)
     if old.samples.predictions.shape[1:] != new.samples.predictions.shape[1:]:
         raise InputError(
             f"y_proba of the baseline has the shape {old.samples.predictions.shape}, that of the "
@@ -150,29 +141,14 @@ def pair_of(
     return _matched(new, old, paired, drop=reading.missing == "drop", own=own_labels)
 
 
-def _old_side(
-    given: Mapping[str, Any],
-    reading: Reading,
-    y_true: Any,
-    sample_weight: Any,
-    votes: Any,
-    data: Any,
-    *,
-    labelled: bool,
-) -> Side:
-    frame = given.get("data", data if not labelled or isinstance(given["y_proba"], str) else None)
-    with about("baseline"):
-        return side_of(
-            given["y_true"] if labelled else y_true,
-            given["y_proba"],
-            reading,
-            sample_weight=given.get("sample_weight", None if labelled else sample_weight),
-            groups=given.get("groups"),
-            by=given.get("by"),
-            ids=given.get("ids"),
-            votes=given.get("votes", None if labelled else votes),
-            data=frame,
-        )
+def _old_rows(old: Mapping[str, Any], new: GivenRows, *, labelled: bool) -> GivenRows:
+    """The rows of the baseline; without labels of its own it has those of the checked rows, with
+    their weights, votes and frame.
+    """
+    if labelled:
+        return GivenRows(**{"data": new.data if isinstance(old["y_proba"], str) else None, **old})
+    shared = {"sample_weight": new.sample_weight, "votes": new.votes, "data": new.data}
+    return GivenRows(**{**shared, **old, "y_true": new.y_true})
 
 
 def _matched(new: Side, old: Side, paired: bool | None, *, drop: bool, own: bool) -> Pair:

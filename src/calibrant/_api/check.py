@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from calibrant._api.baseline import Pair, Reading, Side, pair_of, side_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.limits import Limited, effective_rows, limited, limits_of, rows_to_pass
+from calibrant._api.rows import GivenRows
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import check_level, check_resamples, public
@@ -155,17 +156,17 @@ def check(
     'fail'
     """
     reading = Reading(given_as(from_logits, from_logprobs), classes, missing)
-    new = side_of(
-        y_true,
-        y_proba,
-        reading,
+    given = GivenRows(
+        y_true=y_true,
+        y_proba=y_proba,
         sample_weight=sample_weight,
         groups=groups,
         by=by,
-        ids=ids,
         votes=votes,
+        ids=ids,
         data=data,
     )
+    new = side_of(given, reading)
     limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
     rules = both_rules(bins, new.samples.n)
     level = check_level(level)
@@ -176,17 +177,7 @@ def check(
     _check_baseline_used(baseline, limits, ids, own_labels)
     pair = None
     if baseline is not None:
-        pair = pair_of(
-            new,
-            baseline,
-            reading,
-            y_true=y_true,
-            sample_weight=sample_weight,
-            votes=votes,
-            data=data,
-            paired=paired,
-            own_labels=own_labels,
-        )
+        pair = pair_of(new, baseline, given, reading, paired=paired, own_labels=own_labels)
     names = [] if new.slices is None else sorted(set(new.slices.tolist()))
     checks = _Checks(limits, rules, level, (1 + len(names)) * len(limits), point, n_resamples, seed)
     results = list(_checked(new, pair, None, checks))

@@ -16,6 +16,7 @@ from calibrant._api.evaluate_uncertainty import resampled_note
 from calibrant._api.groups import group_index
 from calibrant._api.model_rows import model_set, n_differing, own_note, samples_of_models
 from calibrant._api.rank_robustness import rank_robustness
+from calibrant._api.rows import GivenRows
 from calibrant._api.scale_on import recalibrated
 from calibrant._api.slices import Judging, sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
@@ -157,20 +158,20 @@ def compare(
     if scale_on is not None:
         y_proba, data, maps = recalibrated(y_proba, scale_on, scaler, how, classes, data)
         how = False
-    given = model_set(
-        y_true,
-        y_proba,
-        ids=ids,
-        models=models,
+    given = GivenRows(
+        y_true=y_true,
+        y_proba=y_proba,
         sample_weight=sample_weight,
-        votes=votes,
-        by=by,
         groups=groups,
+        by=by,
+        votes=votes,
+        ids=ids,
         data=data,
     )
-    by, groups, data = given.by, given.groups, given.data
-    samples = samples_of_models(given, ids, y_proba, how, classes)
-    n_own = n_differing(samples) if given.own_labels else 0
+    rows = model_set(given, models)
+    by, data = rows.by, rows.data
+    samples = samples_of_models(rows, ids, y_proba, how, classes)
+    n_own = n_differing(samples) if rows.own_labels else 0
     first = next(iter(samples.values()))
     shape = first.shape
     chosen = listed("compare", shape) if measures is None else choose(measures, shape)
@@ -178,7 +179,7 @@ def compare(
         raise InputError("measures must name one measure or more")
     fixed, quantile = both_rules(bins, first.n)
     bin_counts = _whole_counts(bin_counts)
-    index = group_index(groups, first, data)
+    index = group_index(rows.groups, first, data)
     drawn_anew = check_resample(resample, first.votes)
 
     summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
@@ -248,7 +249,7 @@ def compare(
             "seed": int(seed),
             "grouped": index is not None,
             **({} if by is None else {"tolerance": float(tolerance)}),
-            "matched_by_ids": given.matched,
+            "matched_by_ids": rows.matched,
             **({"own_labels": True} if n_own else {}),
             **({} if scale_on is None else {"scaler": scaler}),
         },

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._api.rows import GivenRows
 from calibrant._core.errors import InputError, about
 from calibrant._data.align_rows import align, row_of_id, rows_in_order
 from calibrant._data.arrays import to_array
@@ -53,31 +54,11 @@ class ModelSet:
     matched: bool
 
 
-def model_set(
-    y_true: Any,
-    y_proba: Any,
-    *,
-    ids: Any,
-    models: Any,
-    sample_weight: Any,
-    votes: Any,
-    by: Any,
-    groups: Any,
-    data: Any,
-) -> ModelSet:
-    """Every model's rows, by its name."""
+def model_set(given: GivenRows, models: Any) -> ModelSet:
+    """Every model's rows, by its name; `models` says whose each row is, in long format."""
     if models is not None:
-        return _from_long(
-            y_true,
-            y_proba,
-            ids=ids,
-            models=models,
-            sample_weight=sample_weight,
-            votes=votes,
-            by=by,
-            groups=groups,
-            data=data,
-        )
+        return _from_long(given, models)
+    y_true, y_proba, ids, data = given.y_true, given.y_proba, given.ids, given.data
     names = _names(y_proba)
     own = isinstance(y_true, Mapping)
     if own:
@@ -88,7 +69,9 @@ def model_set(
     else:
         check_label_is_shared(y_true, y_proba, known)
     rows = {
-        str(name): ModelRows(y_true[name] if own else y_true, each, sample_weight, votes, data)
+        str(name): ModelRows(
+            y_true[name] if own else y_true, each, given.sample_weight, given.votes, data
+        )
         for name, each in y_proba.items()
     }
     if ids is not None and "y_true" not in (ids if isinstance(ids, Mapping) else ()):
@@ -102,7 +85,7 @@ def model_set(
             "ids has 'y_true', while y_true has labels for each model: map each model's name to "
             "the ids of its rows"
         )
-    return ModelSet(rows, own, by, groups, data, ids is not None)
+    return ModelSet(rows, own, given.by, given.groups, data, ids is not None)
 
 
 def _names(y_proba: Any) -> list[Any]:
@@ -191,19 +174,9 @@ def _ids(values: Any, name: str, data: Any) -> dict[Any, int]:
         ) from None
 
 
-def _from_long(
-    y_true: Any,
-    y_proba: Any,
-    *,
-    ids: Any,
-    models: Any,
-    sample_weight: Any,
-    votes: Any,
-    by: Any,
-    groups: Any,
-    data: Any,
-) -> ModelSet:
+def _from_long(given: GivenRows, models: Any) -> ModelSet:
     """Rows of all models one below the other, with a column that says whose each is."""
+    y_true, y_proba, ids, data = given.y_true, given.y_proba, given.ids, given.data
     if isinstance(y_proba, Mapping) or isinstance(y_true, Mapping):
         raise InputError(
             "models= says whose each row is (long format), so y_true and y_proba are one column "
@@ -226,26 +199,24 @@ def _from_long(
         raise InputError(f"models must name two models or more; got {names}")
     text = whose.astype(str)
     parts = {name: np.flatnonzero(text == name) for name in names}
+
+    def part_of(argument: str, part: NDArray[np.intp]) -> Any:
+        return _part(getattr(given, argument), part, data, whose.size, argument)
+
     rows = {
         name: ModelRows(
-            _part(y_true, part, data, whose.size, "y_true"),
-            _part(y_proba, part, data, whose.size, "y_proba"),
-            _part(sample_weight, part, data, whose.size, "sample_weight"),
-            votes if np.ndim(votes) == 0 else _part(votes, part, data, whose.size, "votes"),
+            part_of("y_true", part),
+            part_of("y_proba", part),
+            part_of("sample_weight", part),
+            given.votes if np.ndim(given.votes) == 0 else part_of("votes", part),
             _frame_part(data, part),
         )
         for name, part in parts.items()
     }
     rows = _matched(rows, {name: keys[part] for name, part in parts.items()}, None)
     first = parts[names[0]]
-    return ModelSet(
-        rows,
-        True,
-        _part(by, first, data, whose.size, "by"),
-        _part(groups, first, data, whose.size, "groups"),
-        _frame_part(data, first),
-        True,
-    )
+    by, groups = part_of("by", first), part_of("groups", first)
+    return ModelSet(rows, True, by, groups, _frame_part(data, first), True)
 
 
 def _part(values: Any, rows: NDArray[np.intp], data: Any, n: int, argument: str) -> Any:

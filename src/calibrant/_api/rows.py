@@ -6,12 +6,27 @@ A function whose last argument is ``**rows: Unpack[Rows]`` hands these on: defau
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples, to_samples_in_place
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenRows:
+    """Rows as users give them: arrays, or names of columns of `data`."""
+
+    y_true: Any = None
+    y_proba: Any
+    sample_weight: Any = None
+    groups: Any = None
+    by: Any = None
+    votes: Any = None
+    ids: Any = None
+    data: Any = None
 
 
 def as_source(
