@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._api.baseline import Pair, Reading, Side, pair_of, side_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
-from calibrant._api.limits import Limited, effective_rows, limited, limits_of, rows_to_pass
+from calibrant._api.limits import LimitOn, effective_rows, limited, limits_of, rows_to_pass
 from calibrant._api.rows import GivenRows
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError, NotDefined
@@ -191,7 +191,7 @@ def check(
 
 
 def _check_baseline_used(
-    baseline: Any, limits: tuple[Limited, ...], ids: Any, own_labels: bool
+    baseline: Any, limits: tuple[LimitOn, ...], ids: Any, own_labels: bool
 ) -> None:
     changes = [each.limit for each in limits if each.limit.of_change]
     if changes and baseline is None:
@@ -221,7 +221,7 @@ def _slice_of_pair(pair: Pair, name: Any) -> Pair:
 class _Checks:
     """The limits, and how rows are compared with them."""
 
-    limits: tuple[Limited, ...]
+    limits: tuple[LimitOn, ...]
     rules: tuple[Rule, Rule]
     level: float
     # Limits times slices: each of them may fail by chance.
@@ -350,7 +350,7 @@ def _why_not(side: Side) -> str:
     return "one cluster cannot be resampled" if single else ""
 
 
-def _value(each: Limited, where: str | None, model: _Model, checks: _Checks) -> LimitCheck:
+def _value(each: LimitOn, where: str | None, model: _Model, checks: _Checks) -> LimitCheck:
     """A limit of a value."""
     limit, what, n = each.limit, each.what, model.side.samples.n
     value = model.value(what)
@@ -369,7 +369,7 @@ def _value(each: Limited, where: str | None, model: _Model, checks: _Checks) -> 
 
 
 def _change(
-    each: Limited, where: str | None, new: _Model, old: _Model, pair: Pair, checks: _Checks
+    each: LimitOn, where: str | None, new: _Model, old: _Model, pair: Pair, checks: _Checks
 ) -> LimitCheck:
     """A limit of the change from the baseline."""
     limit, what = each.limit, each.what
@@ -427,7 +427,7 @@ def _rows_of(model: _Model) -> dict[str, Any]:
     }
 
 
-def _rows_to_show(each: Limited, model: _Model, checks: _Checks) -> int:
+def _rows_to_show(each: LimitOn, model: _Model, checks: _Checks) -> int:
     """The rows that would have shown a change that is as large as the limit."""
     what, limit = each.what, each.limit
     if isinstance(what, Coefficient) or limit.value <= 0:
@@ -443,7 +443,7 @@ def _rows_to_show(each: Limited, model: _Model, checks: _Checks) -> int:
 
 def check_values(
     values: Mapping[str, float],
-    limits: tuple[Limited, ...],
+    limits: tuple[LimitOn, ...],
     n: int,
     n_missing: int,
     before: Mapping[str, float] | None = None,

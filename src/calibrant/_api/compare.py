@@ -18,7 +18,7 @@ from calibrant._api.model_rows import model_set, n_differing, own_note, samples_
 from calibrant._api.rank_robustness import rank_robustness
 from calibrant._api.rows import GivenRows
 from calibrant._api.scale_on import recalibrated
-from calibrant._api.slices import Judging, sliced
+from calibrant._api.slices import TestOptions, sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError, NotDefined, about
@@ -190,19 +190,18 @@ def compare(
     # Before the draws, because what names no rows is an error.
     slices: dict[str, Slices] | None = None
     if by is not None:
-        judging = Judging(checked_tolerance(tolerance), float(level), int(n_resamples))
+        tests = TestOptions(checked_tolerance(tolerance), float(level), int(n_resamples))
         slices = {
             name: sliced(
                 each,
                 by,
                 data,
-                fixed,
-                quantile,
+                (fixed, quantile),
                 chosen,
                 seed=int(seed),
                 groups=index,
                 asked=measures is not None,
-                judging=judging,
+                tests=tests,
             )
             for name, each in samples.items()
         }

@@ -137,14 +137,14 @@ def _with_rows(
         clustered,
         uncertainty_of,
     )
-    from calibrant._api.slices import Judging, sliced
+    from calibrant._api.slices import TestOptions, sliced
 
-    asked, judging = options.measures is not None, None
+    asked, tests = options.measures is not None, None
     groups, resample = options.groups, check_resample(options.resample, samples.votes)
     if options.intervals == "cheap" and not asked:
         chosen, asked = cheap_measures(samples, groups), True
     if options.intervals != "none":
-        judging = Judging(options.tolerance, options.level, options.n_resamples)
+        tests = TestOptions(options.tolerance, options.level, options.n_resamples)
         uncertainty = uncertainty_of(
             samples,
             fixed,
@@ -171,13 +171,12 @@ def _with_rows(
             samples,
             options.by,
             options.data,
-            fixed,
-            quantile,
+            (fixed, quantile),
             chosen,
             seed=options.seed,
             groups=groups,
             asked=asked,
-            judging=judging,
+            tests=tests,
         )
         result = replace(result, slices=slices)
     if options.segments is not None:

@@ -37,7 +37,7 @@ _OTHER: dict[Kind, Kind] = {
 
 
 @dataclass(frozen=True)
-class Limited:
+class LimitOn:
     """A limit and what it limits: a measure of the catalogue, or a coefficient of Cox's fit."""
 
     what: Measure | Coefficient
@@ -50,7 +50,7 @@ def limits_of(
     shape: Shape,
     max_increase: Mapping[str, float] | None = None,
     max_decrease: Mapping[str, float] | None = None,
-) -> tuple[Limited, ...]:
+) -> tuple[LimitOn, ...]:
     """The limits and what they are of; an error for a limit that checks nothing."""
     given: dict[Kind, Any] = {
         "max": at_most,
@@ -65,7 +65,7 @@ def limits_of(
     return limits
 
 
-def _parsed(given: Mapping[Kind, Any], shape: Shape) -> Iterator[Limited]:
+def _parsed(given: Mapping[Kind, Any], shape: Shape) -> Iterator[LimitOn]:
     for kind, limits in given.items():
         if limits is not None and not isinstance(limits, Mapping):
             raise InputError(
@@ -75,7 +75,7 @@ def _parsed(given: Mapping[Kind, Any], shape: Shape) -> Iterator[Limited]:
         for name, value in (limits or {}).items():
             what = COEFFICIENTS.get(name) or find(name, shape)
             _check_not_empty(what, kind, value)
-            yield Limited(what, Limit(what.name, kind, float(value)))
+            yield LimitOn(what, Limit(what.name, kind, float(value)))
 
 
 def _check_not_empty(what: Measure | Coefficient, kind: Kind, value: Any) -> None:
@@ -96,7 +96,7 @@ def _check_not_empty(what: Measure | Coefficient, kind: Kind, value: Any) -> Non
         )
 
 
-def _check_directions(limits: tuple[Limited, ...]) -> None:
+def _check_directions(limits: tuple[LimitOn, ...]) -> None:
     """An error for limits on the good side alone, which models that become worse would keep.
 
     A value that is limited on both sides may be so, for losses too good to be true; a coefficient

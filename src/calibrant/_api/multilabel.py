@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.evaluate_samples import choose
 from calibrant._api.groups import numbered_groups, read_groups
-from calibrant._api.slices import Judging, judged_slices, slice_measures, slice_of_rows
+from calibrant._api.slices import (
+    SliceOptions,
+    TestOptions,
+    slice_measures,
+    slice_of_rows,
+    slices_with_verdicts,
+)
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, check_level, check_seed, public
@@ -123,8 +129,8 @@ def multilabel(
     clusters = None
     if groups is not None:
         clusters = numbered_groups(*read_groups(groups, data), columns.n)
-    judging = Judging(checked_tolerance(tolerance), level, n_resamples) if uncertainty else None
-    return multilabel_of(columns, clusters, measures, bins, judging, int(seed))
+    tests = TestOptions(checked_tolerance(tolerance), level, n_resamples) if uncertainty else None
+    return multilabel_of(columns, clusters, measures, bins, tests, int(seed))
 
 
 def multilabel_of(
@@ -132,7 +138,7 @@ def multilabel_of(
     groups: NDArray[np.intp] | None,
     measures: Iterable[str] | None,
     bins: Bins,
-    judging: Judging | None,
+    tests: TestOptions | None,
     seed: int,
 ) -> Multilabel:
     """The evaluation of columns that were checked."""
@@ -141,20 +147,14 @@ def multilabel_of(
     rows: list[Slice] = []
     notes = [columns.note] if columns.note else []
     counted = [label for label in range(len(columns.names)) if columns.rows_of(label).size]
+    options = SliceOptions(
+        headline=headline, shown=shown, asked=asked, seed=seed, tests=tests, n_slices=len(counted)
+    )
     for label in counted:
-        samples, own = columns.samples_of(label), columns.rows_of(label)
-        one, note = slice_of_rows(
-            columns.names[label],
-            samples,
-            None if groups is None else groups[own],
-            *both_rules(bins, samples.n),
-            headline,
-            shown,
-            asked=asked,
-            seed=seed,
-            judging=judging,
-            n_slices=len(counted),
-        )
+        samples = columns.samples_of(label)
+        own = None if groups is None else groups[columns.rows_of(label)]
+        rules = both_rules(bins, samples.n)
+        one, note = slice_of_rows(columns.names[label], samples, own, rules, options)
         rows.append(one)
         notes += note
     empty = [name for label, name in enumerate(columns.names) if label not in counted]
@@ -162,7 +162,7 @@ def multilabel_of(
         raise InputError("no label is annotated in a row with weight: there is nothing to measure")
     if empty:
         notes.append(f"annotated in no row with weight, and left out: {', '.join(empty)}")
-    found = judged_slices("label", headline, rows, notes, judging, len(counted), each="label")
+    found = slices_with_verdicts("label", rows, notes, options, each="label")
     missing = (~columns.annotated).sum(axis=0).tolist()
     return Multilabel(
         "label",
