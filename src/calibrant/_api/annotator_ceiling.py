@@ -72,16 +72,16 @@ def annotator_ceiling(
         Counts of votes, a column for each class; or shares, with `votes`. (n,): of class 1.
     y_proba : mapping of str to array-like, or array-like, optional
         Predicted probabilities of models by name, or of one; (n, k), or (n,) as P(y = 1).
-    measures : iterable of str, optional
+    measures
         Names of `catalogue()`; by default those that compare distributions, and losses.
     votes : int or array-like of shape (n,), optional
         Number of votes behind each row of shares; counts bring theirs.
     n_splits : int, default 20
         How often votes are split into halves.
     level
-    seed : int, default 0
+    seed
         Seed of the splits.
-    classes : sequence, optional
+    classes
         Names of the classes in the order of the columns.
 
     Returns

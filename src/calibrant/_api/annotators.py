@@ -64,15 +64,15 @@ def annotators(
     groups : mapping, optional
         Group of each annotator: rows of the table are then groups, and the rest is everybody
         outside.
-    measure : str, default "ece"
+    measure
         Any name of `catalogue()` that has a noise floor.
     bins : int, str or rule, default 15
         Bins of the measure.
-    level : float in (0, 1), default 0.95
+    level
         Level of the intervals; a row stands out where a corrected p-value is below 1 less it.
-    n_resamples : int, default 200
+    n_resamples
         Number of draws behind each noise floor.
-    seed : int, default 0
+    seed
         Seed of all random draws.
 
     Returns

@@ -88,11 +88,11 @@ def bayes_error(
         Hard labels, one a row: class indices, or 0/1.
     sample_weight : array-like of shape (n,), optional
         Weight of each row, at least 0; every row counts 1 by default.
-    level : float in (0, 1), default 0.95
+    level
         Level of the interval.
-    n_resamples : int, default 200
+    n_resamples
         Number of resamples of rows behind the interval with `labels`; otherwise none are drawn.
-    seed : int, default 0
+    seed
         Seed of these resamples.
 
     Returns

@@ -42,7 +42,7 @@ def bin_sensitivity(
     ----------
     bins : iterable of int, default range(1, 101)
         Numbers of bins, each at least 1.
-    measures : iterable of str, optional
+    measures
         Names of `catalogue()`; by default those with bins that one pass over the rows can give.
         Those without bins are the same throughout.
     data (in memory)

@@ -98,17 +98,17 @@ def check(
     own_labels : bool, default False
         Whether labels of rows with the same id may differ, because they say whether each model's
         own answer was right. Without it that is an error.
-    level : float in (0, 1), default 0.95
+    level
         Confidence level of the intervals.
     point : bool, default False
         Whether to compare the values alone, without intervals, which is unreliable on few rows.
     bins
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, document, game); intervals, and the rows that a pass needs,
         count clusters.
-    by : array-like of shape (n,), str or list of str, optional
+    by
         Value of each row, or names of columns: every slice must keep the limits too.
-    votes : int, array-like of shape (n,) or str, optional
+    votes
         Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
         distances have no noise floor without it.
     n_resamples

@@ -67,12 +67,12 @@ def clinical_summary(
         Outcomes: 0/1, probabilities (soft labels), or a column's name with `data`.
     y_proba : array-like of shape (n,) or str
         Predicted risks, P(y = 1); with `data`, a column's name.
-    by : array-like of shape (n,), str or list of str, optional
+    by
         Value of each row, or names of columns, by which rows are split into subgroups.
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, hospital); rows of one cluster are resampled together.
     level
-    n_resamples : int, default 1000
+    n_resamples
         Number of resamples behind the intervals of ICI, E50, E90 and Emax.
     seed
     data (in memory)

@@ -94,18 +94,18 @@ def compare(
     models : array-like of shape (n,) or str, optional
         Long format: the model of each row; `y_true`, `y_proba` and `ids` then have a value for each
         row of each model. Slices, clusters and weights are those of the first model's rows.
-    measures : iterable of str, optional
+    measures
         Names of `catalogue()`; by default ECE, smECE, the truthful errors and the usual
         losses.
     bins
     bin_counts : sequence of int, default (5, 20, 100)
         Numbers of bins at which rank robustness is computed.
-    tolerance : float in (0, 1), default 0.05
+    tolerance
         Largest calibration error, as a gap, that you can accept in a slice (`by`).
-    level : float in (0, 1), default 0.95
+    level
         Confidence level of values and differences.
     groups
-    by : array-like of shape (n,), str or list of str, optional
+    by
         Value of each row, or names of columns: `slices` then has the slices of each predictor.
     votes (taken out)
     resample

@@ -68,11 +68,11 @@ def decision_curve(
     recalibration : {"default", "isotonic", "platt"} or None, default "default"
         The map that predictions are recalibrated by, each row by a map that was fitted to the other
         folds; by default isotonic with 200 or more of the rarer outcome, else Platt's.
-    level : float in (0, 1), default 0.95
+    level
         Level of the intervals, at each threshold by itself.
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, hospital); rows of one cluster scatter together.
-    seed : int, default 0
+    seed
         Seed of the folds; the same seed gives the same result.
     data (in memory)
 

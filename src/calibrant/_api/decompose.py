@@ -72,7 +72,7 @@ def decompose(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
+    y_true
         Labels: 0/1, class indices, probabilities (soft labels), counts of votes, or a column's name
         with `data`. Soft labels are fitted and measured as they are.
     loss : {"log_loss", "brier", "spherical_loss"}, default "log_loss"
@@ -82,12 +82,12 @@ def decompose(
         calibration and isotonic regression for (n,), temperature and vector scaling for (n, k).
     folds : int, default 5
         Parts that the rows are divided into; a cluster is in one of them.
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, document, game); intervals are then those of clusters.
     votes (of soft labels)
     level : float, default 0.95
         Confidence level of the intervals.
-    seed : int, default 0
+    seed
         Seed of the division into folds.
     data (in memory)
 

@@ -50,25 +50,25 @@ def evaluate(
     Parameters
     ----------
     bins
-    measures : iterable of str, optional
+    measures
         Names of `catalogue()`; by default all that apply, but for distances between distributions
         with hard labels and full calibration with more than 200 classes.
     uncertainty : bool, default False
         Whether to add a confidence interval and a noise floor to each measure, and a verdict.
-    tolerance : float in (0, 1), default 0.05
+    tolerance
         Largest calibration error, as a gap, that you can accept.
     level (and verdicts)
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
         Needs `uncertainty` or `by`.
     votes (taken out)
     resample
     n_resamples
     seed
-    by : array-like of shape (n,), str or list of str, optional
+    by
         Value of each row, or names of columns: `slices` then has an evaluation for each value, with
         p-values corrected for their number.
-    data : data frame or mapping, optional
+    data
         Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask,
         Ibis) are summed where they are, in one pass.
 

@@ -67,23 +67,23 @@ def multilabel(
         Predicted probability of each label. With `data`, names of columns, in the same order.
     labels : sequence, optional
         Names of the labels; by default those of the columns of `y_true`, or their numbers.
-    measures : iterable of str, optional
+    measures
         Names of `catalogue()`; the first error among them is judged. By default the ECE and all
         others of bins and losses.
-    bins : int, str, sequence of float or bin rule, default 15
+    bins
         Number of bins (equal-width for ordinary, quantile for truthful errors), or a rule for all.
     uncertainty : bool, default False
         Whether each label has a confidence interval and a verdict, and the mean an interval.
-    tolerance : float in (0, 1), default 0.05
+    tolerance
         Largest gap between prediction and outcome that would not matter, for the verdicts.
     level
     groups
-    n_resamples : int, default 1000
+    n_resamples
         Resamples behind an interval.
     seed
-    from_logits : bool, default False
+    from_logits
         Whether `y_proba` holds logits, to which a sigmoid is applied.
-    from_logprobs : bool, default False
+    from_logprobs
         Whether `y_proba` holds log-probabilities, to which exp is applied.
     data (in memory)
 

@@ -75,7 +75,7 @@ def recommend(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
+    y_true
         Labels: 0/1, class indices, probabilities (soft labels), counts of votes, or a column's name
         with `data`. Soft labels are fitted and measured as they are.
     maps : str or list of str, optional
@@ -87,10 +87,10 @@ def recommend(
         The proper loss. The log loss of a certainty that was wrong is that of 1e-12.
     folds : int, default 5
         Parts that the rows are divided into; a cluster is in one of them.
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, document, game).
     votes (of soft labels)
-    seed : int, default 0
+    seed
         Seed of the division into folds; the same seed gives the same recommendation.
     data (in memory)
 

@@ -39,7 +39,7 @@ def reliability(
     ----------
     bins (equal-width)
     notion (scalar)
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, document, game): limits of mean targets are then as wide as so
         many clusters allow.
 

@@ -62,11 +62,11 @@ def reliability_curve(
     span : float in (0, 1], optional
         The share of rows that a local regression looks at; chosen by default.
     notion (scalar)
-    level : float in (0, 1), default 0.95
+    level
         Level of the band.
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, document, game); rows of one cluster scatter together.
-    seed : int, default 0
+    seed
         Seed of a consistency band's draws; the same seed gives the same result.
     data (in memory)
 

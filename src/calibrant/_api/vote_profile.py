@@ -51,19 +51,19 @@ def vote_profile(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
+    y_true
         Counts of votes (n, k), or (n, 2) for (n,) predictions; shares of votes, with `votes`; or
         hard labels, which are one vote each. With `data`, names of columns.
-    votes : int, array-like of shape (n,) or str, optional
+    votes
         Number of votes behind each soft label; counts carry their own.
-    bins : int, str, sequence of float or bin rule, default 15
+    bins
         Bins of the reliability diagram.
     bands : int, default 4
         Number of quantile bands of the votes' entropy; rows of equal entropy stay together, so that
         there may be fewer.
-    level : float in (0, 1), default 0.95
+    level
         Level of the limits of what is expected.
-    seed : int, default 0
+    seed
         Seed of the draws.
     data (in memory)
 
@@ -238,7 +238,7 @@ def entropy_bands(
         Counts or shares of votes; (n,) are shares of class 1, or counts of it beside `votes`.
     bands : int, default 4
         Number of quantile bands; rows of equal entropy stay together, so that there may be fewer.
-    votes : int, array-like of shape (n,) or str, optional
+    votes
         Number of all votes of each row, where (n,) labels are counts.
     data (in memory)
 

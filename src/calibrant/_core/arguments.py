@@ -7,8 +7,9 @@ its docstring describes what is its own. When the function is defined, `whole_si
 - the keywords of `Rows`, each by its name;
 - the arguments of the input (labels, predictions and what belongs to them) that the docstring
   leaves out;
-- the text of an argument that it names and does not describe: a line ``seed`` is enough. Where an
-  argument has several meanings, a word in parentheses tells them apart: ``bins (quantile)``;
+- the type of an argument that it names alone, and the words where none follow: a line ``seed`` is
+  enough. Where an argument has several meanings, a word in parentheses tells them apart:
+  ``bins (quantile)``;
 - what every function of labels and predictions raises, if there is no section Raises.
 
 Types come from here, defaults and order from the signature. Editors and type checkers, which do not
@@ -87,6 +88,9 @@ bins (equal-width) : int, str, sequence of float or bin rule
 bins (quantile) : int, str, sequence of float or bin rule
     Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
     `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+by : array-like of shape (n,), str or list of str
+measures : iterable of str
+tolerance : float in (0, 1)
 measure : str
     Any name of `catalogue()` that applies to predictions of this shape.
 level : float in (0, 1)
@@ -182,11 +186,12 @@ def _entries(section: str) -> dict[str, str]:
 
 
 def _entry(parameter: inspect.Parameter, own: str) -> str:
-    """What the docstring says of an argument, or what is said here if it only names it."""
-    if " : " in own or "\n" in own:
+    """What the docstring says of an argument; what it leaves out, type or words, is said here."""
+    head, _, words = own.partition("\n")
+    if " : " in head:
         return own
-    kind, words = _arguments()[own]
-    return f"{parameter.name} : {kind}{_default(parameter.default)}\n{words}"
+    kind, shared_words = _arguments()[head]
+    return f"{parameter.name} : {kind}{_default(parameter.default)}\n{words or shared_words}"
 
 
 def _default(value: object) -> str:

@@ -94,9 +94,9 @@ def evaluate_file(
         Bins that are fixed before the rows are seen; a number means so many quantile bins where a
         measure goes by these.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    measures : iterable of str, optional
+    measures
         Names of `catalogue()`; by default all that apply.
-    classes : sequence, optional
+    classes
         Names of the classes in the order of the columns; labels belong to the class of their name.
     by : str or list of str, optional
         Columns whose values split the rows into `slices`, in the first pass.

@@ -156,7 +156,7 @@ def ace(
         Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     norm
-    notion : {"binary", "confidence", "classwise"}, optional
+    notion
         What is judged: `"binary"` for (n,); for (n, k) the mean over classes (`"classwise"`, the
         default) or the top label (`"confidence"`).
 
@@ -385,21 +385,21 @@ def top_label_ece(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
+    y_true
         Labels: class indices, probabilities (soft labels), or a column's name with `data`.
     y_proba : array-like of shape (n, k), or list of str
         Predicted probabilities of the classes. With `data`, names of columns, one per class.
-    bins : int, str, sequence of float or bin rule, default 15
+    bins
         Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
         `LevelSets`. They are bins of the confidences of all rows, the same for every class.
     norm
-    votes : int, array-like of shape (n,) or str, optional
+    votes
         Number of votes behind each row of shares; counts carry their own.
-    from_logits : bool, default False
+    from_logits
         Whether `y_proba` holds logits, to which a softmax is applied.
-    from_logprobs : bool, default False
+    from_logprobs
         Whether `y_proba` holds log-probabilities, to which a softmax is applied.
-    classes : sequence, optional
+    classes
         Names of the classes in the order of the columns of `y_proba`.
 
     Returns

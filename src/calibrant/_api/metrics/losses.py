@@ -251,7 +251,7 @@ def brier_decomposition(
     ----------
     method : {"isotonic", "binned"}, default "isotonic"
         How predictions are recalibrated: by isotonic regression, or by bins.
-    bins : int, str, sequence of float or bin rule, default 15
+    bins
         Bins of ``method="binned"``: their number (equal width), edges, or a rule such as
         `Quantile`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     notion

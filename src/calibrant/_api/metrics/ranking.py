@@ -45,7 +45,7 @@ def auroc(
 
     Parameters
     ----------
-    notion : {"binary", "confidence", "classwise"}, optional
+    notion
         What is ranked: P(y = 1) for (n,), held against y (`"binary"`); the largest predicted
         probability, held against whether that class is right (`"confidence"`, the default for
         (n, k)); or each class against the rest, averaged (`"classwise"`, scikit-learn's
@@ -227,9 +227,9 @@ def risk_coverage(
         What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
         probability, held against whether that class is right (`"confidence"`, the default for
         (n, k)).
-    level : float in (0, 1), default 0.95
+    level
         Level of the band, at each coverage by itself.
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, document, game); rows of one cluster scatter together.
     data (in memory)
 

@@ -231,7 +231,7 @@ def truthful_test(
     ----------
     measure : {"lin_ce", "atb"}, default "lin_ce"
         The truthful error: of bins (LinCE), or of two bins wherever they meet (ATB).
-    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
+    bins
         Of LinCE: number of quantile bins, edges, or a rule (`EqualWidth`, `Quantile`, `Edges`).
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
     notion (scalar)
@@ -352,7 +352,7 @@ def cox_calibration(
 
     Parameters
     ----------
-    level : float in (0, 1), default 0.95
+    level
         Confidence level of the limits.
     eps : float, default 1e-06
         Predictions are clipped to [eps, 1 - eps] before their logits are taken.

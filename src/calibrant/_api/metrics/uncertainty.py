@@ -62,12 +62,12 @@ def noise_floor(
     ----------
     measure
     bins
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, document, game), where rows are not independent.
-    votes : int, array-like of shape (n,) or str, optional
+    votes
         Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
         distances have no noise floor without it.
-    n_resamples : int, default 1000
+    n_resamples
         Number of samples drawn for errors over bins; others take fewer.
     seed
     data (in memory)
@@ -231,7 +231,7 @@ def verdict(
     Parameters
     ----------
     measure
-    tolerance : float in (0, 1), default 0.05
+    tolerance
         Largest value of the measure, as a gap, that you can accept.
     bins
     level (and verdicts)
@@ -335,10 +335,10 @@ def vote_noise(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
+    y_true
         Counts of votes (n, k), or their shares; with `data`, columns' names.
     measure
-    votes : int, array-like of shape (n,) or str, optional
+    votes
         Number of votes behind each label; counts as `y_true` carry their own.
     bins
     seed

@@ -88,11 +88,11 @@ def report(
     ----------
     name : str, optional
         Title of the page; by default a neutral one.
-    measures : iterable of str, optional
+    measures
         Names of `catalogue()`; by default all that apply. ECE, which the answer goes by, is always
         included.
     bins
-    by : array-like of shape (n,), str or list of str, optional
+    by
         Value of each row, or names of columns, by which rows are split into slices.
     segments : mapping of str to array-like, or list of str, optional
         Columns to search for segments where predictions are wrong, as `find_segments` has them.
@@ -104,7 +104,7 @@ def report(
     annotators : Annotators, optional
         The table that `annotators` gives, to be shown on the page beside the votes.
     data (in memory)
-    tolerance : float in (0, 1), default 0.05
+    tolerance
         Largest calibration error, as a gap, that you can accept.
     level (and verdicts)
     seed
