@@ -238,7 +238,7 @@ class _Scored:
     def model(self, name: str, samples: Samples) -> Predictor:
         summary = Summary(samples, *self.rules)
         values = {m.name: m.compute(summary) for m in self.measures}
-        rows = _of_rows(samples, self.measures)
+        rows = _row_values(samples, self.measures)
         limits = {each: _limits(values[each], own, self.level) for each, own in rows.items()}
         return Predictor(name, "model", values, limits)
 
@@ -264,7 +264,7 @@ class _Scored:
         mass = np.zeros(self.n_items)
         for split in splits:
             mass += np.bincount(split.row, split.weight, self.n_items)
-            for name, values in _of_rows(self._samples(split), self.measures).items():
+            for name, values in _row_values(self._samples(split), self.measures).items():
                 part = np.bincount(split.row, split.weight * values, self.n_items)
                 sums[name] = sums.get(name, np.zeros(self.n_items)) + part
         nothing = np.full(self.n_items, np.nan)
@@ -274,7 +274,7 @@ class _Scored:
         }
 
 
-def _of_rows(samples: Samples, measures: tuple[Measure, ...]) -> dict[str, Array]:
+def _row_values(samples: Samples, measures: tuple[Measure, ...]) -> dict[str, Array]:
     """Values of rows, of the measures that are means of them."""
     out: dict[str, Array] = {}
     for distribution in (False, True):
@@ -317,7 +317,7 @@ def _corrected(half: Predictor, scored: _Scored, counts: NDArray[np.int64], seed
     values, limits = {}, {}
     for measure in scored.measures:
         change = float(np.mean(changes[measure.name]))
-        inside = _within(measure)
+        inside = _clip_to_range(measure)
         values[measure.name] = inside(half.values[measure.name] + change)
         if measure.name in half.intervals:
             low, high = half.intervals[measure.name]
@@ -325,5 +325,5 @@ def _corrected(half: Predictor, scored: _Scored, counts: NDArray[np.int64], seed
     return Predictor(AGAIN, "annotators", values, limits)
 
 
-def _within(measure: Measure) -> Callable[[float], float]:
+def _clip_to_range(measure: Measure) -> Callable[[float], float]:
     return lambda value: float(np.clip(value, measure.low, measure.high))

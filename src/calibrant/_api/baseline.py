@@ -128,7 +128,7 @@ def pair_of(
             "'y_proba': ...}"
         )
     with about("baseline"):
-        old = side_of(_old_rows(old_given, given, labelled=labelled), reading)
+        old = side_of(_baseline_rows(old_given, given, labelled=labelled), reading)
     if old.samples.predictions.shape[1:] != new.samples.predictions.shape[1:]:
         raise InputError(
             f"y_proba of the baseline has the shape {old.samples.predictions.shape}, that of the "
@@ -137,11 +137,11 @@ def pair_of(
     if not labelled:
         if old.samples.n + old.samples.n_missing != new.samples.n + new.samples.n_missing:
             raise InputError("baseline must hold a prediction for each row of y_proba")
-        return _by_order(new, old, "by order")
-    return _matched(new, old, paired, drop=reading.missing == "drop", own=own_labels)
+        return _pair_by_order(new, old, "by order")
+    return _match_rows(new, old, paired, drop=reading.missing == "drop", own=own_labels)
 
 
-def _old_rows(old: Mapping[str, Any], new: GivenRows, *, labelled: bool) -> GivenRows:
+def _baseline_rows(old: Mapping[str, Any], new: GivenRows, *, labelled: bool) -> GivenRows:
     """The rows of the baseline; without labels of its own it has those of the checked rows, with
     their weights, votes and frame.
     """
@@ -151,45 +151,45 @@ def _old_rows(old: Mapping[str, Any], new: GivenRows, *, labelled: bool) -> Give
     return GivenRows(**{**shared, **old, "y_true": new.y_true})
 
 
-def _matched(new: Side, old: Side, paired: bool | None, *, drop: bool, own: bool) -> Pair:
+def _match_rows(new: Side, old: Side, paired: bool | None, *, drop: bool, own: bool) -> Pair:
     if (new.ids is None) != (old.ids is None):
         raise InputError(
             "rows are matched by ids if both have them: give ids= and baseline={'ids': ...}"
         )
     if paired is False:
-        return _independent(new, old, "as asked")
+        return _independent_pair(new, old, "as asked")
     if new.ids is not None and old.ids is not None:
-        return _by_ids(new, old, drop=drop, own=own)
+        return _pair_by_ids(new, old, drop=drop, own=own)
     n, m = (side.samples.n + side.samples.n_missing for side in (new, old))
     if n == m and _same_labels(new, old):
-        return _by_order(new, old, "by order, as their labels are the same")
+        return _pair_by_order(new, old, "by order, as their labels are the same")
     if paired:
         raise InputError(
             f"paired=True needs the same rows in the same order, or ids: there are {n:,} rows and "
             f"{m:,} of the baseline" + (", and their labels differ" if n == m else "")
         )
-    return _independent(new, old, "their numbers differ" if n != m else "their labels differ")
+    return _independent_pair(new, old, "their numbers differ" if n != m else "their labels differ")
 
 
 def _same_labels(new: Side, old: Side) -> bool:
-    a, b = _common(new, old)
+    a, b = _common_rows(new, old)
     first, second = new.samples.targets[a], old.samples.targets[b]
     return a.size > 0 and first.shape == second.shape and bool((first == second).all())
 
 
-def _common(new: Side, old: Side) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _common_rows(new: Side, old: Side) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The rows of both that were given at the same place, where each has dropped some."""
     _, a, b = np.intersect1d(new.positions, old.positions, assume_unique=True, return_indices=True)
     return a, b
 
 
-def _by_order(new: Side, old: Side, how: str) -> Pair:
-    a, b = _common(new, old)
+def _pair_by_order(new: Side, old: Side, how: str) -> Pair:
+    a, b = _common_rows(new, old)
     check_some_left(a.size)
     return _paired(new, old, a, b, how)
 
 
-def _by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
+def _pair_by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
     rows = {}
     for name, side in (("ids", new), ("ids of the baseline", old)):
         try:
@@ -233,11 +233,11 @@ def _paired(
             f"changes are of the rows that both have: {left_out[0]:,} of the checked rows and "
             f"{left_out[1]:,} of the baseline's are left out"
         )
-    notes += _other_labels(first, second, own=own)
+    notes += _note_other_labels(first, second, own=own)
     return Pair(first, second, True, tuple(notes))
 
 
-def _other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
+def _note_other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
     """A note where labels of the same rows differ, as right and wrong answers of two models do; an
     error where they are not said to be each model's own.
     """
@@ -259,7 +259,7 @@ def _other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
     return [f"{fault}: each model has labels of its own (whether its answer was right)"]
 
 
-def _independent(new: Side, old: Side, why: str) -> Pair:
+def _independent_pair(new: Side, old: Side, why: str) -> Pair:
     n, m = new.samples.n, old.samples.n
     if new.slices is not None and old.slices is None:
         raise InputError(

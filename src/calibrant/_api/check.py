@@ -180,10 +180,10 @@ def check(
         pair = pair_of(new, baseline, given, reading, paired=paired, own_labels=own_labels)
     names = [] if new.slices is None else sorted(set(new.slices.tolist()))
     checks = _Checks(limits, rules, level, (1 + len(names)) * len(limits), point, n_resamples, seed)
-    results = list(_checked(new, pair, None, checks))
+    results = list(_check_limits(new, pair, None, checks))
     for name in names:
         own = None if pair is None else _slice_of_pair(pair, name)
-        results += _checked(_slice_of(new, name), own, str(name), checks)
+        results += _check_limits(_slice_of(new, name), own, str(name), checks)
     samples = new.samples
     notes = () if pair is None else pair.notes
     notes += (TWO_COLUMNS,) if samples.multiclass and samples.n_classes == 2 else ()
@@ -312,7 +312,7 @@ class _Model:
         return partial(limits, values[0] - values[1], ours, theirs)
 
 
-def _checked(
+def _check_limits(
     side: Side, pair: Pair | None, where: str | None, checks: _Checks
 ) -> Iterator[LimitCheck]:
     """Every limit, of all rows or of a slice."""
@@ -322,14 +322,14 @@ def _checked(
         both = checks.model(pair.new), checks.model(pair.old, apart=not pair.paired)
     for each in checks.limits:
         sides = (side,) if not each.limit.of_change or pair is None else (pair.new, pair.old)
-        reason = "" if where is None else next(filter(None, map(_why_not, sides)), "")
+        reason = "" if where is None else next(filter(None, map(_why_undecided, sides)), "")
         if not reason:
             try:
                 if each.limit.of_change:
                     assert both is not None and pair is not None
-                    yield _change(each, where, *both, pair, checks)
+                    yield _check_change(each, where, *both, pair, checks)
                 else:
-                    yield _value(each, where, new, checks)
+                    yield _check_value(each, where, new, checks)
                 continue
             except InputError as error:
                 # All rows without a value are an error in the input, unless it is sound as it is.
@@ -339,7 +339,7 @@ def _checked(
         yield LimitCheck(each.limit, where, side.samples.n, math.nan, None, reason)
 
 
-def _why_not(side: Side) -> str:
+def _why_undecided(side: Side) -> str:
     """Why a slice cannot be judged; "" where it can."""
     samples, groups = side.samples, side.groups
     if not samples.n:
@@ -350,7 +350,7 @@ def _why_not(side: Side) -> str:
     return "one cluster cannot be resampled" if single else ""
 
 
-def _value(each: LimitOn, where: str | None, model: _Model, checks: _Checks) -> LimitCheck:
+def _check_value(each: LimitOn, where: str | None, model: _Model, checks: _Checks) -> LimitCheck:
     """A limit of a value."""
     limit, what, n = each.limit, each.what, model.side.samples.n
     value = model.value(what)
@@ -362,13 +362,13 @@ def _value(each: LimitOn, where: str | None, model: _Model, checks: _Checks) -> 
         uncertainty = model.uncertainty(checks.level)
         result = replace(limited(limit, where, interval, uncertainty, scale), n=n)
     else:
-        result = LimitCheck(limit, where, n, value, interval, **_rows_of(model))
+        result = LimitCheck(limit, where, n, value, interval, **_count_independent(model))
     if checks.number > 1 and result.verdict == "fail":
         result = replace(result, joint=model.interval(what, checks.strict_level))
     return result
 
 
-def _change(
+def _check_change(
     each: LimitOn, where: str | None, new: _Model, old: _Model, pair: Pair, checks: _Checks
 ) -> LimitCheck:
     """A limit of the change from the baseline."""
@@ -378,7 +378,7 @@ def _change(
     n_baseline = None if pair.paired else m
     if checks.point:
         return LimitCheck(limit, where, n, value, None, baseline=before, n_baseline=n_baseline)
-    same = pair.paired and _same(new.side.samples, old.side.samples)
+    same = pair.paired and _same_predictions(new.side.samples, old.side.samples)
     limits = new.less(old, what, pair.paired)
 
     def interval(level: float) -> Interval:
@@ -394,7 +394,8 @@ def _change(
             estimate=estimate,
         )
 
-    fewest = min((_rows_of(new), _rows_of(old)), key=lambda rows: rows["effective_n"])
+    counts = _count_independent(new), _count_independent(old)
+    fewest = min(counts, key=lambda rows: rows["effective_n"])
     result = LimitCheck(
         limit,
         where,
@@ -412,13 +413,13 @@ def _change(
     return result
 
 
-def _same(new: Samples, old: Samples) -> bool:
+def _same_predictions(new: Samples, old: Samples) -> bool:
     """Whether two models say the same of the same rows: a change of 0 is then certain."""
     columns = ("from_logits", "predictions", "targets", "weights")
     return all(np.array_equal(getattr(new, each), getattr(old, each)) for each in columns)
 
 
-def _rows_of(model: _Model) -> dict[str, Any]:
+def _count_independent(model: _Model) -> dict[str, Any]:
     """How many independent rows, or clusters, there are."""
     samples, groups = model.side.samples, model.side.groups
     return {

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
-from calibrant._api.metrics.significance import cox_of
+from calibrant._api.metrics.significance import clipping_note, cox_of
 from calibrant._api.rows import as_samples
 from calibrant._api.slices import slice_labels
 from calibrant._core.arguments import Rows
@@ -176,6 +176,7 @@ def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
         "intercept": "intercept",
         "intercept_in_the_large": "intercept_at_slope_1",
     }
+    note = clipping_note(fit.n_clipped, EPS) if fit.n_clipped else ""
     out = {}
     for name, attribute in fields.items():
         value, low, high = (getattr(fit, attribute + end) for end in ("", "_low", "_high"))
@@ -183,7 +184,7 @@ def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
         out[name] = (
             not_estimable(title, _reason(fit.note))
             if math.isnan(value)
-            else ClinicalValue(value, low, high, "Wald, of a logistic fit", _about(fit), title)
+            else ClinicalValue(value, low, high, "Wald, of a logistic fit", note, title)
         )
     return out
 
@@ -191,12 +192,6 @@ def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
 def _reason(note: str) -> str:
     """Why there is no fit, without what the value says of itself."""
     return note.rpartition("not estimable: ")[2]
-
-
-def _about(fit: CoxCalibration) -> str:
-    if not fit.n_clipped:
-        return ""
-    return fit.note.partition(";")[0]
 
 
 def _measured(measure: Measure, uncertainty: Uncertainty, title: str) -> ClinicalValue:

@@ -186,7 +186,9 @@ def compare(
     threads = n_threads() if first.n >= THREADS_FROM else 1
     chosen, values, undefined = _values(chosen, summaries, threads, asked=measures is not None)
     # First, because labels that are no votes are an error.
-    people = _people(samples, chosen, (fixed, quantile), level, seed, n_own) if ceiling else None
+    people = None
+    if ceiling:
+        people = _ceiling_of_people(samples, chosen, (fixed, quantile), level, seed, n_own)
     # Before the draws, because what names no rows is an error.
     slices: dict[str, Slices] | None = None
     if by is not None:
@@ -252,12 +254,12 @@ def compare(
             **({"own_labels": True} if n_own else {}),
             **({} if scale_on is None else {"scaler": scaler}),
         },
-        tuple(_table(summary) for summary in summaries.values()),
+        tuple(_reliability_table(summary) for summary in summaries.values()),
         people,
     )
 
 
-def _people(
+def _ceiling_of_people(
     samples: Mapping[str, Samples],
     chosen: tuple[Measure, ...],
     rules: tuple[Rule, Rule],
@@ -313,7 +315,7 @@ def _notes(samples: Mapping[str, Samples], summaries: Mapping[str, Summary]) -> 
     )
 
 
-def _table(summary: Summary) -> ReliabilityTable:
+def _reliability_table(summary: Summary) -> ReliabilityTable:
     table, cuts = summary.table_with_cuts(summary.scalar, summary.fixed)
     fit = curve_of_rows(summary.samples, summary.scalar)
     return ReliabilityTable(table, summary.fixed, cuts, summary.scalar, fit=fit)

@@ -137,7 +137,7 @@ def curve_of_samples(
             problems[name], index = scalar_problem(each, "binary", groups)
     some = next(iter(problems.values()))
     outcomes = Outcomes(some.z, some.w, index)
-    name_of_map = _map_of(recalibration, outcomes)
+    name_of_map = _map_name(recalibration, outcomes)
     predictions = {name: problem.u for name, problem in problems.items()}
     mapped = (
         {name: _cross_fitted(name_of_map, u, outcomes, seed) for name, u in predictions.items()}
@@ -148,7 +148,7 @@ def curve_of_samples(
     parts: dict[str, dict[str, list[float]]] = {name: {} for name in strategies}
     pairs = {pair: ([], [], []) for pair in combinations(strategies, 2)}  # type: ignore[var-annotated]
     for t in thresholds.tolist():
-        _at(t, strategies, mapped, outcomes, level, parts, pairs)
+        _add_threshold(t, strategies, mapped, outcomes, level, parts, pairs)
     benefits = {
         name: NetBenefit(**{key: np.array(values) for key, values in part.items()})
         for name, part in parts.items()
@@ -166,7 +166,7 @@ def curve_of_samples(
     )
 
 
-def _at(
+def _add_threshold(
     t: float,
     strategies: Mapping[str, Array],
     mapped: Mapping[str, Array],
@@ -211,7 +211,7 @@ def _at(
             column.append(number)
 
 
-def _map_of(recalibration: str | None, outcomes: Outcomes) -> str | None:
+def _map_name(recalibration: str | None, outcomes: Outcomes) -> str | None:
     """The map's name; None for none, and where half the folds could lack an outcome."""
     if recalibration is None or outcomes.z.size < 2 * FOLDS:
         return None

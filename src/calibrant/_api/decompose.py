@@ -143,7 +143,7 @@ def decompose(
         rows = row_losses(samples, mapped, field)
         tried[name] = (weighted_mean(rows, samples), mapped, rows)
     best = min(tried, key=lambda name: tried[name][0])
-    return _taken_apart(samples, index, loss, field, level, best, tried)
+    return _split_loss(samples, index, loss, field, level, best, tried)
 
 
 def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str]:
@@ -156,7 +156,7 @@ def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str
     return list(_MULTICLASS if enough else _MULTICLASS[:1])
 
 
-def _taken_apart(
+def _split_loss(
     samples: Samples,
     groups: NDArray[np.intp] | None,
     loss: str,
@@ -169,7 +169,7 @@ def _taken_apart(
     before = losses[field]
     refinement, mapped, after = tried[best]
     own = to_predictions(samples.predictions, given=samples.from_logits).probabilities()
-    lowered = _top(mapped) < _top(own)
+    lowered = _top_probability(mapped) < _top_probability(own)
     gain = before - after
     parts = {
         "loss": before,
@@ -182,7 +182,7 @@ def _taken_apart(
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
     intervals = {}
     as_given = Losses.of(samples, field, losses)
-    rooms = {} if as_given is None else _rooms(as_given, mapped, lowered, level)
+    rooms = {} if as_given is None else _least_half_widths(as_given, mapped, lowered, level)
     for name, part in parts.items():
         low, high, _ = mean_limits(influences(part, weights, groups), level)
         fewest, most = rooms.get(name, (0.0, 0.0))
@@ -206,7 +206,7 @@ def _taken_apart(
     )
 
 
-def _rooms(
+def _least_half_widths(
     as_given: Losses, mapped: Array, lowered: NDArray[np.bool_], level: float
 ) -> dict[str, tuple[float, float]]:
     """How far the limits of each part lie from it at least, where hardly a row is wrong."""
@@ -222,7 +222,7 @@ def _rooms(
     }
 
 
-def _top(predictions: Array) -> Array:
+def _top_probability(predictions: Array) -> Array:
     """The probability of the likeliest class."""
     if predictions.ndim == 1:
         return np.maximum(predictions, 1.0 - predictions)

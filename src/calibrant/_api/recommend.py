@@ -167,20 +167,20 @@ def choose_map(
     with explained(samples):
         Summary(samples).losses.mean(field)  # checks every value on its way
     check_two_classes(samples)
-    rows, units, notes = _some(samples, groups, seed)
+    rows, units, notes = _rows_to_try(samples, groups, seed)
     fold = fold_of(rows, units, folds, seed)
     names, left_out = _candidates(maps, rows)
     tasks = progress or TaskProgress(False)
     with tasks.task("Trying maps", len(names) * folds) as step:
-        losses, failed = _tried(names, rows, units, fold, field, step)
-    best, gain_error, table = _chosen(losses, rows, units)
+        losses, failed = _try_maps(names, rows, units, fold, field, step)
+    best, gain_error, table = _simplest_good_map(losses, rows, units)
     notes = (*notes, *left_out, *failed)
     return Recommendation(
         best, best != AS_THEY_ARE, table, loss, gain_error, rows.n, folds, seed, notes
     )
 
 
-def _some(
+def _rows_to_try(
     samples: Samples, groups: NDArray[np.intp] | None, seed: int
 ) -> tuple[Samples, NDArray[np.intp] | None, tuple[str, ...]]:
     """The rows to try maps on: all, or as many whole clusters as the budget allows."""
@@ -211,7 +211,7 @@ def _candidates(
         return sorted(checked, key=lambda name: n_parameters(name, k)), ()
     shape = "multiclass" if samples.multiclass else "binary"
     suited = [n for n in METHODS if shape in SCALERS[METHODS[n]]._tried_on]
-    reasons = {name: _left_out(name, samples) for name in suited}
+    reasons = {name: _why_skipped(name, samples) for name in suited}
     notes = []
     for reason in dict.fromkeys(reasons.values()):
         if reason:
@@ -226,7 +226,7 @@ def n_parameters(name: str, k: int) -> float:
     return SCALERS[METHODS[name]]._n_parameters(k)
 
 
-def _left_out(name: str, samples: Samples) -> str:
+def _why_skipped(name: str, samples: Samples) -> str:
     """Why a map is not tried unasked; empty where it is."""
     kind, n, k = SCALERS[METHODS[name]], samples.n, samples.n_classes
     size = kind._n_parameters(k)
@@ -241,7 +241,7 @@ def _left_out(name: str, samples: Samples) -> str:
     return ""
 
 
-def _tried(
+def _try_maps(
     names: list[str],
     samples: Samples,
     groups: NDArray[np.intp] | None,
@@ -325,7 +325,7 @@ def _far_behind(
     return {} if len(out) == len(losses) else out
 
 
-def _chosen(
+def _simplest_good_map(
     losses: dict[str, Array], samples: Samples, groups: NDArray[np.intp] | None
 ) -> tuple[str, float, tuple[TriedMap, ...]]:
     """The first map within one standard error of the lowest, if it takes more than one off the loss

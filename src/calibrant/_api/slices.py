@@ -115,7 +115,7 @@ def slice_of_rows(
         groups=own,
         votes=subset.votes,
     )
-    return _with_chance(plain, uncertainty, options), []
+    return _add_chance(plain, uncertainty, options), []
 
 
 def slices_with_verdicts(
@@ -155,7 +155,7 @@ def _values_of(shown: Sequence[Measure], headline: Measure, summary: Summary) ->
     return out
 
 
-def _with_chance(plain: Slice, uncertainty: Uncertainty, options: SliceOptions) -> Slice:
+def _add_chance(plain: Slice, uncertainty: Uncertainty, options: SliceOptions) -> Slice:
     """A slice with its noise floor and, if it is tested, its interval."""
     headline, tests, n = options.headline, options.tests, options.n_slices
     value = plain.values[headline.name]
@@ -225,7 +225,7 @@ def ranked_slices(
         raise InputError(f"by={by!r} leaves no slice with weight")
     corrected = holm([each.p_value for each in slices])
     parts = [replace(each, p_corrected=p) for each, p in zip(slices, corrected, strict=True)]
-    parts.sort(key=lambda each: (-_size(each, headline.name), _last_if_nan(each.p_corrected)))
+    parts.sort(key=lambda each: (-_size(each, headline.name), _nan_last(each.p_corrected)))
     return Slices(by, headline.name, tuple(parts), tuple(notes))
 
 
@@ -302,7 +302,7 @@ def not_of_sums(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[s
     return [f"slices have no {', '.join(absent)} here: they need the rows of each slice in memory"]
 
 
-def _last_if_nan(value: float) -> float:
+def _nan_last(value: float) -> float:
     return 2.0 if math.isnan(value) else value
 
 

@@ -108,9 +108,9 @@ def problem_of(
         x = (x - x.detach().max(dim=1, keepdim=True).values).clamp(min=LEAST_LOGIT)
     dtype = input.dtype if input.itemsize >= 4 else torch.float32
     if multiclass:
-        u, z, h = _of_classes(x, y, chosen, from_logits)
+        u, z, h = _class_problems(x, y, chosen, from_logits)
     else:
-        u, z, h = _of_column(x, y, chosen, from_logits)
+        u, z, h = _column_problem(x, y, chosen, from_logits)
     n_classes = x.shape[1] if chosen == "classwise" else None
     raw = from_logits and not multiclass
     return Problem(u, z, w[None], h, raw, doubt, dtype, n_classes)
@@ -119,7 +119,7 @@ def problem_of(
 Parts = tuple[Tensor, Tensor, Tensor | None]
 
 
-def _of_column(x: Tensor, z: Tensor, notion: str, from_logits: bool) -> Parts:
+def _column_problem(x: Tensor, z: Tensor, notion: str, from_logits: bool) -> Parts:
     if notion == "confidence":
         positive = x > (0.0 if from_logits else 0.5)
         z = torch.where(positive, z, 1.0 - z)
@@ -129,7 +129,7 @@ def _of_column(x: Tensor, z: Tensor, notion: str, from_logits: bool) -> Parts:
     return x.clamp(0.0, 1.0)[None], z[None], None
 
 
-def _of_classes(x: Tensor, y: Tensor, notion: str, from_logits: bool) -> Parts:
+def _class_problems(x: Tensor, y: Tensor, notion: str, from_logits: bool) -> Parts:
     p = x.softmax(dim=1) if from_logits else x.clamp(0.0, 1.0)
     h = _class_logits(x, p) if from_logits else None
     classes = torch.arange(x.shape[1], device=x.device)

@@ -247,7 +247,7 @@ def _evaluation(
         )
     check_weight_total(float(summary.bins.total_weight[0]), total.n_rows)
     total.warn_of_logits()
-    kept, notes = _kept(chosen, summary, truthful, everything=names is None)
+    kept, notes = _available_measures(chosen, summary, truthful, everything=names is None)
     if isinstance(summary, FileSummary):
         summary.measures = kept
     columns = rows.chosen
@@ -290,7 +290,7 @@ def _empty_note(rows: FileRows) -> tuple[str, ...]:
     return (f"{rows.n_empty} of {len(rows.files)} files hold no rows",)
 
 
-def _kept(
+def _available_measures(
     chosen: tuple[Measure, ...], summary: StreamSummary, truthful: Rule, *, everything: bool
 ) -> tuple[tuple[Measure, ...], tuple[str, ...]]:
     """The measures that can be had, and notes on the others."""

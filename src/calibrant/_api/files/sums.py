@@ -57,14 +57,14 @@ class SliceSums:
         """The rows of a batch to their slices."""
         for key, rows in _rows_by_key(names):
             subset = samples.take(rows)
-            sums = self._of(key)
+            sums = self._slice_sums(key)
             sums.add(sums.sums_of(subset), subset.n_columns)
 
     def merge(self, other: SliceSums) -> None:
         for key, sums in other.sums.items():
-            self._of(key).merge(sums)
+            self._slice_sums(key).merge(sums)
 
-    def _of(self, key: Key) -> Accumulator:
+    def _slice_sums(self, key: Key) -> Accumulator:
         if key not in self.sums:
             if len(self.sums) == MOST_SLICES:
                 raise InputError(

@@ -79,10 +79,10 @@ def auroc(
     resolved = resolve_notion(samples, notion)
     if resolved == "classwise":
         return _mean_over_classes(samples)
-    return auroc_of(Summary(samples).table(_ranked(resolved), LevelSets()))
+    return auroc_of(Summary(samples).table(_check_ranked(resolved), LevelSets()))
 
 
-def _ranked(notion: Any) -> Any:
+def _check_ranked(notion: Any) -> Any:
     """The scalar notion that is ranked."""
     if notion in ("classwise", "full"):
         raise InputError(
@@ -154,7 +154,8 @@ def aurc(
     0.2083
     """
     samples = as_source(y_true, y_proba, **rows)
-    return aurc_of(Summary(samples).table(_ranked(resolve_notion(samples, notion)), LevelSets()))
+    resolved = _check_ranked(resolve_notion(samples, notion))
+    return aurc_of(Summary(samples).table(resolved, LevelSets()))
 
 
 @public
@@ -203,7 +204,7 @@ def accuracy_at_coverage(
             f"coverage must be a share of the rows above 0 and at most 1; got {coverage!r}"
         )
     samples = as_source(y_true, y_proba, **rows)
-    levels = Summary(samples).table(_ranked(resolve_notion(samples, notion)), LevelSets())
+    levels = Summary(samples).table(_check_ranked(resolve_notion(samples, notion)), LevelSets())
     return accuracy_at(levels, float(coverage))
 
 
@@ -252,7 +253,7 @@ def risk_coverage(
     """
     check_level(level)
     samples = as_samples(y_true, y_proba, **rows)
-    resolved = _ranked(resolve_notion(samples, notion))
+    resolved = _check_ranked(resolve_notion(samples, notion))
     levels = Summary(samples).table(resolved, LevelSets())
     index = group_index(groups, samples, rows.get("data"))
     return noted(curve_of(samples, resolved, levels, float(level), index), samples, resolved)

@@ -265,18 +265,18 @@ def truthful_test(
     True
     """
     check_seed(seed)
-    of_bins = _of_bins(measure)
+    is_binned = _is_binned(measure)
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
     problem = scalar_problem(samples, notion, bins)
     clusters = group_index(groups, samples, data)
     rule = as_rule(bins, default=Quantile, n=problem.u.size)
     needs_outcomes(problem, "the truthful test")
-    test = _binned_test if of_bins else _averaged_test
+    test = _binned_test if is_binned else _averaged_test
     return noted(test(problem, clusters, rule, int(seed)), samples, "confidence")
 
 
-def _of_bins(measure: str) -> bool:
+def _is_binned(measure: str) -> bool:
     """Whether the truthful error that was named is of bins; the others are of the order."""
     known = {
         each.name: each.is_binned
@@ -410,13 +410,18 @@ def cox_of(
     if n_moved == 0:
         return fit
     kept = ~moved & (problem.weights > 0)
-    note = f"{counted(n_moved, 'prediction', '')} moved to within [{eps:g}, 1 - {eps:g}]"
+    note = clipping_note(n_moved, eps)
     without = None
     if kept.any():
         some = None if clusters is None else np.unique(clusters[kept], return_inverse=True)[1]
-        without = _cox(_rows(problem, kept), logit(u[kept]), some, level)
+        without = _cox(_kept_rows(problem, kept), logit(u[kept]), some, level)
     notes = "; ".join(filter(None, (note, fit.note)))
     return replace(fit, note=notes, n_clipped=n_moved, without_clipped=without)
+
+
+def clipping_note(n_clipped: int, eps: float) -> str:
+    """The note on predictions that were moved away from 0 and 1."""
+    return f"{counted(n_clipped, 'prediction', '')} moved to within [{eps:g}, 1 - {eps:g}]"
 
 
 def _cox(problem: Problem, h: NDArray[np.float64], clusters: Any, level: float) -> CoxCalibration:
@@ -439,7 +444,7 @@ def _cox(problem: Problem, h: NDArray[np.float64], clusters: Any, level: float) 
     )
 
 
-def _rows(problem: Problem, kept: NDArray[np.bool_]) -> Problem:
+def _kept_rows(problem: Problem, kept: NDArray[np.bool_]) -> Problem:
     weights = None if problem.w is None else problem.w[kept]
     return replace(
         problem, u=problem.u[kept], z=problem.z[kept], w=weights, bins=problem.bins[kept]

@@ -100,11 +100,13 @@ def side_by_side(
     if not maps:
         return SideBySide(absent="No map could be fitted. " + " ".join(failed))
     failed += [f"{note[0].upper()}{note[1:]}." for note in trial.notes]
-    absent = None if trial.chosen is not None else f"No map was chosen. {trial.why}{_still(maps)}"
+    absent = None
+    if trial.chosen is None:
+        absent = f"No map was chosen. {trial.why}{_unchanged(maps)}"
     return SideBySide(tuple(maps), absent, " ".join(failed) or None)
 
 
-def _still(maps: list[BeforeAfter]) -> str:
+def _unchanged(maps: list[BeforeAfter]) -> str:
     """What the measured half says where no map was chosen."""
     better = [each.method_name for each in maps if each.helps]
     if not better:
@@ -280,14 +282,14 @@ class _HeldOut:
         if samples.votes is not None:
             self.measures += (find("dist_ce", samples.shape),)
         self.values = self._values(samples)
-        self.losses = self._of_rows(samples)
+        self.losses = self._row_losses(samples)
         self.own = self._uncertainty(samples)
 
     def _values(self, samples: Samples) -> dict[str, float]:
         summary = Summary(samples, self.rule, self.quantile, together=True)
         return {measure.name: measure.compute(summary) for measure in self.measures}
 
-    def _of_rows(self, samples: Samples) -> dict[str, NDArray[np.float64]]:
+    def _row_losses(self, samples: Samples) -> dict[str, NDArray[np.float64]]:
         """Losses of each row and, where there are votes, distances to them."""
         losses = row_values(samples, distribution=False)
         if samples.votes is None:
@@ -308,16 +310,16 @@ class _HeldOut:
 
     def changes(self, after: Samples) -> tuple[Change, ...]:
         """Each measure before and after, with the limits that it has."""
-        values, losses = self._values(after), self._of_rows(after)
+        values, losses = self._values(after), self._row_losses(after)
         own = self._uncertainty(after)
         return tuple(
-            self._of_loss(measure, values[measure.name], losses, own)
+            self._loss_change(measure, values[measure.name], losses, own)
             if measure.interval_method == "mean"
-            else self._of_error(measure, values[measure.name], own)
+            else self._error_change(measure, values[measure.name], own)
             for measure in self.measures
         )
 
-    def _of_loss(
+    def _loss_change(
         self, measure: Measure, now: float, losses: dict[str, NDArray[np.float64]], own: Uncertainty
     ) -> Change:
         """A mean of rows: limits of its change, row by row, as `compare` has them."""
@@ -333,7 +335,7 @@ class _HeldOut:
         change = now - was
         return Change(measure.name, was, now, change + low, change + high, estimate=change)
 
-    def _of_error(self, measure: Measure, now: float, own: Uncertainty) -> Change:
+    def _error_change(self, measure: Measure, now: float, own: Uncertainty) -> Change:
         floor = own.noise_floor(measure, now)
         was = self.values[measure.name]
         before, after = self.own.interval(measure, was), own.interval(measure, now)

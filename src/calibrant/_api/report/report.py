@@ -13,7 +13,7 @@ from calibrant._api.conventions import conventions_of
 from calibrant._api.decision_curve import THRESHOLDS, curve_of_samples
 from calibrant._api.evaluate_samples import Options, evaluate_samples
 from calibrant._api.groups import group_index
-from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, over_classes, sensitivity
+from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, classes_are_few, sensitivity
 from calibrant._api.report.map_choice import checked_maps
 from calibrant._api.report.recalibration import SideBySide, side_by_side
 from calibrant._api.report.text import answer, grouped, headlines, sentences
@@ -145,7 +145,7 @@ def report(
     index = group_index(groups, samples, data)
     evaluated = Options(
         bins=bins,
-        measures=_with_ece(measures),
+        measures=_add_ece(measures),
         intervals="all",
         tolerance=tolerance,
         level=level,
@@ -163,12 +163,12 @@ def report(
     threads = n_threads() if samples.n >= THREADS_FROM else 1
     work: tuple[Callable[[], Any], ...] = (
         partial(evaluate_samples, samples, evaluated),
-        partial(_beside, samples, bins, index, level, seed, maps),
+        partial(_other_sections, samples, bins, index, level, seed, maps),
     )
     with one_blas_thread(beside=threads):
         evaluation, beside = in_threads(lambda each: each(), work, threads)
     views, change, tools, risk, histogram = beside
-    left_out = None if over_classes(samples) or not samples.multiclass else NOT_OVER_CLASSES
+    left_out = None if classes_are_few(samples) or not samples.multiclass else NOT_OVER_CLASSES
     absent = {
         "sensitivity": left_out,
         "before_after": change.absent,
@@ -227,7 +227,7 @@ def _votes(samples: Samples, rule: Rule, level: float, seed: int) -> VoteProfile
     return profile_of(samples, rule, level=level, seed=seed)
 
 
-def _beside(
+def _other_sections(
     samples: Samples, bins: Bins, groups: Any, level: Any, seed: Any, maps: tuple[str, ...] | None
 ) -> tuple[tuple[BinView, ...], SideBySide, Conventions | str, RiskCoverage, Histogram]:
     """What the page has beside the evaluation: bins and curves, recalibration maps, other tools,
@@ -286,7 +286,7 @@ def _histogram(whole: Whole) -> Histogram:
     return edges.tolist(), parts[0].tolist(), parts[1].tolist()
 
 
-def _with_ece(measures: Iterable[str] | None) -> list[str] | None:
+def _add_ece(measures: Iterable[str] | None) -> list[str] | None:
     """The measures asked for, and the one that the answer and the diagram go by."""
     if measures is None or isinstance(measures, str):
         return measures  # type: ignore[return-value] # a text is an error of choose()

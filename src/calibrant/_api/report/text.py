@@ -112,7 +112,7 @@ def _worst_slice(evaluation: Evaluation) -> str:
     if not off:
         return (
             f"No slice{by} stands out once their number is taken into account; the largest "
-            f"{measure} is {_of_slice(slices, slices.largest)}."
+            f"{measure} is {_describe_slice(slices, slices.largest)}."
         )
     worst, beyond_note = slices.worst, ""
     if slices.tolerance is not None:
@@ -123,7 +123,7 @@ def _worst_slice(evaluation: Evaluation) -> str:
     first = (
         ""
         if worst is slices.largest
-        else (f"; the largest {measure} is {_of_slice(slices, slices.largest)}")
+        else (f"; the largest {measure} is {_describe_slice(slices, slices.largest)}")
     )
     return (
         f"{len(off)} of {len(slices)} slices{by} are miscalibrated, with their number taken into "
@@ -132,6 +132,6 @@ def _worst_slice(evaluation: Evaluation) -> str:
     )
 
 
-def _of_slice(slices: Slices, slice_: Slice) -> str:
+def _describe_slice(slices: Slices, slice_: Slice) -> str:
     value, rows = shown(slice_.values[slices.measure]), counted(slice_.n, "row")
     return f"{value} ({shortened(slice_.name)}, {rows})"

@@ -83,12 +83,12 @@ def batch_of(
         with explained(samples):
             sums = stream.sums_of(samples)
         n = sums.n_rows + sums.n_missing
-        _one_each(us, n)
+        _check_one_each(us, n)
         if not windows:
             return Batch([], samples.n_columns, n)
         return Batch([(windows[0][0], sums)], samples.n_columns)
     rows = to_samples(**given)
-    _one_each(us, rows.n + rows.n_missing)
+    _check_one_each(us, rows.n + rows.n_missing)
     positions = _positions(given) if rows.n_missing else None
     with explained(rows):
         parts = [(start, _sums(stream, rows, which, positions)) for start, which in windows]
@@ -112,7 +112,7 @@ def _with_clusters(
     else:
         kept = np.ones(len(given["y_true"]), dtype=bool)
     if us.ndim:
-        _one_each(us, kept.size)
+        _check_one_each(us, kept.size)
     kept = kept & ~missing
     return {**given, "sample_weight": cluster_weights(groups, data, us, kept, every)}
 
@@ -152,7 +152,7 @@ def _column(data: Any, name: str) -> Any:
         ) from None
 
 
-def _one_each(us: NDArray[np.int64], n: int) -> None:
+def _check_one_each(us: NDArray[np.int64], n: int) -> None:
     if us.ndim and us.size != n:
         raise InputError(f"time must be one time, or one for each of the {n} rows; got {us.size}")
 
@@ -228,12 +228,12 @@ def lazy_batch(
         return Batch([], 1 if isinstance(y_proba, str) else len(y_proba), absent)
     starts = _starts(first, last, every)
 
-    def within(start: int) -> Any:
+    def in_window(start: int) -> Any:
         low, high = (_literal(us, zone, frame) for us in (start, start + every.us))
         return (column >= low) & (column < high)
 
     counts = (
-        frame.select(*(within(s).cast(nw.Int64).sum().alias(f"w{s}") for s in starts))
+        frame.select(*(in_window(s).cast(nw.Int64).sum().alias(f"w{s}") for s in starts))
         .collect()
         .rows()[0]
     )
@@ -241,7 +241,7 @@ def lazy_batch(
     for start, count in zip(starts, counts, strict=True):
         if not count:
             continue
-        part = frame.filter(within(start)).to_native()
+        part = frame.filter(in_window(start)).to_native()
         samples = to_samples_in_place(
             y_true,
             y_proba,
