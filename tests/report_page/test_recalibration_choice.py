@@ -12,7 +12,7 @@ from calibrant._api.report import recalibration
 from calibrant._api.report.recalibration import (
     _halves,
     _learned,
-    _unchanged,
+    _note_on_held_out,
     before_after,
     side_by_side,
 )
@@ -318,8 +318,8 @@ def test_a_choice_is_called_the_best_only_where_the_other_half_agrees():
     flags = ["", "chosen, no clear gain here", "suits best", "turns the order round"]
     rows = map_rows([chosen, clear, replace(clear, reverses=True)])
     assert [row["flag"] for row in rows] == flags
-    text = _unchanged([replace(clear, chosen=False)])
-    assert "Platt scaling is clearly lower; of 1 maps" in text and _unchanged([chosen]) == ""
+    text = _note_on_held_out([replace(clear, chosen=False)])
+    assert "Platt scaling is clearly lower; of 1 maps" in text and _note_on_held_out([chosen]) == ""
 
 
 def test_the_page_says_that_the_order_is_backwards():

@@ -275,7 +275,7 @@ class _Scored:
 
 
 def _row_values(samples: Samples, measures: tuple[Measure, ...]) -> dict[str, Array]:
-    """Values of rows, of the measures that are means of them."""
+    """The value of every row under each measure that is a mean over rows."""
     out: dict[str, Array] = {}
     for distribution in (False, True):
         statistic = "distribution" if distribution else "losses"
@@ -302,9 +302,9 @@ def _annotators(
 
 
 def _corrected(half: Predictor, scored: _Scored, counts: NDArray[np.int64], seed: int) -> Predictor:
-    """The line of halves, with what twice as many votes change."""
+    """The mean over splits, corrected for halves having only half of the votes."""
     changes: dict[str, list[float]] = {m.name: [] for m in scored.measures}
-    # Means and others each by draws of their own: a value does not depend on what else is asked.
+    # Each kind of measure has its own draws, so that a value does not depend on the others asked.
     for means, own in ((True, (seed, 1)), (False, (seed, 2))):
         alike = [m for m in scored.measures if (STATISTICS[m.statistic].problem == "rows") is means]
         if not alike:

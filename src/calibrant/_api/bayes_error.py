@@ -185,7 +185,7 @@ def _with_limits(
     ends = found.value + np.array([low, high])
     if bounds is not None:
         ends = np.array([min(ends[0], bounds[0]), max(ends[1], bounds[1])])
-        # Where nobody, or hardly anybody, disagreed, the rows do not tell how they scatter.
+        # With hardly any disagreeing vote the sample variance is unreliable.
         ends[1] = max(ends[1], _unseen_doubt(rows.counts, level))
     low, high = with_unseen(found.value, (ends[0], ends[1]), (0.0, most), parts.units, level)
     return BayesError(
@@ -194,7 +194,7 @@ def _with_limits(
 
 
 def _unseen_doubt(counts: NDArray[np.int64], level: float) -> float:
-    """The error of as many rows in doubt as few, or no, votes against the others allow."""
+    """Poisson upper limit of disagreeing votes per row, if they are few; otherwise 0."""
     votes = counts.sum(axis=1)
     several = votes > 1
     against = int((votes - counts.max(axis=1))[several].sum())
@@ -252,14 +252,14 @@ class IsotonicShares:
 
     def __init__(self, shares: Array, hard: NDArray[np.int64]) -> None:
         self.shape = shares.shape
-        # Of two classes one is fitted: the other has what is left.
+        # With two classes only one is fitted; the other is its complement.
         self.classes = [1] if shares.shape[1] == 2 else list(range(shares.shape[1]))
         self.hits = [np.asarray(hard == r, dtype=np.float64) for r in self.classes]
         # An order is found once, for every resample.
         self.levels = [np.unique(shares[:, r], return_inverse=True) for r in self.classes]
 
     def corrected(self, weights: Array) -> Array:
-        """The shares, as the rows of these weights correct them."""
+        """The shares after isotonic regressions with these row weights."""
         from scipy.optimize import isotonic_regression
 
         out = np.empty(self.shape)

@@ -232,7 +232,7 @@ class _Checks:
 
     @property
     def strict_level(self) -> float:
-        """The level at which all together fail as seldom as one alone would."""
+        """The Bonferroni level: all limits together fail by chance as rarely as one alone."""
         return 1.0 - (1.0 - self.level) / self.number
 
     def model(self, side: Side, *, apart: bool = False) -> _Model:
@@ -301,7 +301,7 @@ class _Model:
         )
 
     def less(self, other: _Model, what: Measure | Coefficient, paired: bool) -> LimitsAt:
-        """The limits, at a level, of what this model has less what the other has."""
+        """Limits and estimate of this value minus the other model's, as a function of the level."""
         values = self.value(what), other.value(what)
         if isinstance(what, Measure):
             level = self.checks.level
@@ -332,7 +332,7 @@ def _check_limits(
                     yield _check_value(each, where, new, checks)
                 continue
             except InputError as error:
-                # All rows without a value are an error in the input, unless it is sound as it is.
+                # A slice or a coefficient without a value is undecided; all rows must have one.
                 if where is None and isinstance(each.what, Measure):
                     raise
                 reason = str(error)
@@ -414,7 +414,7 @@ def _check_change(
 
 
 def _same_predictions(new: Samples, old: Samples) -> bool:
-    """Whether two models say the same of the same rows: a change of 0 is then certain."""
+    """Whether both models predict the same for the same rows, so that the change is exactly 0."""
     columns = ("from_logits", "predictions", "targets", "weights")
     return all(np.array_equal(getattr(new, each), getattr(old, each)) for each in columns)
 
@@ -429,7 +429,7 @@ def _count_independent(model: _Model) -> dict[str, Any]:
 
 
 def _rows_to_show(each: LimitOn, model: _Model, checks: _Checks) -> int:
-    """The rows that would have shown a change that is as large as the limit."""
+    """How many rows are needed to detect a change as large as the limit."""
     what, limit = each.what, each.limit
     if isinstance(what, Coefficient) or limit.value <= 0:
         return FEWEST_ROWS

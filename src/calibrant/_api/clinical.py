@@ -33,7 +33,7 @@ from calibrant._summaries.samples import Summary
 from calibrant.results._clinical import ClinicalSummary, ClinicalValue
 from calibrant.results._uncertainty import CoxCalibration
 
-# Predictions nearer to 0 or 1 than this have no logit to speak of.
+# Predictions are clipped to [EPS, 1 - EPS] before their logits are taken.
 EPS = 1e-6
 # What the AUROC is called here.
 C_STATISTIC = "c_statistic"
@@ -190,7 +190,7 @@ def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
 
 
 def _reason(note: str) -> str:
-    """Why there is no fit, without what the value says of itself."""
+    """The part of the note behind "not estimable", which the value prints itself."""
     return note.rpartition("not estimable: ")[2]
 
 

@@ -43,7 +43,7 @@ from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
 from calibrant.scaling._same_rows import about_mapped
 
-# Fewer predictors are easily in one order by chance: their rank correlations say nothing.
+# Rank correlations of fewer predictors are too easily high by chance.
 FEWEST_RANKED = 8
 
 
@@ -185,11 +185,11 @@ def compare(
     summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
     threads = n_threads() if first.n >= THREADS_FROM else 1
     chosen, values, undefined = _values(chosen, summaries, threads, asked=measures is not None)
-    # First, because labels that are no votes are an error.
+    # This comes first because it raises an error for labels that are not votes.
     people = None
     if ceiling:
         people = _ceiling_of_people(samples, chosen, (fixed, quantile), level, seed, n_own)
-    # Before the draws, because what names no rows is an error.
+    # Slices come before the draws because a bad column is an error.
     slices: dict[str, Slices] | None = None
     if by is not None:
         tests = TestOptions(checked_tolerance(tolerance), float(level), int(n_resamples))

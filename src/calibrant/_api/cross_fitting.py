@@ -35,7 +35,7 @@ def proper_loss_field(loss: str, samples: Samples) -> str:
 
 
 def check_two_classes(samples: Samples) -> None:
-    """An error where one class is all that happens: the map that rules out the others would win."""
+    """Raise an error if only one class occurs: a map that excludes the others would win."""
     targets = samples.targets
     if samples.weights is not None:
         targets = targets[samples.weights > 0]

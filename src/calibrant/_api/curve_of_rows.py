@@ -56,7 +56,7 @@ class CurveOfRows:
         return self._fitted[key]
 
     def _fitted_before(self, method: str) -> ReliabilityCurve | None:
-        """What was fitted while there were rows; at another level its band would be wrong."""
+        """A curve fitted earlier, without its band, which may have been for another level."""
         fitted = (curve for (name, *_), curve in self._fitted.items() if name == method)
         known = next(fitted, None)
         return None if known is None else known.without_band()
@@ -87,19 +87,19 @@ def curve_of_rows(
     groups: NDArray[np.intp] | None = None,
     column: int | None = None,
 ) -> CurveOfRows | None:
-    """What fits curves to rows that are in memory; None for a lazy frame."""
+    """An object that fits curves to these rows on demand; None for a lazy frame."""
     if isinstance(samples, Samples | TensorSamples):
         return CurveOfRows(samples, notion, groups, column)
     return None
 
 
 def _nothing() -> None:
-    """The rows of a result that was unpickled."""
+    """Stands in for the rows of an unpickled result, which are not stored."""
     return
 
 
 def _keep_rows(samples: RowsInMemory) -> Callable[[], RowsInMemory | None]:
-    """The rows, or where they are as long as someone else keeps them."""
+    """A function that returns the rows; of large ones it keeps weak references alone."""
     arrays: list[Any] = [samples.predictions, samples.targets, samples.weights]
     if sum(int(np.prod(each.shape)) for each in arrays if each is not None) <= MOST_KEPT:
         return lambda: samples

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 THRESHOLDS = tuple(j / 100 for j in range(1, 100))
 MAPS = {"isotonic": IsotonicCalibration, "platt": PlattScaling}
 FOLDS = 5
-# Outcomes of the rarer kind from which on an isotonic map is chosen unasked.
+# With at least this many of the rarer outcome, the default map is isotonic.
 ENOUGH_EVENTS = 200
 
 
@@ -212,7 +212,7 @@ def _add_threshold(
 
 
 def _map_name(recalibration: str | None, outcomes: Outcomes) -> str | None:
-    """The map's name; None for none, and where half the folds could lack an outcome."""
+    """The map's name; None if none is wanted or some folds could lack an outcome."""
     if recalibration is None or outcomes.z.size < 2 * FOLDS:
         return None
     rarer = min(float(outcomes.z.sum()), float((1.0 - outcomes.z).sum()))

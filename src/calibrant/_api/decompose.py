@@ -209,7 +209,7 @@ def _split_loss(
 def _least_half_widths(
     as_given: Losses, mapped: Array, lowered: NDArray[np.bool_], level: float
 ) -> dict[str, tuple[float, float]]:
-    """How far the limits of each part lie from it at least, where hardly a row is wrong."""
+    """Minimal half-width of each part's interval, for samples with hardly any error."""
     samples = replace(as_given.samples, predictions=mapped, from_logits=False)
     after = Losses.of(samples, as_given.loss, row_values(samples, distribution=False))
     assert after is not None, "the labels are the same"
@@ -226,5 +226,4 @@ def _top_probability(predictions: Array) -> Array:
     """The probability of the likeliest class."""
     if predictions.ndim == 1:
         return np.maximum(predictions, 1.0 - predictions)
-    out: Array = predictions.max(axis=1)
-    return out
+    return predictions.max(axis=1)

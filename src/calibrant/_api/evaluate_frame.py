@@ -92,7 +92,7 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
 
 
 def _absent_notes(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
-    """Notes on measures that an evaluation of everything does without."""
+    """Notes on measures that are skipped unless they are asked for by name."""
     long = [m.name for m in measures if m.statistic != "distribution"]
     distances = [m.name for m in measures if m.statistic == "distribution" and soft]
     notes = []
@@ -124,7 +124,7 @@ def _cells(fixed: Rule, names: tuple[str, ...] | None) -> Cells:
 def _check_sums(samples: FrameSamples, sums: StreamSums) -> None:
     by_field = dict(zip(FIELDS, sums.arrays["cells"].T, strict=True))
     check_weight_total(by_field["sum_w"].sum(), sums.n_rows)
-    # Predictions of 0 and 1 alone are their own squares; all of them are then looked at.
+    # If every prediction is 0 or 1, sums of u and u^2 agree: the columns may be swapped.
     if sums.findings.soft and np.array_equal(by_field["sum_wu"], by_field["sum_wu2"]):
         check_not_swapped(samples)
 

@@ -37,7 +37,7 @@ Intervals = Literal["none", "cheap", "all"]
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How rows are evaluated; what the rows are, their `Samples` say."""
+    """How rows are evaluated."""
 
     bins: Bins = 15
     measures: Iterable[str] | None = None
@@ -129,7 +129,7 @@ def _with_rows(
     chosen: tuple[Measure, ...],
     options: Options,
 ) -> Evaluation:
-    """The evaluation with what needs the rows: intervals, clusters and slices."""
+    """Add what needs the rows: intervals, clusters, slices, segments and the clinical summary."""
     # Imported when it is asked for: most calls do without resampling.
     from calibrant._api.evaluate_uncertainty import (
         add_uncertainty,

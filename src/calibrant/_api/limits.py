@@ -27,7 +27,7 @@ ARGUMENTS: dict[Kind, str] = {
     "max_increase": "max_increase",
     "max_decrease": "max_decrease",
 }
-# What is said of each kind of limit where another one is meant.
+# The opposite of each kind of limit.
 _OTHER: dict[Kind, Kind] = {
     "max": "min",
     "min": "max",
@@ -79,7 +79,7 @@ def _parsed(given: Mapping[Kind, Any], shape: Shape) -> Iterator[LimitOn]:
 
 
 def _check_not_empty(what: Measure | Coefficient, kind: Kind, value: Any) -> None:
-    """An error for a limit that every value keeps, or none."""
+    """Raise an error for a limit that every value keeps, or that none can keep."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not real or not math.isfinite(value):
         raise InputError(f"the limit of {what.name} must be a number; got {value!r}")
@@ -152,7 +152,7 @@ def rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule, scale
     """The rows that would have shown, but for a chance of (1 - level) / 2, a fault in so many of
     them that the limit is broken.
     """
-    # A row is at most as wrong as the measure can be; of squares, on the scale of a gap.
+    # A row's error is at most the measure's largest value, on the scale of a gap.
     high = measure.high if math.isfinite(measure.high) else 1.0
     low, high = measure.low, math.sqrt(high) if scale.power == 2 else high
     value = scale.gap(limit.value)

@@ -37,7 +37,7 @@ class ModelRows:
     sample_weight: Any
     votes: Any
     data: Any
-    # Its rows in the common order; None where they are in it already.
+    # Row numbers that bring this model into the common order; None if it is in it already.
     order: NDArray[np.intp] | None = None
 
 
@@ -220,7 +220,7 @@ def _from_long(given: GivenRows, models: Any) -> ModelSet:
 
 
 def _part(values: Any, rows: NDArray[np.intp], data: Any, n: int, argument: str) -> Any:
-    """The values of some rows; names of columns stay, for the frame has their rows."""
+    """The values of some rows; a column's name stays, because the frame is cut instead."""
     if values is None or data is not None:
         return values
     array = to_array(values, argument)

@@ -37,7 +37,7 @@ from calibrant.scaling._load import SCALERS, new_scaler, unchanging_scaler
 
 Array = NDArray[np.float64]
 
-# Rows that an unpenalised parameter needs.
+# Rows needed for each parameter of a map without a penalty.
 ROWS_A_PARAMETER = 10
 # Of so many rows times classes on, a map whose loss in the first fold is so many standard errors
 # above the lowest is given up: it would be in all of them.
@@ -227,7 +227,7 @@ def n_parameters(name: str, k: int) -> float:
 
 
 def _why_skipped(name: str, samples: Samples) -> str:
-    """Why a map is not tried unasked; empty where it is."""
+    """Why a map is not tried by default; empty if it is."""
     kind, n, k = SCALERS[METHODS[name]], samples.n, samples.n_classes
     size = kind._n_parameters(k)
     if (size if math.isfinite(size) else k) * n > TRIED_WORK:

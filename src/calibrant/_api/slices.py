@@ -170,7 +170,7 @@ def _add_chance(plain: Slice, uncertainty: Uncertainty, options: SliceOptions) -
     limit = Limit(headline.name, "max", scale.value(tests.tolerance))
     checked = limited(limit, None, interval, uncertainty, scale)
     if checked.verdict == "fail" and n > 1:
-        # As in `check`: one of so many fails by chance as seldom as one alone would.
+        # As in `check`, the level is corrected for the number of slices.
         strict = _at_level(uncertainty, _joint_level(tests.level, n))
         checked = replace(checked, joint=strict.interval(headline, value))
     return replace(
@@ -230,13 +230,13 @@ def ranked_slices(
 
 
 def _size(slice_: Slice, measure: str) -> float:
-    """The error of a slice without the bias of a sample, as well as it is known."""
+    """The best known estimate of a slice's error without sampling bias."""
     known = (slice_.estimate, slice_.excess, slice_.values[measure])
     return next((size for size in known if not math.isnan(size)), -math.inf)
 
 
 def _excess(value: float, noise: float) -> float:
-    """An error without what noise alone shows on average: the two add up in squares."""
+    """The root of a squared error minus the square of its noise floor, at least 0."""
     if math.isnan(noise):
         return math.nan
     return math.sqrt(max(0.0, value * abs(value) - noise * abs(noise)))
@@ -271,7 +271,7 @@ def _with_means(slice_: Slice, table: BinTable) -> Slice:
 def floor_of_sums(
     table: BinTable, measure: Measure | None, value: float, *, soft: bool
 ) -> StreamFloor:
-    """The noise floor, where sums are enough for one: hard labels, every row once."""
+    """The noise floor from sums, which needs hard labels and rows that count once each."""
     if measure is None or measure.of_tables is None or soft or not counts_once(table):
         return NO_FLOOR
     return noise_floor(table, measure.of_tables, value)

@@ -30,7 +30,7 @@ from calibrant.results._verdict import (
     verdict_words,
 )
 
-# Nothing but the interval, which lies beyond the tolerance, shows that predictions are off.
+# The tests do not reject, but the whole interval lies beyond the tolerance.
 TOLERANCE = "tolerance"
 
 

@@ -23,7 +23,7 @@ NOTIONS = ("binary", "confidence", "classwise")
 REDUCTIONS = ("mean", "sum", "none")
 # By how much probabilities may miss [0, 1], and rows the sum of 1: single precision, and half.
 OVERSHOOT, HALF_OVERSHOOT = 1e-3, 2e-2
-# So far below the largest the probability of a class is 0 to the last bit.
+# A logit this far below the largest has a probability of exactly 0.
 LEAST_LOGIT = -1000.0
 # A graph of `torch.compile` cannot look for one.
 have_no_index(Tensor, Parameter)
@@ -229,7 +229,7 @@ def _check_shapes(input: Any, target: Any, sample_weight: Any) -> None:
 
 
 def _doubt(x: Tensor, y: Tensor, w: Tensor, from_logits: bool, slack: float) -> Tensor:
-    """0, or NaN where a value is bad; in memory, an InputError that names the first."""
+    """0, or NaN if a value is bad; in memory it raises an InputError for the first bad one."""
     total = w.sum()
     # Written so that NaN, which is neither above nor below, is bad too.
     checks = [

@@ -34,8 +34,7 @@ def smoothed(position: Tensor, mass: Tensor, size: int, damping: Tensor, n_point
     `damping` holds what is left of the first frequencies; of the others nothing is.
     """
     spectrum = torch.fft.rfft(deposited(position, mass, size))[:, : damping.numel()]
-    smooth: Tensor = torch.fft.irfft(spectrum * damping, n=n_points)
-    return smooth
+    return torch.fft.irfft(spectrum * damping, n=n_points)
 
 
 def deposited(position: Tensor, mass: Tensor, size: int) -> Tensor:
@@ -45,7 +44,7 @@ def deposited(position: Tensor, mass: Tensor, size: int) -> Tensor:
     a, b, c = t + 1.0, t - 1.0, t - 2.0
     parts = (-t * b * c / 6.0, a * b * c / 2.0, -a * t * c / 2.0, a * t * b / 6.0)
     nodes = torch.cat([first + offset for offset in (-1, 0, 1, 2)], dim=1)
-    # What is not a number has no place; its mass is not one either, and the loss says so.
+    # NaN has no position; its mass is NaN too, so that the loss becomes NaN.
     nodes = nodes.nan_to_num(0.0).long().remainder(size)
     masses = torch.cat([mass * part for part in parts], dim=1)
     return masses.new_zeros(masses.shape[0], size).scatter_add(1, nodes, masses)

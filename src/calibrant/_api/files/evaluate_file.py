@@ -148,7 +148,7 @@ def evaluate_file(
     >>> cal.evaluate_file(file, bins=10)["ece"]
     0.25
     """
-    # Of rows that are not known yet, their number is a pass of its own.
+    # Counting the rows takes a pass of its own.
     counted = is_by_rows(bins)
     fixed, quantile = both_rules(15 if counted else bins)
     if not isinstance(fixed, FixedRule):
@@ -202,7 +202,7 @@ def _check_available(names: tuple[str, ...] | None, plan: Plan, shape: Shape) ->
         return
     own_bins = plan.tally().total.own_bins
     for measure in choose(names, shape):
-        # Whether labels are soft, as distances between distributions need, is not known yet.
+        # It is not known yet whether labels are soft, which distances need.
         if not in_stream(measure, own_bins=own_bins, approximate=True):
             raise InputError(
                 f"the measure {measure.name!r} takes more than one pass: drop exact=False"
@@ -293,7 +293,7 @@ def _empty_note(rows: FileRows) -> tuple[str, ...]:
 def _available_measures(
     chosen: tuple[Measure, ...], summary: StreamSummary, truthful: Rule, *, everything: bool
 ) -> tuple[tuple[Measure, ...], tuple[str, ...]]:
-    """The measures that can be had, and notes on the others."""
+    """The measures that these sums can give, and notes on the others."""
     kept = tuple(measure for measure in chosen if summary.has(measure))
     if not everything:
         return kept, equal_mass_note(kept, truthful)

@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 ToSamples = Callable[[Batch], Samples]
 # A column of predictions, by the notion or the number of the class against the rest.
 Column = Notion | int
-# What is asked of a column, by any name: several may be asked of one.
+# A request for refined rows of a column, by any name; a column may have several.
 Key = tuple[Column, Hashable]
 LEVELS = "levels"
 
@@ -217,7 +217,7 @@ class Spans:
     def grouped(self, u: NDArray[Any], z: NDArray[Any], w: Floats | None) -> Groups:
         """The rows within, group by group."""
         u = np.clip(u, 0, 1)
-        # If the file has changed since it was checked, that is an error later.
+        # A file that has changed since the first pass raises an error later.
         near = np.flatnonzero(self.wanted.take((u * N_CELLS).astype(np.intp), mode="clip"))
         return self._group(
             u[near].astype(np.float64),

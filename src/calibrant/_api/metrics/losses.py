@@ -19,7 +19,7 @@ from calibrant._summaries.samples import Summary, resolve_notion
 
 
 def _mean_loss(name: str, samples: Source) -> float:
-    if samples.answers:  # an error of losses that hold predictions against 1/2
+    if samples.answers:  # raises for losses that compare predictions with 1/2
         find(next(m.name for m in catalogue("binary") if m.loss == name), samples.shape)
     return Summary(samples).mean_loss(name)
 

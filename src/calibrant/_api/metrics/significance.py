@@ -277,7 +277,7 @@ def truthful_test(
 
 
 def _is_binned(measure: str) -> bool:
-    """Whether the truthful error that was named is of bins; the others are of the order."""
+    """Whether the named truthful error uses bins; the others use the order of predictions."""
     known = {
         each.name: each.is_binned
         for each in catalogue("binary")
@@ -456,7 +456,7 @@ def by_clusters(clusters: NDArray[np.intp]) -> str:
 
 
 def _bins_of_rows(u: NDArray[np.float64], rule: Rule, cuts: Cuts) -> NDArray[np.intp]:
-    """The bin of every row; ranks tell equal predictions apart, edges do not."""
+    """The bin of every row; bins by rank may separate equal predictions."""
     if isinstance(rule, Quantile) and rule.ties == "rank":
         bins = np.empty(u.size, dtype=np.intp)
         bins[np.argsort(u, kind="stable")] = rank_bins(u.size, rule.m)

@@ -27,7 +27,7 @@ from calibrant._summaries.smooth import NOISES, SmoothSummary, smallest_sigma, s
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._smooth_curve import N_CHECKED, SmoothCurve, bins_outside
 
-# Noise that is wider than all logits, of which a curve shows nothing.
+# The largest bandwidth on the logit scale: wider noise would flatten any curve.
 WIDEST_CURVE = 1000.0
 
 
@@ -347,6 +347,6 @@ def ici(
 
 
 def _parts() -> dict[str, Measure]:
-    """The measures that are a part of this function, by its option."""
+    """Measures of the catalogue by the value of `part` that selects them."""
     own = (m for m in catalogue("binary") if m.function.partition("(")[0] == ici.__name__)
     return {m.function.partition("part='")[2].rstrip("')") or "mean": m for m in own}

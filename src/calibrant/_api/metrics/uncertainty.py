@@ -421,7 +421,7 @@ def _measured(
     groups: Any = None,
     resample: Any = None,
 ) -> tuple[Uncertainty, Measure, Summary]:
-    """What gives a measure its interval, the measure, and the statistics it reads."""
+    """The resampler of a measure, the measure, and the statistics that it reads."""
     check_resamples(n_resamples, seed)
     fixed, quantile = both_rules(bins, samples.n)
     chosen = find(measure, samples.shape)

@@ -37,7 +37,7 @@ from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._vector import VectorScaling
 from calibrant.scaling._venn_abers import VennAbers
 
-# Half of fewer rows is too few to fit on, and too few to judge on.
+# With fewer rows the halves are too small to fit and to judge a map.
 FEWEST = 100
 # Entries of predictions in each half from which a map of one or two parameters, and what it does,
 # are known well enough: more change nothing that a reader would see.
@@ -102,12 +102,12 @@ def side_by_side(
     failed += [f"{note[0].upper()}{note[1:]}." for note in trial.notes]
     absent = None
     if trial.chosen is None:
-        absent = f"No map was chosen. {trial.why}{_unchanged(maps)}"
+        absent = f"No map was chosen. {trial.why}{_note_on_held_out(maps)}"
     return SideBySide(tuple(maps), absent, " ".join(failed) or None)
 
 
-def _unchanged(maps: list[BeforeAfter]) -> str:
-    """What the measured half says where no map was chosen."""
+def _note_on_held_out(maps: list[BeforeAfter]) -> str:
+    """A sentence on the held-out half where no map was chosen."""
     better = [each.method_name for each in maps if each.helps]
     if not better:
         return ""
@@ -172,7 +172,7 @@ def _reverses(before: NDArray[Any], after: NDArray[Any]) -> bool:
 
 
 def _outcome(changes: tuple[Change, ...]) -> str:
-    """Whether it helps, on the half that it was not fitted to."""
+    """Whether the map improves the half that it was not fitted to."""
     brier = next(change for change in changes if change.measure == "brier")
     assert brier.low is not None and brier.high is not None
     if brier.high < 0:

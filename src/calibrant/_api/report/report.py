@@ -159,7 +159,7 @@ def report(
         depth=depth,
     )
     shape = samples.shape
-    # The evaluation beside all else. If both fail, the evaluation says why.
+    # The evaluation and the other sections run side by side. If both fail, the first one raises.
     threads = n_threads() if samples.n >= THREADS_FROM else 1
     work: tuple[Callable[[], Any], ...] = (
         partial(evaluate_samples, samples, evaluated),
@@ -253,7 +253,7 @@ def _risk(samples: Samples, level: float, groups: Any, whole: Whole) -> RiskCove
 
 
 def _decisions(samples: Samples, level: float, groups: Any, seed: int) -> DecisionCurve | None:
-    """The decision curve of a binary outcome; of so many rows as show it well."""
+    """The decision curve of a binary outcome, from a sample of rows where they are many."""
     if samples.multiclass:
         return None
     if samples.n > MOST_DECIDED:

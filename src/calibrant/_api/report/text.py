@@ -86,7 +86,7 @@ def _direction(evaluation: Evaluation) -> str:
 
 
 def _reversed(evaluation: Evaluation) -> list[str]:
-    """What no calibration error says: that the order of the predictions is backwards."""
+    """A sentence if higher predictions go with fewer events, which no calibration error shows."""
     ranked = {each.name: each for each in evaluation.estimates}.get("auroc")
     interval = None if ranked is None else ranked.interval
     if interval is None or not interval.high < 0.5:

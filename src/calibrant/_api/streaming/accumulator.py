@@ -276,7 +276,7 @@ class Accumulator:
             If recipes or numbers of classes differ.
         """
         check_same_recipe(self.recipe(), other.recipe())
-        # A copy first: two locks at a time could wait for each other for ever.
+        # A copy first: holding two locks at a time could deadlock.
         other = other.copy()
         with self._lock:
             mine, theirs = self._n_classes, other._n_classes
@@ -329,7 +329,7 @@ class Accumulator:
             If nothing was added yet, if labels are fractions while every prediction is 0 or 1, or
             if a measure asked for by name cannot be had from sums.
         """
-        # Of one moment, whatever other threads add meanwhile.
+        # A snapshot, because other threads may add meanwhile.
         now = self.copy()
         now._check_not_swapped()
         return now._evaluate(measures, approximate)
@@ -432,7 +432,7 @@ class Accumulator:
             If the accumulator was loaded from this file or saved to it, and another process has
             written it since: its rows would be lost.
         """
-        # Late, as in load(): most users never touch a state file, and it takes time to import.
+        # Imported here, as in load(): it takes time, and few users need state files.
         from calibrant._core.state_file import State, write
 
         state = State("accumulator", self.recipe(), self.copy().packed())
@@ -603,7 +603,7 @@ class Accumulator:
         return {
             "rule": described(self.rule),
             "from_logits": self.from_logits,
-            # Named where it is so: the recipes of all other states stay as they were.
+            # Only written if set, so that recipes of older states stay the same.
             **({"from_logprobs": True} if self.from_logprobs else {}),
             "classes": names,
             "cells": self._cells.m,

@@ -71,7 +71,7 @@ class WindowedSums:
         self._fold()
 
     def merge(self, other: WindowedSums) -> None:
-        """Add another's windows; that the recipes agree has been seen to."""
+        """Add another's windows; the caller has checked that the recipes agree."""
         grown = {
             start: self._window(start).copy().merge(sums) for start, sums in other.windows.items()
         }
