@@ -9,7 +9,7 @@ import pytest
 from file_makers import FORMATS, LABELS, OUTCOMES, REPORTS, ROWS, WEIGHTS, K, N, write
 
 import calibrant as cal
-from calibrant._api.files import slices
+from calibrant._api.files import sums
 from calibrant._core.errors import InputError
 from calibrant._data.readers import source
 from needs import need
@@ -154,7 +154,7 @@ def test_labels_and_weights_may_be_in_folders(tmp_path):
 
 
 def test_too_many_values_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(slices, "MOST", 100)
+    monkeypatch.setattr(sums, "MOST_SLICES", 100)
     path = write(tmp_path, "npz", {"label": OUTCOMES, "p": REPORTS, "user": np.arange(N)})
     with pytest.raises(InputError, match="by='user' has more than 100 values"):
         cal.evaluate_file(path, by="user")

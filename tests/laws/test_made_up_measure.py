@@ -14,7 +14,7 @@ import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pytest
@@ -25,10 +25,11 @@ import test_twins_by_name as by_name
 import calibrant as cal
 import twins
 from calibrant._api.metrics import binned as metrics
+from calibrant._api.rows import as_source
 from calibrant._cli import main
+from calibrant._core.arguments import Rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.validation import public
-from calibrant._data.to_samples import to_samples_in_place
 from calibrant._inference.budget import quick_measures
 from calibrant._inference.methods import INVERTED
 from calibrant._measures.catalogue import GROUPS, Claims, Measure, catalogue, find, registered
@@ -68,28 +69,16 @@ TWO_BIN = Measure(
 # --- 3. public functions --------------------------------------------------------------------------
 
 
-def _summary(y_true: Any, y_proba: Any, given: dict[str, Any]) -> Summary:
-    return Summary(to_samples_in_place(y_true, y_proba, **given))
-
-
 @public
-def width_ce(
-    y_true: Any, y_proba: Any, *, sample_weight: Any = None, from_logits: bool = False,
-    classes: Any = None, data: Any = None,
-) -> float:  # fmt: skip
+def width_ce(y_true: Any, y_proba: Any, **rows: Unpack[Rows]) -> float:
     """A made-up error: squared residuals of equal-width bins."""
-    given = {"sample_weight": sample_weight, "from_logits": from_logits, "classes": classes}
-    return WIDTH.compute(_summary(y_true, y_proba, {**given, "data": data}))
+    return WIDTH.compute(Summary(as_source(y_true, y_proba, **rows)))
 
 
 @public
-def two_bin_ce(
-    y_true: Any, y_proba: Any, *, sample_weight: Any = None, from_logits: bool = False,
-    classes: Any = None, data: Any = None,
-) -> float:  # fmt: skip
+def two_bin_ce(y_true: Any, y_proba: Any, **rows: Unpack[Rows]) -> float:
     """A made-up error: the ECE in two bins, averaged over where they meet."""
-    given = {"sample_weight": sample_weight, "from_logits": from_logits, "classes": classes}
-    return TWO_BIN.compute(_summary(y_true, y_proba, {**given, "data": data}))
+    return TWO_BIN.compute(Summary(as_source(y_true, y_proba, **rows)))
 
 
 # --- 4. twins -------------------------------------------------------------------------------------

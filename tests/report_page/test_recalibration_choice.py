@@ -12,7 +12,7 @@ from calibrant._api.report import recalibration
 from calibrant._api.report.recalibration import (
     _halves,
     _learned,
-    _still,
+    _note_on_held_out,
     before_after,
     side_by_side,
 )
@@ -34,7 +34,7 @@ def _few_limits():
     """Errors before and after each map have limits, which no choice of a map looks at."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            recalibration._HeldOut, "_of_error",
+            recalibration._HeldOut, "_error_change",
             lambda self, measure, now, own: Change(measure.name, self.values[measure.name], now),
         )  # fmt: skip
         yield
@@ -318,8 +318,8 @@ def test_a_choice_is_called_the_best_only_where_the_other_half_agrees():
     flags = ["", "chosen, no clear gain here", "suits best", "turns the order round"]
     rows = map_rows([chosen, clear, replace(clear, reverses=True)])
     assert [row["flag"] for row in rows] == flags
-    text = _still([replace(clear, chosen=False)])
-    assert "Platt scaling is clearly lower; of 1 maps" in text and _still([chosen]) == ""
+    text = _note_on_held_out([replace(clear, chosen=False)])
+    assert "Platt scaling is clearly lower; of 1 maps" in text and _note_on_held_out([chosen]) == ""
 
 
 def test_the_page_says_that_the_order_is_backwards():

@@ -72,21 +72,16 @@ def annotator_ceiling(
         Counts of votes, a column for each class; or shares, with `votes`. (n,): of class 1.
     y_proba : mapping of str to array-like, or array-like, optional
         Predicted probabilities of models by name, or of one; (n, k), or (n,) as P(y = 1).
-    measures : iterable of str, optional
+    measures
         Names of `catalogue()`; by default those that compare distributions, and losses.
     votes : int or array-like of shape (n,), optional
         Number of votes behind each row of shares; counts bring theirs.
     n_splits : int, default 20
         How often votes are split into halves.
-    level : float in (0, 1), default 0.95
-        Level of the intervals.
-    seed : int, default 0
+    level
+    seed
         Seed of the splits.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
+    classes
         Names of the classes in the order of the columns.
 
     Returns
@@ -148,9 +143,12 @@ def annotator_ceiling(
 
 
 def ceiling_beside(
-    models: Mapping[str, Samples], measures: tuple[Measure, ...], rules: tuple[Rule, Rule],
-    level: float, seed: int,
-) -> AnnotatorCeiling:  # fmt: skip
+    models: Mapping[str, Samples],
+    measures: tuple[Measure, ...],
+    rules: tuple[Rule, Rule],
+    level: float,
+    seed: int,
+) -> AnnotatorCeiling:
     """The annotators' lines for the rows of models, which share their labels, in the same bins."""
     _check_names(models)
     samples = next(iter(models.values()))
@@ -184,9 +182,11 @@ def _ceiling(
     return AnnotatorCeiling(
         tuple(_annotators(counts, scored, n_splits, seed)),
         {m.name: _described(m) for m in scored.measures},
-        len(kept), (int(kept.min()), int(kept.max())), scored.level,
+        len(kept),
+        (int(kept.min()), int(kept.max())),
+        scored.level,
         (*_WHAT, *([dropped] if one else [])),
-    )  # fmt: skip
+    )
 
 
 def _described(measure: Measure) -> str:
@@ -238,7 +238,7 @@ class _Scored:
     def model(self, name: str, samples: Samples) -> Predictor:
         summary = Summary(samples, *self.rules)
         values = {m.name: m.compute(summary) for m in self.measures}
-        rows = _of_rows(samples, self.measures)
+        rows = _row_values(samples, self.measures)
         limits = {each: _limits(values[each], own, self.level) for each, own in rows.items()}
         return Predictor(name, "model", values, limits)
 
@@ -264,7 +264,7 @@ class _Scored:
         mass = np.zeros(self.n_items)
         for split in splits:
             mass += np.bincount(split.row, split.weight, self.n_items)
-            for name, values in _of_rows(self._samples(split), self.measures).items():
+            for name, values in _row_values(self._samples(split), self.measures).items():
                 part = np.bincount(split.row, split.weight * values, self.n_items)
                 sums[name] = sums.get(name, np.zeros(self.n_items)) + part
         nothing = np.full(self.n_items, np.nan)
@@ -274,8 +274,8 @@ class _Scored:
         }
 
 
-def _of_rows(samples: Samples, measures: tuple[Measure, ...]) -> dict[str, Array]:
-    """Values of rows, of the measures that are means of them."""
+def _row_values(samples: Samples, measures: tuple[Measure, ...]) -> dict[str, Array]:
+    """The value of every row under each measure that is a mean over rows."""
     out: dict[str, Array] = {}
     for distribution in (False, True):
         statistic = "distribution" if distribution else "losses"
@@ -302,9 +302,9 @@ def _annotators(
 
 
 def _corrected(half: Predictor, scored: _Scored, counts: NDArray[np.int64], seed: int) -> Predictor:
-    """The line of halves, with what twice as many votes change."""
+    """The mean over splits, corrected for halves having only half of the votes."""
     changes: dict[str, list[float]] = {m.name: [] for m in scored.measures}
-    # Means and others each by draws of their own: a value does not depend on what else is asked.
+    # Each kind of measure has its own draws, so that a value does not depend on the others asked.
     for means, own in ((True, (seed, 1)), (False, (seed, 2))):
         alike = [m for m in scored.measures if (STATISTICS[m.statistic].problem == "rows") is means]
         if not alike:
@@ -317,7 +317,7 @@ def _corrected(half: Predictor, scored: _Scored, counts: NDArray[np.int64], seed
     values, limits = {}, {}
     for measure in scored.measures:
         change = float(np.mean(changes[measure.name]))
-        inside = _within(measure)
+        inside = _clip_to_range(measure)
         values[measure.name] = inside(half.values[measure.name] + change)
         if measure.name in half.intervals:
             low, high = half.intervals[measure.name]
@@ -325,5 +325,5 @@ def _corrected(half: Predictor, scored: _Scored, counts: NDArray[np.int64], seed
     return Predictor(AGAIN, "annotators", values, limits)
 
 
-def _within(measure: Measure) -> Callable[[float], float]:
+def _clip_to_range(measure: Measure) -> Callable[[float], float]:
     return lambda value: float(np.clip(value, measure.low, measure.high))

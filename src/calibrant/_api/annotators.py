@@ -64,20 +64,16 @@ def annotators(
     groups : mapping, optional
         Group of each annotator: rows of the table are then groups, and the rest is everybody
         outside.
-    measure : str, default "ece"
+    measure
         Any name of `catalogue()` that has a noise floor.
     bins : int, str or rule, default 15
         Bins of the measure.
-    level : float in (0, 1), default 0.95
+    level
         Level of the intervals; a row stands out where a corrected p-value is below 1 less it.
-    n_resamples : int, default 200
+    n_resamples
         Number of draws behind each noise floor.
-    seed : int, default 0
+    seed
         Seed of all random draws.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Returns
     -------
@@ -127,9 +123,15 @@ def annotators(
         if p is not None:
             index, labels = votes.item_index[mine], votes.class_index[mine]
             floor = noise_floor(
-                labels, p[index], measure=measure, bins=bins, n_resamples=n_resamples, seed=seed,
-                from_logits=from_logits, from_logprobs=from_logprobs,
-            )  # fmt: skip
+                labels,
+                p[index],
+                measure=measure,
+                bins=bins,
+                n_resamples=n_resamples,
+                seed=seed,
+                from_logits=from_logits,
+                from_logprobs=from_logprobs,
+            )
             row = replace(row, value=floor.value, noise_95=floor.upper, p_calibration=floor.p_value)
         rows.append(row)
     if len(rows) < 2:
@@ -138,9 +140,13 @@ def annotators(
     lonely = f"{alone} voted on items that nobody else voted on, and have no agreement"
     notes = (_WHAT, _CORRECTED, *([lonely] if alone else []))
     return Annotators(
-        tuple(_judged(rows, level)), "annotator" if groups is None else "group",
-        "" if p is None else measure, len(votes.items), level, notes,
-    )  # fmt: skip
+        tuple(_judged(rows, level)),
+        "annotator" if groups is None else "group",
+        "" if p is None else measure,
+        len(votes.items),
+        level,
+        notes,
+    )
 
 
 def _who(votes: Any, groups: Mapping[Any, Any] | None) -> NDArray[Any]:
@@ -199,9 +205,8 @@ def _agreed(
         ends = found.value + below, found.value + above
         low, high = with_unseen(found.value, ends, (0.0, 1.0), parts.units, level)
     return Annotator(
-        name, int(mine.sum()), found.n_shared, found.value, low, high, found.expected,
-        found.p_value,
-    )  # fmt: skip
+        name, int(mine.sum()), found.n_shared, found.value, low, high, found.expected, found.p_value
+    )
 
 
 def _judged(rows: list[Annotator], level: float) -> list[Annotator]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.groups import group_index
+from calibrant._api.rows import GivenRows
 from calibrant._api.slices import slice_labels
 from calibrant._core.errors import InputError, about, check_some_left, nearest
 from calibrant._data.align_rows import align, row_of_id
@@ -19,7 +20,7 @@ from calibrant._data.logprobs import Given
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 
-KEYS = ("y_true", "y_proba", "sample_weight", "groups", "by", "votes", "ids", "data")
+KEYS = tuple(field.name for field in fields(GivenRows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,19 +67,25 @@ class Reading:
     missing: str
 
 
-def side_of(
-    y_true: Any, y_proba: Any, reading: Reading, *, sample_weight: Any = None, groups: Any = None,
-    by: Any = None, ids: Any = None, votes: Any = None, data: Any = None,
-) -> Side:  # fmt: skip
+def side_of(given: GivenRows, reading: Reading) -> Side:
     """The rows that arguments describe."""
+    data = given.data
     samples = to_samples(
-        y_true, y_proba, sample_weight, reading.from_logits, reading.classes, data, reading.missing,
-        votes=votes,
-    )  # fmt: skip
+        given.y_true,
+        given.y_proba,
+        given.sample_weight,
+        reading.from_logits,
+        reading.classes,
+        data,
+        reading.missing,
+        votes=given.votes,
+    )
     check_some_left(samples.n)
-    index = group_index(groups, samples, data)
-    labels = None if by is None else slice_labels(by, samples, data)[0]
-    return Side(samples, index, labels, None if ids is None else _ids(ids, samples, data))
+    groups = group_index(given.groups, samples, data)
+    slices = None if given.by is None else slice_labels(given.by, samples, data)[0]
+    return Side(
+        samples, groups, slices, None if given.ids is None else _ids(given.ids, samples, data)
+    )
 
 
 def _ids(ids: Any, samples: Samples, data: Any) -> list[Any]:
@@ -91,9 +98,14 @@ def _ids(ids: Any, samples: Samples, data: Any) -> list[Any]:
 
 
 def pair_of(
-    new: Side, baseline: Any, reading: Reading, *, y_true: Any, sample_weight: Any, votes: Any,
-    data: Any, paired: bool | None, own_labels: bool = False,
-) -> Pair:  # fmt: skip
+    new: Side,
+    baseline: Any,
+    given: GivenRows,
+    reading: Reading,
+    *,
+    paired: bool | None,
+    own_labels: bool,
+) -> Pair:
     """The checked rows and those of the baseline, matched where they are the same; by ids also
     where each model has labels of its own.
     """
@@ -104,18 +116,19 @@ def pair_of(
             "own_labels=True needs ids: rows of models with labels of their own are the same by "
             "these alone"
         )
-    given = baseline if isinstance(baseline, Mapping) else {"y_proba": baseline}
-    unknown = [key for key in given if key not in KEYS]
-    if unknown or "y_proba" not in given:
+    old_given = baseline if isinstance(baseline, Mapping) else {"y_proba": baseline}
+    unknown = [key for key in old_given if key not in KEYS]
+    if unknown or "y_proba" not in old_given:
         fault = f"has {unknown[0]!r}: {nearest(unknown[0], KEYS)}" if unknown else "has no y_proba"
         raise InputError(f"baseline must map some of {', '.join(KEYS)} to values; it {fault}")
-    labelled = given.get("y_true") is not None
+    labelled = old_given.get("y_true") is not None
     if not labelled and paired is False:
         raise InputError(
             "paired=False needs labels of the baseline's own: baseline={'y_true': ..., "
             "'y_proba': ...}"
         )
-    old = _old_side(given, reading, y_true, sample_weight, votes, data, labelled=labelled)
+    with about("baseline"):
+        old = side_of(_baseline_rows(old_given, given, labelled=labelled), reading)
     if old.samples.predictions.shape[1:] != new.samples.predictions.shape[1:]:
         raise InputError(
             f"y_proba of the baseline has the shape {old.samples.predictions.shape}, that of the "
@@ -124,63 +137,59 @@ def pair_of(
     if not labelled:
         if old.samples.n + old.samples.n_missing != new.samples.n + new.samples.n_missing:
             raise InputError("baseline must hold a prediction for each row of y_proba")
-        return _by_order(new, old, "by order")
-    return _matched(new, old, paired, drop=reading.missing == "drop", own=own_labels)
+        return _pair_by_order(new, old, "by order")
+    return _match_rows(new, old, paired, drop=reading.missing == "drop", own=own_labels)
 
 
-def _old_side(
-    given: Mapping[str, Any], reading: Reading, y_true: Any, sample_weight: Any, votes: Any,
-    data: Any, *, labelled: bool,
-) -> Side:  # fmt: skip
-    frame = given.get("data", data if not labelled or isinstance(given["y_proba"], str) else None)
-    with about("baseline"):
-        return side_of(
-            given["y_true"] if labelled else y_true, given["y_proba"], reading,
-            sample_weight=given.get("sample_weight", None if labelled else sample_weight),
-            groups=given.get("groups"), by=given.get("by"), ids=given.get("ids"),
-            votes=given.get("votes", None if labelled else votes), data=frame,
-        )  # fmt: skip
+def _baseline_rows(old: Mapping[str, Any], new: GivenRows, *, labelled: bool) -> GivenRows:
+    """The rows of the baseline; without labels of its own it has those of the checked rows, with
+    their weights, votes and frame.
+    """
+    if labelled:
+        return GivenRows(**{"data": new.data if isinstance(old["y_proba"], str) else None, **old})
+    shared = {"sample_weight": new.sample_weight, "votes": new.votes, "data": new.data}
+    return GivenRows(**{**shared, **old, "y_true": new.y_true})
 
 
-def _matched(new: Side, old: Side, paired: bool | None, *, drop: bool, own: bool) -> Pair:
+def _match_rows(new: Side, old: Side, paired: bool | None, *, drop: bool, own: bool) -> Pair:
     if (new.ids is None) != (old.ids is None):
         raise InputError(
             "rows are matched by ids if both have them: give ids= and baseline={'ids': ...}"
         )
     if paired is False:
-        return _independent(new, old, "as asked")
+        return _independent_pair(new, old, "as asked")
     if new.ids is not None and old.ids is not None:
-        return _by_ids(new, old, drop=drop, own=own)
+        return _pair_by_ids(new, old, drop=drop, own=own)
     n, m = (side.samples.n + side.samples.n_missing for side in (new, old))
     if n == m and _same_labels(new, old):
-        return _by_order(new, old, "by order, as their labels are the same")
+        return _pair_by_order(new, old, "by order, as their labels are the same")
     if paired:
         raise InputError(
             f"paired=True needs the same rows in the same order, or ids: there are {n:,} rows and "
             f"{m:,} of the baseline" + (", and their labels differ" if n == m else "")
         )
-    return _independent(new, old, "their numbers differ" if n != m else "their labels differ")
+    return _independent_pair(new, old, "their numbers differ" if n != m else "their labels differ")
 
 
 def _same_labels(new: Side, old: Side) -> bool:
-    a, b = _common(new, old)
+    a, b = _common_rows(new, old)
     first, second = new.samples.targets[a], old.samples.targets[b]
     return a.size > 0 and first.shape == second.shape and bool((first == second).all())
 
 
-def _common(new: Side, old: Side) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _common_rows(new: Side, old: Side) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """The rows of both that were given at the same place, where each has dropped some."""
     _, a, b = np.intersect1d(new.positions, old.positions, assume_unique=True, return_indices=True)
     return a, b
 
 
-def _by_order(new: Side, old: Side, how: str) -> Pair:
-    a, b = _common(new, old)
+def _pair_by_order(new: Side, old: Side, how: str) -> Pair:
+    a, b = _common_rows(new, old)
     check_some_left(a.size)
     return _paired(new, old, a, b, how)
 
 
-def _by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
+def _pair_by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
     rows = {}
     for name, side in (("ids", new), ("ids of the baseline", old)):
         try:
@@ -224,11 +233,11 @@ def _paired(
             f"changes are of the rows that both have: {left_out[0]:,} of the checked rows and "
             f"{left_out[1]:,} of the baseline's are left out"
         )
-    notes += _other_labels(first, second, own=own)
+    notes += _note_other_labels(first, second, own=own)
     return Pair(first, second, True, tuple(notes))
 
 
-def _other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
+def _note_other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
     """A note where labels of the same rows differ, as right and wrong answers of two models do; an
     error where they are not said to be each model's own.
     """
@@ -250,7 +259,7 @@ def _other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
     return [f"{fault}: each model has labels of its own (whether its answer was right)"]
 
 
-def _independent(new: Side, old: Side, why: str) -> Pair:
+def _independent_pair(new: Side, old: Side, why: str) -> Pair:
     n, m = new.samples.n, old.samples.n
     if new.slices is not None and old.slices is None:
         raise InputError(

@@ -88,11 +88,11 @@ def bayes_error(
         Hard labels, one a row: class indices, or 0/1.
     sample_weight : array-like of shape (n,), optional
         Weight of each row, at least 0; every row counts 1 by default.
-    level : float in (0, 1), default 0.95
+    level
         Level of the interval.
-    n_resamples : int, default 200
+    n_resamples
         Number of resamples of rows behind the interval with `labels`; otherwise none are drawn.
-    seed : int, default 0
+    seed
         Seed of these resamples.
 
     Returns
@@ -168,9 +168,14 @@ def _check_several(votes: NDArray[np.int64], weights: Array) -> None:
 
 
 def _with_limits(
-    found: Debiased, rows: VoteRows, weights: Array, level: float, method: str, note: str,
+    found: Debiased,
+    rows: VoteRows,
+    weights: Array,
+    level: float,
+    method: str,
+    note: str,
     bounds: tuple[float, float] | None = None,
-) -> BayesError:  # fmt: skip
+) -> BayesError:
     """The value with its limits; `bounds` are those of what votes leave possible, however many the
     rows.
     """
@@ -180,17 +185,16 @@ def _with_limits(
     ends = found.value + np.array([low, high])
     if bounds is not None:
         ends = np.array([min(ends[0], bounds[0]), max(ends[1], bounds[1])])
-        # Where nobody, or hardly anybody, disagreed, the rows do not tell how they scatter.
+        # With hardly any disagreeing vote the sample variance is unreliable.
         ends[1] = max(ends[1], _unseen_doubt(rows.counts, level))
     low, high = with_unseen(found.value, (ends[0], ends[1]), (0.0, most), parts.units, level)
     return BayesError(
-        found.value, float(low), float(high), level, found.plug_in, method, note,
-        len(weights),
-    )  # fmt: skip
+        found.value, float(low), float(high), level, found.plug_in, method, note, len(weights)
+    )
 
 
 def _unseen_doubt(counts: NDArray[np.int64], level: float) -> float:
-    """The error of as many rows in doubt as few, or no, votes against the others allow."""
+    """Poisson upper limit of disagreeing votes per row, if they are few; otherwise 0."""
     votes = counts.sum(axis=1)
     several = votes > 1
     against = int((votes - counts.max(axis=1))[several].sum())
@@ -217,9 +221,13 @@ def _hard_labels(labels: Any, rows: VoteRows) -> NDArray[np.int64]:
 
 
 def _corrected(
-    shares: Array, hard: NDArray[np.int64], weights: Array, level: float, n_resamples: int,
+    shares: Array,
+    hard: NDArray[np.int64],
+    weights: Array,
+    level: float,
+    n_resamples: int,
     seed: int,
-) -> BayesError:  # fmt: skip
+) -> BayesError:
     """The estimate from shares that an isotonic regression has corrected."""
     rng = np.random.default_rng(seed)
     fit = IsotonicShares(shares, hard)
@@ -244,14 +252,14 @@ class IsotonicShares:
 
     def __init__(self, shares: Array, hard: NDArray[np.int64]) -> None:
         self.shape = shares.shape
-        # Of two classes one is fitted: the other has what is left.
+        # With two classes only one is fitted; the other is its complement.
         self.classes = [1] if shares.shape[1] == 2 else list(range(shares.shape[1]))
         self.hits = [np.asarray(hard == r, dtype=np.float64) for r in self.classes]
         # An order is found once, for every resample.
         self.levels = [np.unique(shares[:, r], return_inverse=True) for r in self.classes]
 
     def corrected(self, weights: Array) -> Array:
-        """The shares, as the rows of these weights correct them."""
+        """The shares after isotonic regressions with these row weights."""
         from scipy.optimize import isotonic_regression
 
         out = np.empty(self.shape)

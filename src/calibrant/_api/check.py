@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from calibrant._api.baseline import Pair, Reading, Side, pair_of, side_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
-from calibrant._api.limit_checks import effective_rows, limited, rows_to_pass
-from calibrant._api.limits import Limited, limits_of
+from calibrant._api.limits import LimitOn, effective_rows, limited, limits_of, rows_to_pass
+from calibrant._api.rows import GivenRows
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import check_level, check_resamples, public
@@ -73,10 +73,6 @@ def check(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     at_most : mapping of str to float, optional
         Largest acceptable value by name of a measure: a name of `catalogue()`, or "slope",
         "intercept" or "intercept_in_the_large" of `cox_calibration`.
@@ -102,38 +98,22 @@ def check(
     own_labels : bool, default False
         Whether labels of rows with the same id may differ, because they say whether each model's
         own answer was right. Without it that is an error.
-    level : float in (0, 1), default 0.95
+    level
         Confidence level of the intervals.
     point : bool, default False
         Whether to compare the values alone, without intervals, which is unreliable on few rows.
-    bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    groups : array-like of shape (n,) or str, optional
+    bins
+    groups
         Cluster of each row (patient, document, game); intervals, and the rows that a pass needs,
         count clusters.
-    by : array-like of shape (n,), str or list of str, optional
+    by
         Value of each row, or names of columns: every slice must keep the limits too.
-    votes : int, array-like of shape (n,) or str, optional
+    votes
         Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
         distances have no noise floor without it.
-    n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
-    missing : {"error", "drop"}, default "error"
-        What to do with rows in which a value is missing: raise an error, or drop and count them.
+    n_resamples
+    seed
+    data (in memory)
 
     Returns
     -------
@@ -176,10 +156,17 @@ def check(
     'fail'
     """
     reading = Reading(given_as(from_logits, from_logprobs), classes, missing)
-    new = side_of(
-        y_true, y_proba, reading, sample_weight=sample_weight, groups=groups, by=by, ids=ids,
-        votes=votes, data=data,
-    )  # fmt: skip
+    given = GivenRows(
+        y_true=y_true,
+        y_proba=y_proba,
+        sample_weight=sample_weight,
+        groups=groups,
+        by=by,
+        votes=votes,
+        ids=ids,
+        data=data,
+    )
+    new = side_of(given, reading)
     limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
     rules = both_rules(bins, new.samples.n)
     level = check_level(level)
@@ -190,16 +177,13 @@ def check(
     _check_baseline_used(baseline, limits, ids, own_labels)
     pair = None
     if baseline is not None:
-        pair = pair_of(
-            new, baseline, reading, y_true=y_true, sample_weight=sample_weight, votes=votes,
-            data=data, paired=paired, own_labels=own_labels,
-        )  # fmt: skip
+        pair = pair_of(new, baseline, given, reading, paired=paired, own_labels=own_labels)
     names = [] if new.slices is None else sorted(set(new.slices.tolist()))
     checks = _Checks(limits, rules, level, (1 + len(names)) * len(limits), point, n_resamples, seed)
-    results = list(_checked(new, pair, None, checks))
+    results = list(_check_limits(new, pair, None, checks))
     for name in names:
         own = None if pair is None else _slice_of_pair(pair, name)
-        results += _checked(_slice_of(new, name), own, str(name), checks)
+        results += _check_limits(_slice_of(new, name), own, str(name), checks)
     samples = new.samples
     notes = () if pair is None else pair.notes
     notes += (TWO_COLUMNS,) if samples.multiclass and samples.n_classes == 2 else ()
@@ -207,7 +191,7 @@ def check(
 
 
 def _check_baseline_used(
-    baseline: Any, limits: tuple[Limited, ...], ids: Any, own_labels: bool
+    baseline: Any, limits: tuple[LimitOn, ...], ids: Any, own_labels: bool
 ) -> None:
     changes = [each.limit for each in limits if each.limit.of_change]
     if changes and baseline is None:
@@ -237,7 +221,7 @@ def _slice_of_pair(pair: Pair, name: Any) -> Pair:
 class _Checks:
     """The limits, and how rows are compared with them."""
 
-    limits: tuple[Limited, ...]
+    limits: tuple[LimitOn, ...]
     rules: tuple[Rule, Rule]
     level: float
     # Limits times slices: each of them may fail by chance.
@@ -248,7 +232,7 @@ class _Checks:
 
     @property
     def strict_level(self) -> float:
-        """The level at which all together fail as seldom as one alone would."""
+        """The Bonferroni level: all limits together fail by chance as rarely as one alone."""
         return 1.0 - (1.0 - self.level) / self.number
 
     def model(self, side: Side, *, apart: bool = False) -> _Model:
@@ -268,14 +252,21 @@ class _Model:
 
     def uncertainty(self, level: float) -> Uncertainty:
         if level not in self._uncertainties:
-            measures = tuple(dict.fromkeys(
-                each.what for each in self.checks.limits if isinstance(each.what, Measure)
-            ))  # fmt: skip
+            measures = tuple(
+                dict.fromkeys(
+                    each.what for each in self.checks.limits if isinstance(each.what, Measure)
+                )
+            )
             self._uncertainties[level] = uncertainty_of(
-                self.side.samples, *self.checks.rules, measures, level=level,
-                groups=self.side.groups, votes=self.side.samples.votes,
-                n_resamples=self.checks.n_resamples, seed=self.seed,
-            )  # fmt: skip
+                self.side.samples,
+                *self.checks.rules,
+                measures,
+                level=level,
+                groups=self.side.groups,
+                votes=self.side.samples.votes,
+                n_resamples=self.checks.n_resamples,
+                seed=self.seed,
+            )
         return self._uncertainties[level]
 
     def fit(self, what: Coefficient) -> FittedCoefficient:
@@ -299,12 +290,18 @@ class _Model:
         fit = self.fit(what)
         low, high = fit.limits(level)
         return Interval(
-            what.name, fit.value, low, high, level, "limits of Cox's recalibration",
-            standard_error=fit.error, estimate=fit.value,
-        )  # fmt: skip
+            what.name,
+            fit.value,
+            low,
+            high,
+            level,
+            "limits of Cox's recalibration",
+            standard_error=fit.error,
+            estimate=fit.value,
+        )
 
     def less(self, other: _Model, what: Measure | Coefficient, paired: bool) -> LimitsAt:
-        """The limits, at a level, of what this model has less what the other has."""
+        """Limits and estimate of this value minus the other model's, as a function of the level."""
         values = self.value(what), other.value(what)
         if isinstance(what, Measure):
             level = self.checks.level
@@ -315,7 +312,7 @@ class _Model:
         return partial(limits, values[0] - values[1], ours, theirs)
 
 
-def _checked(
+def _check_limits(
     side: Side, pair: Pair | None, where: str | None, checks: _Checks
 ) -> Iterator[LimitCheck]:
     """Every limit, of all rows or of a slice."""
@@ -325,24 +322,24 @@ def _checked(
         both = checks.model(pair.new), checks.model(pair.old, apart=not pair.paired)
     for each in checks.limits:
         sides = (side,) if not each.limit.of_change or pair is None else (pair.new, pair.old)
-        reason = "" if where is None else next(filter(None, map(_why_not, sides)), "")
+        reason = "" if where is None else next(filter(None, map(_why_undecided, sides)), "")
         if not reason:
             try:
                 if each.limit.of_change:
                     assert both is not None and pair is not None
-                    yield _change(each, where, *both, pair, checks)
+                    yield _check_change(each, where, *both, pair, checks)
                 else:
-                    yield _value(each, where, new, checks)
+                    yield _check_value(each, where, new, checks)
                 continue
             except InputError as error:
-                # All rows without a value are an error in the input, unless it is sound as it is.
+                # A slice or a coefficient without a value is undecided; all rows must have one.
                 if where is None and isinstance(each.what, Measure):
                     raise
                 reason = str(error)
         yield LimitCheck(each.limit, where, side.samples.n, math.nan, None, reason)
 
 
-def _why_not(side: Side) -> str:
+def _why_undecided(side: Side) -> str:
     """Why a slice cannot be judged; "" where it can."""
     samples, groups = side.samples, side.groups
     if not samples.n:
@@ -353,7 +350,7 @@ def _why_not(side: Side) -> str:
     return "one cluster cannot be resampled" if single else ""
 
 
-def _value(each: Limited, where: str | None, model: _Model, checks: _Checks) -> LimitCheck:
+def _check_value(each: LimitOn, where: str | None, model: _Model, checks: _Checks) -> LimitCheck:
     """A limit of a value."""
     limit, what, n = each.limit, each.what, model.side.samples.n
     value = model.value(what)
@@ -365,14 +362,14 @@ def _value(each: Limited, where: str | None, model: _Model, checks: _Checks) -> 
         uncertainty = model.uncertainty(checks.level)
         result = replace(limited(limit, where, interval, uncertainty, scale), n=n)
     else:
-        result = LimitCheck(limit, where, n, value, interval, **_rows_of(model))
+        result = LimitCheck(limit, where, n, value, interval, **_count_independent(model))
     if checks.number > 1 and result.verdict == "fail":
         result = replace(result, joint=model.interval(what, checks.strict_level))
     return result
 
 
-def _change(
-    each: Limited, where: str | None, new: _Model, old: _Model, pair: Pair, checks: _Checks
+def _check_change(
+    each: LimitOn, where: str | None, new: _Model, old: _Model, pair: Pair, checks: _Checks
 ) -> LimitCheck:
     """A limit of the change from the baseline."""
     limit, what = each.limit, each.what
@@ -381,35 +378,48 @@ def _change(
     n_baseline = None if pair.paired else m
     if checks.point:
         return LimitCheck(limit, where, n, value, None, baseline=before, n_baseline=n_baseline)
-    same = pair.paired and _same(new.side.samples, old.side.samples)
+    same = pair.paired and _same_predictions(new.side.samples, old.side.samples)
     limits = new.less(old, what, pair.paired)
 
     def interval(level: float) -> Interval:
         low, high, estimate = (0.0, 0.0, 0.0) if same else limits(level)
         return Interval(
-            what.name, value - before, low, high, level,
+            what.name,
+            value - before,
+            low,
+            high,
+            level,
             "resamples of the same rows" if pair.paired else "resamples of two samples",
-            new.seed, estimate=estimate,
-        )  # fmt: skip
+            new.seed,
+            estimate=estimate,
+        )
 
-    fewest = min((_rows_of(new), _rows_of(old)), key=lambda rows: rows["effective_n"])
+    counts = _count_independent(new), _count_independent(old)
+    fewest = min(counts, key=lambda rows: rows["effective_n"])
     result = LimitCheck(
-        limit, where, n, value, interval(checks.level), baseline=before, n_baseline=n_baseline,
-        n_to_pass=_rows_to_show(each, new, checks), **fewest,
+        limit,
+        where,
+        n,
+        value,
+        interval(checks.level),
+        baseline=before,
+        n_baseline=n_baseline,
+        n_to_pass=_rows_to_show(each, new, checks),
+        **fewest,
         same=same,
-    )  # fmt: skip
+    )
     if checks.number > 1 and result.verdict == "fail":
         result = replace(result, joint=interval(checks.strict_level))
     return result
 
 
-def _same(new: Samples, old: Samples) -> bool:
-    """Whether two models say the same of the same rows: a change of 0 is then certain."""
+def _same_predictions(new: Samples, old: Samples) -> bool:
+    """Whether both models predict the same for the same rows, so that the change is exactly 0."""
     columns = ("from_logits", "predictions", "targets", "weights")
     return all(np.array_equal(getattr(new, each), getattr(old, each)) for each in columns)
 
 
-def _rows_of(model: _Model) -> dict[str, Any]:
+def _count_independent(model: _Model) -> dict[str, Any]:
     """How many independent rows, or clusters, there are."""
     samples, groups = model.side.samples, model.side.groups
     return {
@@ -418,23 +428,28 @@ def _rows_of(model: _Model) -> dict[str, Any]:
     }
 
 
-def _rows_to_show(each: Limited, model: _Model, checks: _Checks) -> int:
-    """The rows that would have shown a change that is as large as the limit."""
+def _rows_to_show(each: LimitOn, model: _Model, checks: _Checks) -> int:
+    """How many rows are needed to detect a change as large as the limit."""
     what, limit = each.what, each.limit
     if isinstance(what, Coefficient) or limit.value <= 0:
         return FEWEST_ROWS
     scale = replace(gap_scale(what, model.summary), offset=0.0)
     as_value = (
-        Limit(what.name, "min", what.high - limit.value) if what.higher_is_better
+        Limit(what.name, "min", what.high - limit.value)
+        if what.higher_is_better
         else Limit(what.name, "max", what.low + limit.value)
-    )  # fmt: skip
+    )
     return rows_to_pass(what, as_value, checks.level, checks.rules[0], scale)
 
 
 def check_values(
-    values: Mapping[str, float], limits: tuple[Limited, ...], n: int, n_missing: int,
-    before: Mapping[str, float] | None = None, n_before: int | None = None,
-) -> Check:  # fmt: skip
+    values: Mapping[str, float],
+    limits: tuple[LimitOn, ...],
+    n: int,
+    n_missing: int,
+    before: Mapping[str, float] | None = None,
+    n_before: int | None = None,
+) -> Check:
     """Limits compared with values alone, of rows that are not in memory."""
     results = []
     for each in limits:
@@ -442,8 +457,13 @@ def check_values(
         old = before[name] if of_change and before is not None else None
         results.append(
             LimitCheck(
-                each.limit, None, n, values[name], None, baseline=old,
+                each.limit,
+                None,
+                n,
+                values[name],
+                None,
+                baseline=old,
                 n_baseline=n_before if of_change else None,
             )
-        )  # fmt: skip
+        )
     return Check(tuple(results), n, n_missing, None, True)

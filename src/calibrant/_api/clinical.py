@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
-from calibrant._api.metrics.significance import cox_of
+from calibrant._api.metrics.significance import clipping_note, cox_of
+from calibrant._api.rows import as_samples
 from calibrant._api.slices import slice_labels
+from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import in_threads
 from calibrant._inference.budget import THREADS_FROM
 from calibrant._inference.clinical import (
@@ -34,7 +33,7 @@ from calibrant._summaries.samples import Summary
 from calibrant.results._clinical import ClinicalSummary, ClinicalValue
 from calibrant.results._uncertainty import CoxCalibration
 
-# Predictions nearer to 0 or 1 than this have no logit to speak of.
+# Predictions are clipped to [EPS, 1 - EPS] before their logits are taken.
 EPS = 1e-6
 # What the AUROC is called here.
 C_STATISTIC = "c_statistic"
@@ -55,12 +54,7 @@ def clinical_summary(
     level: float = 0.95,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> ClinicalSummary:
     """What clinical papers report of predicted risks: slope, O:E, C-statistic, ICI and others.
 
@@ -73,29 +67,15 @@ def clinical_summary(
         Outcomes: 0/1, probabilities (soft labels), or a column's name with `data`.
     y_proba : array-like of shape (n,) or str
         Predicted risks, P(y = 1); with `data`, a column's name.
-    by : array-like of shape (n,), str or list of str, optional
+    by
         Value of each row, or names of columns, by which rows are split into subgroups.
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, hospital); rows of one cluster are resampled together.
-    level : float in (0, 1), default 0.95
-        Level of the intervals.
-    n_resamples : int, default 1000
+    level
+    n_resamples
         Number of resamples behind the intervals of ICI, E50, E90 and Emax.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    seed
+    data (in memory)
 
     Returns
     -------
@@ -135,8 +115,7 @@ def clinical_summary(
     """
     check_level(level)
     check_resamples(n_resamples, seed)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_samples(y_true, y_proba, **rows)
     if samples.multiclass:
         raise InputError(
             f"clinical_summary is of one outcome, with y_proba of the shape (n,); it is (n, "
@@ -144,11 +123,11 @@ def clinical_summary(
             "y_true"
         )
     Summary(samples).bins  # noqa: B018 - every row is sound, and some have weight
-    index = group_index(groups, samples, data)
+    index = group_index(groups, samples, rows.get("data"))
     plain = summary_of(samples, index, float(level), int(n_resamples), int(seed))
     if by is None:
         return plain
-    return with_subgroups(plain, samples, by, data, index, int(n_resamples), int(seed))
+    return with_subgroups(plain, samples, by, rows.get("data"), index, int(n_resamples), int(seed))
 
 
 def summary_of(
@@ -156,9 +135,15 @@ def summary_of(
 ) -> ClinicalSummary:
     """The summary of binary samples; `groups` as numbers."""
     uncertainty = Uncertainty(
-        samples, EqualWidth(15), Quantile(15), listed("clinical", "binary"), level, n_resamples,
-        seed, groups,
-    )  # fmt: skip
+        samples,
+        EqualWidth(15),
+        Quantile(15),
+        listed("clinical", "binary"),
+        level,
+        n_resamples,
+        seed,
+        groups,
+    )
     threads = n_threads() if samples.n >= THREADS_FROM else 1
     with one_blas_thread(beside=threads):
         return summary_by(uncertainty)
@@ -187,8 +172,11 @@ def summary_by(uncertainty: Uncertainty) -> ClinicalSummary:
 def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
     """Slope and both intercepts."""
     fields = {
-        "slope": "slope", "intercept": "intercept", "intercept_in_the_large": "intercept_at_slope_1"
-    }  # fmt: skip
+        "slope": "slope",
+        "intercept": "intercept",
+        "intercept_in_the_large": "intercept_at_slope_1",
+    }
+    note = clipping_note(fit.n_clipped, EPS) if fit.n_clipped else ""
     out = {}
     for name, attribute in fields.items():
         value, low, high = (getattr(fit, attribute + end) for end in ("", "_low", "_high"))
@@ -196,20 +184,14 @@ def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
         out[name] = (
             not_estimable(title, _reason(fit.note))
             if math.isnan(value)
-            else ClinicalValue(value, low, high, "Wald, of a logistic fit", _about(fit), title)
+            else ClinicalValue(value, low, high, "Wald, of a logistic fit", note, title)
         )
     return out
 
 
 def _reason(note: str) -> str:
-    """Why there is no fit, without what the value says of itself."""
+    """The part of the note behind "not estimable", which the value prints itself."""
     return note.rpartition("not estimable: ")[2]
-
-
-def _about(fit: CoxCalibration) -> str:
-    if not fit.n_clipped:
-        return ""
-    return fit.note.partition(";")[0]
 
 
 def _measured(measure: Measure, uncertainty: Uncertainty, title: str) -> ClinicalValue:

@@ -10,15 +10,15 @@ from numpy.typing import ArrayLike
 
 from calibrant._api.annotator_ceiling import ceiling_beside
 from calibrant._api.compare_resampled import Resampling, pair_limits, resampled
-from calibrant._api.compare_rows import n_differing, own_note, samples_of_models
 from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import resampled_note
 from calibrant._api.groups import group_index
-from calibrant._api.model_rows import model_set
+from calibrant._api.model_rows import model_set, n_differing, own_note, samples_of_models
 from calibrant._api.rank_robustness import rank_robustness
+from calibrant._api.rows import GivenRows
 from calibrant._api.scale_on import recalibrated
-from calibrant._api.slices import Judging, sliced
+from calibrant._api.slices import TestOptions, sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError, NotDefined, about
@@ -43,7 +43,7 @@ from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
 from calibrant.scaling._same_rows import about_mapped
 
-# Fewer predictors are easily in one order by chance: their rank correlations say nothing.
+# Rank correlations of fewer predictors are too easily high by chance.
 FEWEST_RANKED = 8
 
 
@@ -94,30 +94,21 @@ def compare(
     models : array-like of shape (n,) or str, optional
         Long format: the model of each row; `y_true`, `y_proba` and `ids` then have a value for each
         row of each model. Slices, clusters and weights are those of the first model's rows.
-    measures : iterable of str, optional
+    measures
         Names of `catalogue()`; by default ECE, smECE, the truthful errors and the usual
         losses.
-    bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    bins
     bin_counts : sequence of int, default (5, 20, 100)
         Numbers of bins at which rank robustness is computed.
-    tolerance : float in (0, 1), default 0.05
+    tolerance
         Largest calibration error, as a gap, that you can accept in a slice (`by`).
-    level : float in (0, 1), default 0.95
+    level
         Confidence level of values and differences.
-    groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
-    by : array-like of shape (n,), str or list of str, optional
+    groups
+    by
         Value of each row, or names of columns: `slices` then has the slices of each predictor.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
-    resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+    votes (taken out)
+    resample
     scale_on : mapping, optional
         Validation rows to which a recalibration map of each predictor is fitted, so that predictors
         are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
@@ -129,20 +120,9 @@ def compare(
         Whether the table has rows of how well annotators predict each other, as
         `annotator_ceiling` has them: one annotator, half of the votes, and as many annotators
         again. Needs votes.
-    n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    n_resamples
+    seed
+    data (in memory)
 
     Returns
     -------
@@ -150,12 +130,6 @@ def compare(
         `values`, `order(measure)`, `difference(first, second, measure)`, `robustness` (rank
         correlations and the maximum dominance set, of eight predictors or more), and diagrams
         (`plot`).
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     Notes
     -----
@@ -184,13 +158,20 @@ def compare(
     if scale_on is not None:
         y_proba, data, maps = recalibrated(y_proba, scale_on, scaler, how, classes, data)
         how = False
-    given = model_set(
-        y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, votes=votes,
-        by=by, groups=groups, data=data,
-    )  # fmt: skip
-    by, groups, data = given.by, given.groups, given.data
-    samples = samples_of_models(given, ids, y_proba, how, classes)
-    n_own = n_differing(samples) if given.own_labels else 0
+    given = GivenRows(
+        y_true=y_true,
+        y_proba=y_proba,
+        sample_weight=sample_weight,
+        groups=groups,
+        by=by,
+        votes=votes,
+        ids=ids,
+        data=data,
+    )
+    rows = model_set(given, models)
+    by, data = rows.by, rows.data
+    samples = samples_of_models(rows, ids, y_proba, how, classes)
+    n_own = n_differing(samples) if rows.own_labels else 0
     first = next(iter(samples.values()))
     shape = first.shape
     chosen = listed("compare", shape) if measures is None else choose(measures, shape)
@@ -198,30 +179,48 @@ def compare(
         raise InputError("measures must name one measure or more")
     fixed, quantile = both_rules(bins, first.n)
     bin_counts = _whole_counts(bin_counts)
-    index = group_index(groups, first, data)
+    index = group_index(rows.groups, first, data)
     drawn_anew = check_resample(resample, first.votes)
 
     summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
     threads = n_threads() if first.n >= THREADS_FROM else 1
     chosen, values, undefined = _values(chosen, summaries, threads, asked=measures is not None)
-    # First, because labels that are no votes are an error.
-    people = _people(samples, chosen, (fixed, quantile), level, seed, n_own) if ceiling else None
-    # Before the draws, because what names no rows is an error.
+    # This comes first because it raises an error for labels that are not votes.
+    people = None
+    if ceiling:
+        people = _ceiling_of_people(samples, chosen, (fixed, quantile), level, seed, n_own)
+    # Slices come before the draws because a bad column is an error.
     slices: dict[str, Slices] | None = None
     if by is not None:
-        judging = Judging(checked_tolerance(tolerance), float(level), int(n_resamples))
+        tests = TestOptions(checked_tolerance(tolerance), float(level), int(n_resamples))
         slices = {
             name: sliced(
-                each, by, data, fixed, quantile, chosen, seed=int(seed), groups=index,
-                asked=measures is not None, judging=judging,
+                each,
+                by,
+                data,
+                (fixed, quantile),
+                chosen,
+                seed=int(seed),
+                groups=index,
+                asked=measures is not None,
+                tests=tests,
             )
             for name, each in samples.items()
-        }  # fmt: skip
+        }
     resamples = resampled(
-        list(samples.values()), values, chosen,
-        Resampling(fixed=fixed, quantile=quantile, level=level, groups=index,
-                   n_resamples=int(n_resamples), seed=int(seed), resample=drawn_anew),
-    )  # fmt: skip
+        list(samples.values()),
+        values,
+        chosen,
+        Resampling(
+            fixed=fixed,
+            quantile=quantile,
+            level=level,
+            groups=index,
+            n_resamples=int(n_resamples),
+            seed=int(seed),
+            resample=drawn_anew,
+        ),
+    )
     drawn_anew_note = resampled_note(resamples[0].uncertainty.resampling)
     return Comparison(
         tuple(samples),
@@ -251,19 +250,23 @@ def compare(
             "seed": int(seed),
             "grouped": index is not None,
             **({} if by is None else {"tolerance": float(tolerance)}),
-            "matched_by_ids": given.matched,
+            "matched_by_ids": rows.matched,
             **({"own_labels": True} if n_own else {}),
             **({} if scale_on is None else {"scaler": scaler}),
         },
-        tuple(_table(summary) for summary in summaries.values()),
+        tuple(_reliability_table(summary) for summary in summaries.values()),
         people,
     )
 
 
-def _people(
-    samples: Mapping[str, Samples], chosen: tuple[Measure, ...], rules: tuple[Rule, Rule],
-    level: float, seed: int, n_own: int,
-) -> AnnotatorCeiling:  # fmt: skip
+def _ceiling_of_people(
+    samples: Mapping[str, Samples],
+    chosen: tuple[Measure, ...],
+    rules: tuple[Rule, Rule],
+    level: float,
+    seed: int,
+    n_own: int,
+) -> AnnotatorCeiling:
     """How well annotators predict each other on the rows of the predictors."""
     if n_own:
         raise InputError("ceiling=True needs labels that all predictors share: each has its own")
@@ -312,7 +315,7 @@ def _notes(samples: Mapping[str, Samples], summaries: Mapping[str, Summary]) -> 
     )
 
 
-def _table(summary: Summary) -> ReliabilityTable:
+def _reliability_table(summary: Summary) -> ReliabilityTable:
     table, cuts = summary.table_with_cuts(summary.scalar, summary.fixed)
     fit = curve_of_rows(summary.samples, summary.scalar)
     return ReliabilityTable(table, summary.fixed, cuts, summary.scalar, fit=fit)
@@ -332,9 +335,12 @@ def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
 
 
 def _robustness(
-    samples: Mapping[str, Samples], shape: Shape, bin_counts: Sequence[int], threads: int,
+    samples: Mapping[str, Samples],
+    shape: Shape,
+    bin_counts: Sequence[int],
+    threads: int,
     asked: Sequence[Measure] | None,
-) -> RankRobustness | None:  # fmt: skip
+) -> RankRobustness | None:
     """How each error orders the predictors at several numbers of bins, beside the losses; None of
     so few that any order is easily kept, or if no such error was asked for.
     """

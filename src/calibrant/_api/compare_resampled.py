@@ -58,10 +58,18 @@ def resampled(
         row, each = measured
         # As by `interval`: a predictor's own uncertainty does not depend on the others.
         uncertainty = uncertainty_of(
-            each, how.fixed, how.quantile, chosen, level=how.level, groups=how.groups,
-            n_resamples=how.n_resamples, seed=how.seed, blocks=blocks, votes=each.votes,
+            each,
+            how.fixed,
+            how.quantile,
+            chosen,
+            level=how.level,
+            groups=how.groups,
+            n_resamples=how.n_resamples,
+            seed=how.seed,
+            blocks=blocks,
+            votes=each.votes,
             resample=how.resample,
-        )  # fmt: skip
+        )
         both = list(zip(chosen, row, strict=True))
         return Resampled(uncertainty, [_limits(uncertainty, m, v) for m, v in both])
 

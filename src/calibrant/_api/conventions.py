@@ -56,34 +56,16 @@ def conventions(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int or str, default 15
         Number of bins at which all tools are compared; `"cbrt"` and `"auto"` are numbers that
         follow from the number of rows.
-    notion : {"binary", "confidence"}, optional
-        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    notion (scalar)
+    data (in memory)
 
     Returns
     -------
     Conventions
         A row for each tool in `rows`, Calibrant first; prints as a table.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     Examples
     --------
@@ -127,9 +109,15 @@ def conventions_of(
     with explained(samples):
         u, z, _, findings = whole or whole_problem(samples, notion)
     own = Convention(
-        "Calibrant", "", 15, binned_error(summary.table(notion, EqualWidth(15))), ours,
-        "as defined", f"{rule}, as doubles", "This is the definition.",
-    )  # fmt: skip
+        "Calibrant",
+        "",
+        15,
+        binned_error(summary.table(notion, EqualWidth(15))),
+        ours,
+        "as defined",
+        f"{rule}, as doubles",
+        "This is the definition.",
+    )
     many = u.size >= LANES_FROM
     # Many rows are put in order once: bins are found faster, and some rules sort.
     order = stable_order(u) if many else slice(None)

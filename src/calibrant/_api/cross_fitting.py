@@ -25,14 +25,17 @@ FOLDS = 5
 
 def proper_loss_field(loss: str, samples: Samples) -> str:
     """The field of `LossSums` that a proper loss is the mean of."""
-    proper = [m.name for m in catalogue(samples.shape) if m.loss and m.claims.continuous
-              and m.claims.truthful and m.group == "losses"]  # fmt: skip
+    proper = [
+        m.name
+        for m in catalogue(samples.shape)
+        if m.loss and m.claims.continuous and m.claims.truthful and m.group == "losses"
+    ]
     known = {**{name: name for name in proper}, "brier_score": "brier", "nll": "log_loss"}
     return find(known[one_of("loss", loss, known)], samples.shape).loss
 
 
 def check_two_classes(samples: Samples) -> None:
-    """An error where one class is all that happens: the map that rules out the others would win."""
+    """Raise an error if only one class occurs: a map that excludes the others would win."""
     targets = samples.targets
     if samples.weights is not None:
         targets = targets[samples.weights > 0]

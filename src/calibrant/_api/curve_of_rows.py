@@ -39,7 +39,7 @@ class CurveOfRows:
         groups: NDArray[np.intp] | None = None,
         column: int | None = None,
     ) -> None:
-        self._rows = _kept(samples)
+        self._rows = _keep_rows(samples)
         self._notion, self._groups, self._column = notion, groups, column
         self._fitted: dict[tuple[str, float, bool], ReliabilityCurve] = {}
 
@@ -51,12 +51,12 @@ class CurveOfRows:
         if key not in self._fitted:
             samples = self._rows()
             if samples is None:
-                return self._known(method)
+                return self._fitted_before(method)
             self._fitted[key] = self._fit(samples, *key)
         return self._fitted[key]
 
-    def _known(self, method: str) -> ReliabilityCurve | None:
-        """What was fitted while there were rows; at another level its band would be wrong."""
+    def _fitted_before(self, method: str) -> ReliabilityCurve | None:
+        """A curve fitted earlier, without its band, which may have been for another level."""
         fitted = (curve for (name, *_), curve in self._fitted.items() if name == method)
         known = next(fitted, None)
         return None if known is None else known.without_band()
@@ -87,19 +87,19 @@ def curve_of_rows(
     groups: NDArray[np.intp] | None = None,
     column: int | None = None,
 ) -> CurveOfRows | None:
-    """What fits curves to rows that are in memory; None for a lazy frame."""
+    """An object that fits curves to these rows on demand; None for a lazy frame."""
     if isinstance(samples, Samples | TensorSamples):
         return CurveOfRows(samples, notion, groups, column)
     return None
 
 
 def _nothing() -> None:
-    """The rows of a result that was unpickled."""
+    """Stands in for the rows of an unpickled result, which are not stored."""
     return
 
 
-def _kept(samples: RowsInMemory) -> Callable[[], RowsInMemory | None]:
-    """The rows, or where they are as long as someone else keeps them."""
+def _keep_rows(samples: RowsInMemory) -> Callable[[], RowsInMemory | None]:
+    """A function that returns the rows; of large ones it keeps weak references alone."""
     arrays: list[Any] = [samples.predictions, samples.targets, samples.weights]
     if sum(int(np.prod(each.shape)) for each in arrays if each is not None) <= MOST_KEPT:
         return lambda: samples
@@ -107,10 +107,10 @@ def _kept(samples: RowsInMemory) -> Callable[[], RowsInMemory | None]:
     none: Any = None
     bare = replace(samples, predictions=none, targets=none, weights=none)
 
-    def look() -> RowsInMemory | None:
+    def find_rows() -> RowsInMemory | None:
         found: list[Any] = [None if place is None else place() for place in places]
         if any(p is not None and f is None for p, f in zip(places, found, strict=True)):
             return None
         return replace(bare, predictions=found[0], targets=found[1], weights=found[2])
 
-    return look
+    return find_rows

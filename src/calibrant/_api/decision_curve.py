@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 THRESHOLDS = tuple(j / 100 for j in range(1, 100))
 MAPS = {"isotonic": IsotonicCalibration, "platt": PlattScaling}
 FOLDS = 5
-# Outcomes of the rarer kind from which on an isotonic map is chosen unasked.
+# With at least this many of the rarer outcome, the default map is isotonic.
 ENOUGH_EVENTS = 200
 
 
@@ -68,25 +68,13 @@ def decision_curve(
     recalibration : {"default", "isotonic", "platt"} or None, default "default"
         The map that predictions are recalibrated by, each row by a map that was fitted to the other
         folds; by default isotonic with 200 or more of the rarer outcome, else Platt's.
-    level : float in (0, 1), default 0.95
+    level
         Level of the intervals, at each threshold by itself.
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, hospital); rows of one cluster scatter together.
-    seed : int, default 0
+    seed
         Seed of the folds; the same seed gives the same result.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data (in memory)
 
     Returns
     -------
@@ -149,29 +137,36 @@ def curve_of_samples(
             problems[name], index = scalar_problem(each, "binary", groups)
     some = next(iter(problems.values()))
     outcomes = Outcomes(some.z, some.w, index)
-    name_of_map = _map_of(recalibration, outcomes)
+    name_of_map = _map_name(recalibration, outcomes)
     predictions = {name: problem.u for name, problem in problems.items()}
-    mapped = {
-        name: _cross_fitted(name_of_map, u, outcomes, seed) for name, u in predictions.items()
-    } if name_of_map else {}  # fmt: skip
+    mapped = (
+        {name: _cross_fitted(name_of_map, u, outcomes, seed) for name, u in predictions.items()}
+        if name_of_map
+        else {}
+    )
     strategies = {**predictions, ALL: np.ones(some.n), NONE: np.full(some.n, -1.0)}
     parts: dict[str, dict[str, list[float]]] = {name: {} for name in strategies}
     pairs = {pair: ([], [], []) for pair in combinations(strategies, 2)}  # type: ignore[var-annotated]
     for t in thresholds.tolist():
-        _at(t, strategies, mapped, outcomes, level, parts, pairs)
+        _add_threshold(t, strategies, mapped, outcomes, level, parts, pairs)
     benefits = {
         name: NetBenefit(**{key: np.array(values) for key, values in part.items()})
         for name, part in parts.items()
     }
     words = f"{name_of_map}, {FOLDS}-fold cross-fitted" if name_of_map else ""
     return DecisionCurve(
-        tuple(samples), thresholds, benefits,
+        tuple(samples),
+        thresholds,
+        benefits,
         {pair: tuple(np.array(v) for v in values) for pair, values in pairs.items()},  # type: ignore[misc]
-        level, some.n, outcomes.mean(some.z), words,
-    )  # fmt: skip
+        level,
+        some.n,
+        outcomes.mean(some.z),
+        words,
+    )
 
 
-def _at(
+def _add_threshold(
     t: float,
     strategies: Mapping[str, Array],
     mapped: Mapping[str, Array],
@@ -192,26 +187,32 @@ def _at(
         found = {
             "tp_rate": outcomes.mean(np.where(own.positive, z, 0.0)),
             "fp_rate": outcomes.mean(np.where(own.positive, 1.0 - z, 0.0)),
-            "value": value, "low": low, "high": high,
-        }  # fmt: skip
+            "value": value,
+            "low": low,
+            "high": high,
+        }
         if name in mapped:
             after = Acted.of(mapped[name] >= t, outcomes, t)
             gain, low, high = gain_limits(after, own, outcomes, t, level)
-            found |= {"recalibrated": value + gain, "gain": gain, "gain_low": low,
-                      "gain_high": high}  # fmt: skip
+            found |= {
+                "recalibrated": value + gain,
+                "gain": gain,
+                "gain_low": low,
+                "gain_high": high,
+            }
         for key, number in found.items():
             parts[name].setdefault(key, []).append(number)
     for (one, other), columns in pairs.items():
         beside = acted[other]
-        apart = alone[one] if beside is nobody else gain_limits(
-            acted[one], beside, outcomes, t, level
-        )  # fmt: skip
+        apart = (
+            alone[one] if beside is nobody else gain_limits(acted[one], beside, outcomes, t, level)
+        )
         for column, number in zip(columns, apart, strict=True):
             column.append(number)
 
 
-def _map_of(recalibration: str | None, outcomes: Outcomes) -> str | None:
-    """The map's name; None for none, and where half the folds could lack an outcome."""
+def _map_name(recalibration: str | None, outcomes: Outcomes) -> str | None:
+    """The map's name; None if none is wanted or some folds could lack an outcome."""
     if recalibration is None or outcomes.z.size < 2 * FOLDS:
         return None
     rarer = min(float(outcomes.z.sum()), float((1.0 - outcomes.z).sum()))

@@ -72,11 +72,9 @@ def decompose(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
+    y_true
         Labels: 0/1, class indices, probabilities (soft labels), counts of votes, or a column's name
         with `data`. Soft labels are fitted and measured as they are.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     loss : {"log_loss", "brier", "spherical_loss"}, default "log_loss"
         The proper loss.
     recalibrate : str or list of str, optional
@@ -84,24 +82,14 @@ def decompose(
         calibration and isotonic regression for (n,), temperature and vector scaling for (n, k).
     folds : int, default 5
         Parts that the rows are divided into; a cluster is in one of them.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, document, game); intervals are then those of clusters.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own.
+    votes (of soft labels)
     level : float, default 0.95
         Confidence level of the intervals.
-    seed : int, default 0
+    seed
         Seed of the division into folds.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data (in memory)
 
     Returns
     -------
@@ -155,7 +143,7 @@ def decompose(
         rows = row_losses(samples, mapped, field)
         tried[name] = (weighted_mean(rows, samples), mapped, rows)
     best = min(tried, key=lambda name: tried[name][0])
-    return _taken_apart(samples, index, loss, field, level, best, tried)
+    return _split_loss(samples, index, loss, field, level, best, tried)
 
 
 def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str]:
@@ -168,15 +156,20 @@ def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str
     return list(_MULTICLASS if enough else _MULTICLASS[:1])
 
 
-def _taken_apart(
-    samples: Samples, groups: NDArray[np.intp] | None, loss: str, field: str, level: float,
-    best: str, tried: dict[str, tuple[float, Array, Array]],
-) -> LossDecomposition:  # fmt: skip
+def _split_loss(
+    samples: Samples,
+    groups: NDArray[np.intp] | None,
+    loss: str,
+    field: str,
+    level: float,
+    best: str,
+    tried: dict[str, tuple[float, Array, Array]],
+) -> LossDecomposition:
     losses = row_values(samples, distribution=False)
     before = losses[field]
     refinement, mapped, after = tried[best]
     own = to_predictions(samples.predictions, given=samples.from_logits).probabilities()
-    lowered = _top(mapped) < _top(own)
+    lowered = _top_probability(mapped) < _top_probability(own)
     gain = before - after
     parts = {
         "loss": before,
@@ -189,7 +182,7 @@ def _taken_apart(
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
     intervals = {}
     as_given = Losses.of(samples, field, losses)
-    rooms = {} if as_given is None else _rooms(as_given, mapped, lowered, level)
+    rooms = {} if as_given is None else _least_half_widths(as_given, mapped, lowered, level)
     for name, part in parts.items():
         low, high, _ = mean_limits(influences(part, weights, groups), level)
         fewest, most = rooms.get(name, (0.0, 0.0))
@@ -197,17 +190,26 @@ def _taken_apart(
     whole = row_losses(samples, fitted_onto(best, samples, samples), field)
     in_sample = values["loss"] - weighted_mean(whole, samples)
     return LossDecomposition(
-        loss, values["loss"], values["loss"] - refinement, refinement, values["overconfidence"],
-        values["underconfidence"], in_sample, intervals, best,
-        {name: found[0] for name, found in tried.items()}, samples.n, level,
+        loss,
+        values["loss"],
+        values["loss"] - refinement,
+        refinement,
+        values["overconfidence"],
+        values["underconfidence"],
+        in_sample,
+        intervals,
+        best,
+        {name: found[0] for name, found in tried.items()},
+        samples.n,
+        level,
         ("intervals are of the rows, with the maps as they were fitted",),
-    )  # fmt: skip
+    )
 
 
-def _rooms(
+def _least_half_widths(
     as_given: Losses, mapped: Array, lowered: NDArray[np.bool_], level: float
 ) -> dict[str, tuple[float, float]]:
-    """How far the limits of each part lie from it at least, where hardly a row is wrong."""
+    """Minimal half-width of each part's interval, for samples with hardly any error."""
     samples = replace(as_given.samples, predictions=mapped, from_logits=False)
     after = Losses.of(samples, as_given.loss, row_values(samples, distribution=False))
     assert after is not None, "the labels are the same"
@@ -220,9 +222,8 @@ def _rooms(
     }
 
 
-def _top(predictions: Array) -> Array:
+def _top_probability(predictions: Array) -> Array:
     """The probability of the likeliest class."""
     if predictions.ndim == 1:
         return np.maximum(predictions, 1.0 - predictions)
-    out: Array = predictions.max(axis=1)
-    return out
+    return predictions.max(axis=1)

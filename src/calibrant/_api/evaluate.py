@@ -49,53 +49,28 @@ def evaluate(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    measures : iterable of str, optional
+    bins
+    measures
         Names of `catalogue()`; by default all that apply, but for distances between distributions
         with hard labels and full calibration with more than 200 classes.
     uncertainty : bool, default False
         Whether to add a confidence interval and a noise floor to each measure, and a verdict.
-    tolerance : float in (0, 1), default 0.05
+    tolerance
         Largest calibration error, as a gap, that you can accept.
-    level : float in (0, 1), default 0.95
-        Confidence level of intervals and verdicts.
-    groups : array-like of shape (n,) or str, optional
+    level (and verdicts)
+    groups
         Cluster of each row (patient, document, game); rows of one cluster are resampled together.
         Needs `uncertainty` or `by`.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
-    resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
-    n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    by : array-like of shape (n,), str or list of str, optional
+    votes (taken out)
+    resample
+    n_resamples
+    seed
+    by
         Value of each row, or names of columns: `slices` then has an evaluation for each value, with
         p-values corrected for their number.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
+    data
         Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask,
         Ibis) are summed where they are, in one pass.
-    missing : {"error", "drop"}, default "error"
-        What to do with rows in which a value is missing: raise an error, or drop and count them.
 
     Returns
     -------
@@ -127,10 +102,18 @@ def evaluate(
     (0.25, 0.075)
     """
     options = Options(
-        bins=bins, measures=measures, intervals="all" if uncertainty else "none",
-        tolerance=tolerance, level=level, resample=resample, n_resamples=n_resamples, seed=seed,
-        by=by, data=data, clinical=uncertainty,
-    )  # fmt: skip
+        bins=bins,
+        measures=measures,
+        intervals="all" if uncertainty else "none",
+        tolerance=tolerance,
+        level=level,
+        resample=resample,
+        n_resamples=n_resamples,
+        seed=seed,
+        by=by,
+        data=data,
+        clinical=uncertainty,
+    )
     if groups is not None and not uncertainty and by is None:
         raise InputError(
             "groups has no effect on the values themselves: with it goes uncertainty=True, or by=, "

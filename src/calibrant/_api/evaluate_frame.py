@@ -8,9 +8,9 @@ import numpy as np
 
 from calibrant._api.evaluate_samples import (
     Options,
+    Provenance,
     assemble,
     choose,
-    class_columns,
     describe_input,
     equal_mass_note,
     rule_names,
@@ -34,7 +34,7 @@ from calibrant._engines.arrays.streams import StreamSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.frames.slices import slice_groups
 from calibrant._measures.catalogue import Measure
-from calibrant._summaries.frame import LEVELS_UP_TO, FrameSummary, summary_of
+from calibrant._summaries.frame import LEVELS_UP_TO, summary_of
 from calibrant._summaries.requirements import holdings, known_measures, needs_fine_cells
 from calibrant._summaries.stream import StreamSummary
 from calibrant.results._evaluation import Evaluation
@@ -65,8 +65,26 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
         absent = [m for m in chosen if not summary.has(m)]
         chosen = tuple(measure for measure in chosen if summary.has(measure))
         notes = _absent_notes(absent, soft=sums.findings.soft)
-    notes = (*equal_mass_note(chosen, truthful), *notes)
-    result = _assembled(samples, sums, summary, chosen, notes, everything=names is None)
+    provenance = Provenance(
+        recipe={
+            "n": sums.n_rows,
+            "n_classes": samples.n_classes,
+            "bins": str(fixed),
+            "truthful_bins": str(truthful),
+            "from_logits": samples.from_logits,
+            "weighted": samples.weighted,
+            "n_missing": sums.n_missing,
+            "engine": samples.where,
+            "cells": cells.m,
+        },
+        rules=rule_names(fixed, truthful),
+        inferred=describe_input(samples, sums.findings),
+        measure_notes=(*equal_mass_note(chosen, truthful), *notes),
+    )
+    table, cuts = summary.table
+    reliability = ReliabilityTable(table, fixed, cuts, summary.scalar)
+    everything = names is None
+    result = assemble(summary, chosen, reliability, provenance, samples, everything=everything)
     if by is None:
         return result
     slices = _slices(samples, by, fixed, chosen, asked=names is not None)
@@ -74,7 +92,7 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
 
 
 def _absent_notes(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
-    """Notes on measures that an evaluation of everything does without."""
+    """Notes on measures that are skipped unless they are asked for by name."""
     long = [m.name for m in measures if m.statistic != "distribution"]
     distances = [m.name for m in measures if m.statistic == "distribution" and soft]
     notes = []
@@ -106,48 +124,9 @@ def _cells(fixed: Rule, names: tuple[str, ...] | None) -> Cells:
 def _check_sums(samples: FrameSamples, sums: StreamSums) -> None:
     by_field = dict(zip(FIELDS, sums.arrays["cells"].T, strict=True))
     check_weight_total(by_field["sum_w"].sum(), sums.n_rows)
-    # Predictions of 0 and 1 alone are their own squares; all of them are then looked at.
+    # If every prediction is 0 or 1, sums of u and u^2 agree: the columns may be swapped.
     if sums.findings.soft and np.array_equal(by_field["sum_wu"], by_field["sum_wu2"]):
         check_not_swapped(samples)
-
-
-def _assembled(
-    samples: FrameSamples,
-    sums: StreamSums,
-    summary: FrameSummary,
-    chosen: tuple[Measure, ...],
-    notes: tuple[str, ...],
-    *,
-    everything: bool,
-) -> Evaluation:
-    table, cuts = summary.table
-    fixed, truthful, cells = summary.fixed, summary.truthful, summary.cells
-    classes = None
-    if samples.multiclass and everything:
-        truthful_too = any(m.statistic == "class_quantile_bins" for m in chosen)
-        classes = class_columns(samples, summary, with_truthful=truthful_too)
-    return assemble(
-        summary,
-        chosen,
-        rule_names(fixed, truthful),
-        ReliabilityTable(table, fixed, cuts, summary.scalar),
-        everything=everything,
-        notes=notes,
-        inferred=describe_input(samples, sums.findings),
-        classes=classes,
-        recipe={
-            "n": sums.n_rows,
-            "n_classes": samples.n_classes,
-            "bins": str(fixed),
-            "truthful_bins": str(truthful),
-            "from_logits": samples.from_logits,
-            "weighted": samples.weighted,
-            "n_missing": sums.n_missing,
-            "engine": samples.where,
-            "cells": cells.m,
-        },
-        n_missing=sums.n_missing,
-    )
 
 
 def _slices(

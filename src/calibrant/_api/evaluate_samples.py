@@ -37,7 +37,7 @@ Intervals = Literal["none", "cheap", "all"]
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """How rows are evaluated; what the rows are, their `Samples` say."""
+    """How rows are evaluated."""
 
     bins: Bins = 15
     measures: Iterable[str] | None = None
@@ -66,6 +66,21 @@ class Options:
         object.__setattr__(self, "tolerance", checked_tolerance(self.tolerance))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """Where the numbers of an evaluation come from, as the source of the rows says it."""
+
+    # The options that give the same numbers again, and how many rows were dropped, "n_missing".
+    recipe: dict[str, Any]
+    # The rule behind each statistic or measure (see `rule_names`).
+    rules: dict[str, str]
+    # What the input was taken for.
+    inferred: tuple[str, ...]
+    # Notes on the rows, and on measures that are left out or otherwise computed here.
+    row_notes: tuple[str, ...] = ()
+    measure_notes: tuple[str, ...] = ()
+
+
 def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Evaluation:
     """The evaluation of rows that were validated."""
     check_some_left(samples.n)
@@ -82,17 +97,7 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
         if any(m not in applicable for m in chosen if m.statistic == "full_bins"):
             notes += (LONG_FULL,)
         chosen = applicable
-    result = assemble(
-        summary,
-        chosen,
-        rule_names(fixed, quantile),
-        ReliabilityTable(
-            table, fixed, cuts, summary.scalar, fit=curve_of_rows(samples, summary.scalar)
-        ),
-        everything=not asked,
-        notes=notes,
-        inferred=describe_input(samples, summary.findings),
-        classes=class_columns(samples, summary) if samples.multiclass and not asked else None,
+    provenance = Provenance(
         recipe={
             "n": samples.n,
             "n_classes": samples.n_classes,
@@ -102,8 +107,13 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
             "weighted": samples.weighted,
             "n_missing": samples.n_missing,
         },
-        n_missing=samples.n_missing,
+        rules=rule_names(fixed, quantile),
+        inferred=describe_input(samples, summary.findings),
+        measure_notes=notes,
     )
+    curve = curve_of_rows(samples, summary.scalar)
+    reliability = ReliabilityTable(table, fixed, cuts, summary.scalar, fit=curve)
+    result = assemble(summary, chosen, reliability, provenance, samples, everything=not asked)
     asks_rows = any(given is not None for given in (options.groups, options.by, options.segments))
     if options.intervals == "none" and not asks_rows:
         return result
@@ -119,7 +129,7 @@ def _with_rows(
     chosen: tuple[Measure, ...],
     options: Options,
 ) -> Evaluation:
-    """The evaluation with what needs the rows: intervals, clusters and slices."""
+    """Add what needs the rows: intervals, clusters, slices, segments and the clinical summary."""
     # Imported when it is asked for: most calls do without resampling.
     from calibrant._api.evaluate_uncertainty import (
         add_uncertainty,
@@ -127,30 +137,47 @@ def _with_rows(
         clustered,
         uncertainty_of,
     )
-    from calibrant._api.slices import Judging, sliced
+    from calibrant._api.slices import TestOptions, sliced
 
-    asked, judging = options.measures is not None, None
+    asked, tests = options.measures is not None, None
     groups, resample = options.groups, check_resample(options.resample, samples.votes)
     if options.intervals == "cheap" and not asked:
         chosen, asked = cheap_measures(samples, groups), True
     if options.intervals != "none":
-        judging = Judging(options.tolerance, options.level, options.n_resamples)
+        tests = TestOptions(options.tolerance, options.level, options.n_resamples)
         uncertainty = uncertainty_of(
-            samples, fixed, quantile, tuple(m for m in chosen if m.name in result),
-            level=options.level, groups=groups, votes=samples.votes,
-            n_resamples=options.n_resamples, seed=options.seed, resample=resample,
-        )  # fmt: skip
+            samples,
+            fixed,
+            quantile,
+            tuple(m for m in chosen if m.name in result),
+            level=options.level,
+            groups=groups,
+            votes=samples.votes,
+            n_resamples=options.n_resamples,
+            seed=options.seed,
+            resample=resample,
+        )
         result = add_uncertainty(
-            result, uncertainty, options.tolerance, asked=asked,
+            result,
+            uncertainty,
+            options.tolerance,
+            asked=asked,
             clinical=samples.votes is None and _wants_clinical(samples, options),
-        )  # fmt: skip
+        )
     if groups is not None:
         result = replace(result, reliability=clustered(result.reliability, samples, groups))
     if options.by is not None:
         slices = sliced(
-            samples, options.by, options.data, fixed, quantile, chosen, seed=options.seed,
-            groups=groups, asked=asked, judging=judging,
-        )  # fmt: skip
+            samples,
+            options.by,
+            options.data,
+            (fixed, quantile),
+            chosen,
+            seed=options.seed,
+            groups=groups,
+            asked=asked,
+            tests=tests,
+        )
         result = replace(result, slices=slices)
     if options.segments is not None:
         from calibrant._api.find_segments import segments_of_samples
@@ -204,34 +231,41 @@ def choose(measures: Iterable[str] | None, shape: Shape) -> tuple[Measure, ...]:
 def assemble(
     summary: SourceStatistics,
     chosen: tuple[Measure, ...],
-    rules: dict[str, str],
-    table: ReliabilityTable,
+    reliability: ReliabilityTable,
+    provenance: Provenance,
+    source: Source | None,
     *,
     everything: bool,
-    notes: tuple[str, ...] = (),
-    inferred: tuple[str, ...],
-    classes: dict[str, list[Any]] | None,
-    recipe: dict[str, Any],
-    n_missing: int = 0,
 ) -> Evaluation:
-    """An Evaluation from whatever summary there is, of samples or of a stream.
+    """An Evaluation from whatever summary there is, of samples, a frame, files or a stream.
 
-    Of `everything`, a measure that has no value for these data is left out, with a note.
+    Of `everything`, a measure that has no value for these data is left out, with a note, and a
+    `source` of several classes has a row for each.
     """
     estimates, undefined = [], []
     for measure in chosen:
         try:
-            estimates.append(estimate_of(measure, summary, rules))
+            estimates.append(estimate_of(measure, summary, provenance.rules))
         except NotDefined as error:
             if not everything:
                 raise type(error)(f"the measure {measure.name!r} has no value: {error}") from None
             undefined.append(f"{measure.name}: left out, {error}")
+    classes = None
+    if source is not None and source.multiclass and everything:
+        truthful = any(measure.statistic == "class_quantile_bins" for measure in chosen)
+        classes = class_columns(source, summary, with_truthful=truthful)
     # Notes come last: computing an estimate may add to the findings.
-    general = notes_of(summary.findings, table.table, summary.n_logits_clipped)
-    if n_missing:
-        general = (missing_note(n_missing), *general)
-    every_note = (*general, *notes, *undefined)
-    return Evaluation(tuple(estimates), table, classes, inferred, every_note, recipe)
+    n_missing = provenance.recipe["n_missing"]
+    notes = (
+        *provenance.row_notes,
+        *([missing_note(n_missing)] if n_missing else []),
+        *notes_of(summary.findings, reliability.table, summary.n_logits_clipped),
+        *provenance.measure_notes,
+        *undefined,
+    )
+    return Evaluation(
+        tuple(estimates), reliability, classes, provenance.inferred, notes, provenance.recipe
+    )
 
 
 def estimate_of(measure: Measure, summary: SourceStatistics, rules: dict[str, str]) -> Estimate:
@@ -265,7 +299,7 @@ def rule_names(fixed: Rule, quantile: Rule) -> dict[str, str]:
 
 
 def class_columns(
-    samples: Source, summary: Statistics, *, with_truthful: bool = True
+    samples: Source, summary: Statistics, *, with_truthful: bool
 ) -> dict[str, list[Any]]:
     """A row per class: mean prediction, mean target, errors; the worst first. The truthful error
     goes by each class's own quantile bins, which not every summary has.

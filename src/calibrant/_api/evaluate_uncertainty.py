@@ -30,7 +30,7 @@ from calibrant.results._evaluation import Estimate, Evaluation
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._uncertainty import ESTIMAND
 
-# Rows of each class from which on weights that do not overlap are no chance.
+# With this many rows in each class, weights that do not overlap are not a coincidence.
 _ROWS_OF_A_CLASS = 5
 _LONG = "to resample them takes long here; ask for them by name, with measures="
 _LONGER = "they take longer; measures= asks for some, intervals='all' for all"
@@ -68,9 +68,18 @@ def uncertainty_of(
     """What gives the measures their intervals; `groups` are numbers, `votes` have been checked."""
     check_resamples(n_resamples, seed)
     return Uncertainty(
-        samples, fixed, quantile, measures, check_level(level), int(n_resamples), int(seed),
-        groups, votes, blocks, resample=resample,
-    )  # fmt: skip
+        samples,
+        fixed,
+        quantile,
+        measures,
+        check_level(level),
+        int(n_resamples),
+        int(seed),
+        groups,
+        votes,
+        blocks,
+        resample=resample,
+    )
 
 
 def cheap_measures(samples: Samples, groups: NDArray[np.intp] | None) -> tuple[Measure, ...]:
@@ -93,7 +102,7 @@ def add_uncertainty(
     of the same resamples too.
     """
     expensive = set() if asked else _expensive(uncertainty)
-    # What gets no interval is not resampled with the rest either.
+    # Measures without an interval are not resampled.
     measures = {m.name: m for m in uncertainty.measures if m.name not in expensive}
     uncertainty.measures = tuple(measures.values())
     estimates, summary = _with_intervals(result.estimates, measures, uncertainty, clinical)
@@ -131,13 +140,17 @@ def add_uncertainty(
         **({"resampled": uncertainty.resampling} if uncertainty.votes is not None else {}),
     }
     return replace(
-        result, estimates=tuple(estimates), notes=tuple(notes), verdict=verdict, recipe=recipe,
+        result,
+        estimates=tuple(estimates),
+        notes=tuple(notes),
+        verdict=verdict,
+        recipe=recipe,
         clinical=summary,
-    )  # fmt: skip
+    )
 
 
 def _weights_go_with_labels(samples: Samples) -> bool:
-    """Whether the weights of no two classes overlap: they were given for the labels seen."""
+    """Whether the weights of the classes lie in separate ranges, as if chosen by the label."""
     if samples.weights is None or samples.targets.ndim > 1:
         return False
     labels, weights = np.asarray(samples.targets), np.asarray(samples.weights, dtype=np.float64)
@@ -219,7 +232,7 @@ def _with_intervals(
             if each.name in measures and is_of_cells == cells
         ]
 
-    # Measures of cells first, and the summary last: what they have in common is drawn by then.
+    # The clinical summary comes last: it reuses what the measures of cells have drawn.
     work: list[Callable[[], Any]] = [partial(lane, True), partial(lane, False)]
     if clinical:
         work.append(partial(summary_by, uncertainty))
@@ -231,7 +244,7 @@ def _with_intervals(
 
 def _with_interval(estimate: Estimate, measure: Measure, uncertainty: Uncertainty) -> Estimate:
     value, floor = estimate.value, None
-    # What distances show by chance is known of votes alone: outcomes are no distributions.
+    # The noise floor of a distance needs votes: a single outcome is not a distribution.
     if measure.notion != "distribution" or uncertainty.votes is not None:
         floor = uncertainty.noise_floor(measure, value)
     return replace(estimate, interval=uncertainty.interval(measure, value), noise_floor=floor)

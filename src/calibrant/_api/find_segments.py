@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
-from calibrant._api.metrics.significance import checked_problem
+from calibrant._api.metrics.significance import scalar_problem
 from calibrant._api.two_columns import noted
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Quantile
@@ -22,10 +22,12 @@ from calibrant._data.frames import named, scanned
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.segment_columns import MOST_VALUES, SegmentColumn, segment_column
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.segments import (
     Found,
+    Noise,
+    SeenNoise,
     labels_of,
     noise_of_cells,
     noise_of_rows,
@@ -35,31 +37,36 @@ from calibrant._summaries.samples import resolve_notion
 from calibrant.results._rendering import shown
 from calibrant.results._segments import Segment, Segments
 
-# What is done unless it is said otherwise.
 PARTS, MIN_ROWS, N_DRAWS = 5, 30, 500
-
-
 # A gap of all rows this many standard errors from 0 is more than chance (p < 0.05).
 OFF = 1.96
 
 
-@dataclass(frozen=True)
-class Judging:
-    """What segments are judged by: the smallest gap that matters, and whether against all rows."""
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """How segments are searched for, and what they are judged by."""
 
+    depth: int = 2
+    parts: int = PARTS
+    min_rows: int = MIN_ROWS
+    # The smallest gap that matters, and whether gaps are compared with that of all rows.
     min_gap: float = 0.0
     contrast: bool | None = None
+    n_draws: int = N_DRAWS
+    seed: int = 0
 
-
-AS_USUAL = Judging()
-
-
-def _checked_judging(min_gap: Any, contrast: Any) -> Judging:
-    if not is_number(min_gap) or not 0 <= float(min_gap) < 1:
-        raise InputError(f"min_gap must be a number from 0 to 1, such as 0.02; got {min_gap!r}")
-    if contrast is not None and not isinstance(contrast, bool | np.bool_):
-        raise InputError(f"contrast must be True, False or None; got {contrast!r}")
-    return Judging(float(min_gap), None if contrast is None else bool(contrast))
+    def __post_init__(self) -> None:
+        check_seed(self.seed)
+        check_count("depth", self.depth, 1)
+        check_count("parts", self.parts, 2)
+        check_count("min_rows", self.min_rows, 1)
+        check_count("n_draws", self.n_draws, 100)
+        if not is_number(self.min_gap) or not 0 <= float(self.min_gap) < 1:
+            raise InputError(
+                f"min_gap must be a number from 0 to 1, such as 0.02; got {self.min_gap!r}"
+            )
+        if self.contrast is not None and not isinstance(self.contrast, bool | np.bool_):
+            raise InputError(f"contrast must be True, False or None; got {self.contrast!r}")
 
 
 @public
@@ -103,10 +110,6 @@ def find_segments(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     segments : mapping of str to array-like, or list of str
         Columns to look at, by name: a value a row; or, with `data`, the columns' names.
     depth : int, default 2
@@ -122,24 +125,12 @@ def find_segments(
     contrast : bool, optional
         Whether a segment's gap is compared with that of all rows, or with 0. By default it is where
         the gap of all rows is more than chance (p < 0.05).
-    notion : {"binary", "confidence"}, optional
-        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); variances are then those of clusters.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own.
+    notion (scalar)
+    groups (variances)
+    votes (of soft labels)
     n_draws : int, default 500
         Samples behind the p-values.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    seed
     data : data frame, mapping or path, optional
         Frame whose columns the other arguments name: pandas, polars, PyArrow in memory; a lazy
         frame of polars, DuckDB, Spark or Dask, or the path of a Parquet file, which are summed
@@ -185,12 +176,15 @@ def find_segments(
     >>> found.worst.name, found.p_value < 0.01
     ('age 75 to 89, ward = b', True)
     """
-    check_seed(seed)
-    check_count("depth", depth, 1)
-    check_count("parts", parts, 2)
-    check_count("min_rows", min_rows, 1)
-    check_count("n_draws", n_draws, 100)
-    judging = _checked_judging(min_gap, contrast)
+    options = SearchOptions(
+        depth=depth,
+        parts=parts,
+        min_rows=min_rows,
+        min_gap=min_gap,
+        contrast=contrast,
+        n_draws=n_draws,
+        seed=seed,
+    )
     given = given_as(from_logits, from_logprobs)
     data = scanned(data)
     if is_lazy(data):
@@ -200,64 +194,67 @@ def find_segments(
                 "frame first"
             )
         frame = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
-        found = segments_of_frame(
-            frame, segments, notion, parts, depth=depth, min_rows=min_rows, n_draws=n_draws,
-            seed=int(seed), judging=judging,
-        )  # fmt: skip
-        return noted(found, frame, "confidence")
-    samples, problem = checked_problem(
-        y_true, y_proba, sample_weight, given, classes, data, notion, Quantile(15), votes
-    )
+        return noted(_segments_of_frame(frame, segments, notion, options), frame, "confidence")
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    problem = scalar_problem(samples, notion, Quantile(15))
     columns = segment_columns(segments, data, samples, parts)
-    found = segments_of(
-        samples, problem, columns, group_index(groups, samples, data), depth=depth,
-        min_rows=min_rows, n_draws=n_draws, seed=int(seed), judging=judging,
-    )  # fmt: skip
+    clusters = group_index(groups, samples, data)
+    found = _segments_of_rows(samples, problem, columns, clusters, options)
     return noted(found, samples, "confidence")
 
 
 def segments_of_samples(
-    samples: Samples, segments: Any, data: Any, groups: NDArray[np.intp] | None, depth: int,
+    samples: Samples,
+    segments: Any,
+    data: Any,
+    groups: NDArray[np.intp] | None,
+    depth: int,
     seed: int,
-) -> Segments:  # fmt: skip
+) -> Segments:
     """The search in rows that were checked, with what `find_segments` does by default."""
-    check_count("depth", depth, 1)
-    columns = segment_columns(segments, data, samples, PARTS)
+    options = SearchOptions(depth=depth, seed=seed)
+    columns = segment_columns(segments, data, samples, options.parts)
     problem = problem_of(samples, resolve_notion(samples, None), Quantile(15))
     assert problem is not None
-    return segments_of(
-        samples, problem, columns, groups, depth=depth, min_rows=MIN_ROWS, n_draws=N_DRAWS,
-        seed=seed,
-    )  # fmt: skip
+    return _segments_of_rows(samples, problem, columns, groups, options)
 
 
-def segments_of(
-    samples: Samples, problem: Problem, columns: list[SegmentColumn],
-    groups: NDArray[np.intp] | None, *, depth: int, min_rows: int, n_draws: int, seed: int,
-    judging: Judging = AS_USUAL,
-) -> Segments:  # fmt: skip
-    noise = noise_of_rows(problem, samples.votes, groups)
-    found = search(
-        noise, columns, min(depth, len(columns)), min_rows=min_rows, n_draws=n_draws, seed=seed
-    )
-    if found is None:
-        raise _none_to_judge(min_rows)
+def _segments_of_rows(
+    samples: Samples,
+    problem: Problem,
+    columns: list[SegmentColumn],
+    groups: NDArray[np.intp] | None,
+    options: SearchOptions,
+) -> Segments:
+    found = _search(noise_of_rows(problem, samples.votes, groups), columns, options)
     w = problem.weights
     sums = (float(x) for x in (w.sum(), w @ problem.u, w @ problem.z))
-    return _result(found, columns, _Totals(problem.n, *sums), n_draws, depth, judging)
+    return _result(found, columns, _Totals(problem.n, *sums), options)
 
 
-def _none_to_judge(min_rows: int) -> InputError:
-    return InputError(
-        f"no segment has {min_rows} rows and enough events to be judged: give columns with "
-        "fewer values, or a smaller min_rows"
+def _search(
+    noise: Noise | SeenNoise, columns: list[SegmentColumn], options: SearchOptions
+) -> Found:
+    """The segments that have enough rows to be judged; an error if there are none."""
+    found = search(
+        noise,
+        columns,
+        min(options.depth, len(columns)),
+        min_rows=options.min_rows,
+        n_draws=options.n_draws,
+        seed=int(options.seed),
     )
+    if found is None:
+        raise InputError(
+            f"no segment has {options.min_rows} rows and enough events to be judged: give columns "
+            "with fewer values, or a smaller min_rows"
+        )
+    return found
 
 
-def segments_of_frame(
-    samples: Any, segments: Any, notion: str | None, parts: int, *, depth: int, min_rows: int,
-    n_draws: int, seed: int, judging: Judging = AS_USUAL,
-) -> Segments:  # fmt: skip
+def _segments_of_frame(
+    samples: Any, segments: Any, notion: str | None, options: SearchOptions
+) -> Segments:
     """The search by sums, where the rows are: those of every combination of values come here."""
     from calibrant._engines.frames.segments import cell_sums, segment_rules
 
@@ -277,26 +274,24 @@ def segments_of_frame(
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(f"notion={resolved!r} has no single gap: use 'confidence'")
-    groups, columns = cell_sums(samples, resolved, segment_rules(samples, names, parts))
+    groups, columns = cell_sums(samples, resolved, segment_rules(samples, names, options.parts))
     fields = dict(zip(FIELDS, groups.fields.T, strict=True))
     check_weight_total(float(fields["sum_w"].sum()), groups.n_rows)
     known = not groups.findings.soft
     n, w, wu, wz = (fields[name] for name in ("n", "sum_w", "sum_wu", "sum_wz"))
     noise = noise_of_cells(
-        (n, w, wu, wz), fields["sum_w2"], groups["spread" if known else "seen"],
+        (n, w, wu, wz),
+        fields["sum_w2"],
+        groups["spread" if known else "seen"],
         None if known else groups["spread"],
-    )  # fmt: skip
-    found = search(
-        noise, columns, min(depth, len(columns)), min_rows=min_rows, n_draws=n_draws, seed=seed
     )
-    if found is None:
-        raise _none_to_judge(min_rows)
+    found = _search(noise, columns, options)
     totals = _Totals(groups.n_rows, *(float(each.sum()) for each in (w, wu, wz)))
     summed = (
         f"summed by {samples.where} in {n.size:,} combinations of values, whose residuals are "
         "drawn as normal for the p-values"
     )
-    return _result(found, columns, totals, n_draws, depth, judging, (summed,))
+    return _result(found, columns, totals, options, (summed,))
 
 
 def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> list[SegmentColumn]:
@@ -336,12 +331,16 @@ class _Totals:
 
 
 def _result(
-    found: Found, columns: list[SegmentColumn], totals: _Totals, n_draws: int, depth: int,
-    judging: Judging, more: tuple[str, ...] = (),
-) -> Segments:  # fmt: skip
+    found: Found,
+    columns: list[SegmentColumn],
+    totals: _Totals,
+    options: SearchOptions,
+    more: tuple[str, ...] = (),
+) -> Segments:
     whole = totals.wu - totals.wz
     off = abs(whole) > OFF * np.sqrt(found.variance)
-    against_all = bool(off) if judging.contrast is None else judging.contrast
+    against_all = bool(off if options.contrast is None else options.contrast)
+    min_gap = float(options.min_gap)
     rows, largest = [], 0.0
     for crossing in found.crossings:
         for i in range(crossing.cells.size):
@@ -359,23 +358,36 @@ def _result(
                 Segment(
                     ", ".join(column.said(code) for column, code in chosen),
                     {column.name: column.labels[code] for column, code in chosen},
-                    int(crossing.sums[0, i]), wu / weight, wz / weight, gap, ratio,
-                    found.p_value(ratio), contrast,
+                    int(crossing.sums[0, i]),
+                    wu / weight,
+                    wz / weight,
+                    gap,
+                    ratio,
+                    found.p_value(ratio),
+                    contrast,
                     max(0.0, abs(contrast) - found.critical * error),
                 )
-            )  # fmt: skip
+            )
     # Of two segments that are off alike the one that is made of fewer columns comes first.
     rows.sort(key=lambda row: (-row.at_least, -abs(row.ratio)))
     notes = [_overall(totals), *_notes(found, columns), *more]
-    kept = [row for row in rows if abs(row.contrast) >= judging.min_gap] or rows[:1]
+    kept = [row for row in rows if abs(row.contrast) >= min_gap] or rows[:1]
     if len(kept) < len(rows):
         few = len(rows) - len(kept)
-        notes.append(f"{few:,} of {len(rows):,} segments are off by less than {judging.min_gap:g}")
+        notes.append(f"{few:,} of {len(rows):,} segments are off by less than {min_gap:g}")
     names = tuple(column.name for column in columns)
     return Segments(
-        tuple(kept), kept[0].p_value, largest, names, depth, totals.n, n_draws, tuple(notes),
-        against_all, judging.min_gap,
-    )  # fmt: skip
+        tuple(kept),
+        kept[0].p_value,
+        largest,
+        names,
+        options.depth,
+        totals.n,
+        options.n_draws,
+        tuple(notes),
+        against_all,
+        min_gap,
+    )
 
 
 def _contrast_error(own: float, weight: float, whole: float, total: float) -> float:

@@ -1,4 +1,4 @@
-"""Limits as users write them: what is limited, and whether the limit can be kept and broken."""
+"""Limits: what users may limit, whether a limit can be kept and broken, and whether it is kept."""
 
 from __future__ import annotations
 
@@ -8,24 +8,36 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from calibrant._core.binning import Rule
 from calibrant._core.errors import InputError
+from calibrant._data.samples import Samples
 from calibrant._inference.coefficients import COEFFICIENTS, Coefficient
+from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, find
-from calibrant.results._check import Kind, Limit
+from calibrant._measures.gap_scale import GapScale
+from calibrant.results._check import FEWEST_ROWS, Kind, Limit, LimitCheck
+from calibrant.results._uncertainty import Interval
 
 # The argument that each kind of limit is given by.
 ARGUMENTS: dict[Kind, str] = {
-    "max": "at_most", "min": "at_least",
-    "max_increase": "max_increase", "max_decrease": "max_decrease",
-}  # fmt: skip
-# What is said of each kind of limit where another one is meant.
+    "max": "at_most",
+    "min": "at_least",
+    "max_increase": "max_increase",
+    "max_decrease": "max_decrease",
+}
+# The opposite of each kind of limit.
 _OTHER: dict[Kind, Kind] = {
-    "max": "min", "min": "max", "max_increase": "max_decrease", "max_decrease": "max_increase",
-}  # fmt: skip
+    "max": "min",
+    "min": "max",
+    "max_increase": "max_decrease",
+    "max_decrease": "max_increase",
+}
 
 
 @dataclass(frozen=True)
-class Limited:
+class LimitOn:
     """A limit and what it limits: a measure of the catalogue, or a coefficient of Cox's fit."""
 
     what: Measure | Coefficient
@@ -38,11 +50,14 @@ def limits_of(
     shape: Shape,
     max_increase: Mapping[str, float] | None = None,
     max_decrease: Mapping[str, float] | None = None,
-) -> tuple[Limited, ...]:
+) -> tuple[LimitOn, ...]:
     """The limits and what they are of; an error for a limit that checks nothing."""
     given: dict[Kind, Any] = {
-        "max": at_most, "min": at_least, "max_increase": max_increase, "max_decrease": max_decrease,
-    }  # fmt: skip
+        "max": at_most,
+        "min": at_least,
+        "max_increase": max_increase,
+        "max_decrease": max_decrease,
+    }
     limits = tuple(_parsed(given, shape))
     if not limits:
         raise InputError("there is no limit to check: say at_most={'ece': 0.05}, or at_least=")
@@ -50,7 +65,7 @@ def limits_of(
     return limits
 
 
-def _parsed(given: Mapping[Kind, Any], shape: Shape) -> Iterator[Limited]:
+def _parsed(given: Mapping[Kind, Any], shape: Shape) -> Iterator[LimitOn]:
     for kind, limits in given.items():
         if limits is not None and not isinstance(limits, Mapping):
             raise InputError(
@@ -60,11 +75,11 @@ def _parsed(given: Mapping[Kind, Any], shape: Shape) -> Iterator[Limited]:
         for name, value in (limits or {}).items():
             what = COEFFICIENTS.get(name) or find(name, shape)
             _check_not_empty(what, kind, value)
-            yield Limited(what, Limit(what.name, kind, float(value)))
+            yield LimitOn(what, Limit(what.name, kind, float(value)))
 
 
 def _check_not_empty(what: Measure | Coefficient, kind: Kind, value: Any) -> None:
-    """An error for a limit that every value keeps, or none."""
+    """Raise an error for a limit that every value keeps, or that none can keep."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not real or not math.isfinite(value):
         raise InputError(f"the limit of {what.name} must be a number; got {value!r}")
@@ -81,7 +96,7 @@ def _check_not_empty(what: Measure | Coefficient, kind: Kind, value: Any) -> Non
         )
 
 
-def _check_directions(limits: tuple[Limited, ...]) -> None:
+def _check_directions(limits: tuple[LimitOn, ...]) -> None:
     """An error for limits on the good side alone, which models that become worse would keep.
 
     A value that is limited on both sides may be so, for losses too good to be true; a coefficient
@@ -99,3 +114,57 @@ def _check_directions(limits: tuple[Limited, ...]) -> None:
                 f"{what.name} is better the {better} it is, so {limit} would be kept by models "
                 f"that become worse: say {ARGUMENTS[other]}={{'{what.name}': ...}}"
             )
+
+
+# To show that an error is exactly 0, no number of rows is enough.
+MOST_TO_PASS = 10**12
+
+
+def limited(
+    limit: Limit, where: str | None, interval: Interval, uncertainty: Uncertainty, scale: GapScale
+) -> LimitCheck:
+    """A limit compared with an interval, as `check` and `verdict` do."""
+    samples, groups = uncertainty.samples, uncertainty.groups
+    measure = find(limit.measure, samples.shape)
+    return LimitCheck(
+        limit,
+        where,
+        samples.n,
+        interval.value,
+        interval,
+        effective_n=effective_rows(samples, groups),
+        n_to_pass=rows_to_pass(measure, limit, interval.level, uncertainty.fixed, scale),
+        scale=scale,
+        n_clusters=None if groups is None else int(np.unique(groups).size),
+    )
+
+
+def effective_rows(samples: Samples, groups: Any) -> float:
+    """The effective number of equal rows; clusters count as one each."""
+    w: Any = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
+    if groups is not None:
+        w = np.bincount(groups, weights=w)
+    squares = float((w * w).sum())
+    return float(w.sum()) ** 2 / squares if squares else 0.0
+
+
+def rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule, scale: GapScale) -> int:
+    """The rows that would have shown, but for a chance of (1 - level) / 2, a fault in so many of
+    them that the limit is broken.
+    """
+    # A row's error is at most the measure's largest value, on the scale of a gap.
+    high = measure.high if math.isfinite(measure.high) else 1.0
+    low, high = measure.low, math.sqrt(high) if scale.power == 2 else high
+    value = scale.gap(limit.value)
+    share = max(value - low if limit.kind == "max" else high - value, 0.0) / (high - low)
+    # A fault in a share s of the rows makes an error of s; of the root of a mean square, its root.
+    if measure.gaps == "root":
+        share **= 2
+    if (
+        measure.gaps == "largest"
+    ):  # a bin of its own is enough for a fault; it is taken to be average
+        share /= getattr(rule, "m", 1)
+    if not share:
+        return MOST_TO_PASS
+    rows = math.log((1.0 - level) / 2.0) / math.log1p(-min(share, 0.999))
+    return min(MOST_TO_PASS, max(FEWEST_ROWS, math.ceil(rows)))

@@ -6,15 +6,16 @@ by their ids, and every model's confidence meets its own labels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError
-from calibrant._data.align_rows import align, row_of_id
+from calibrant._api.rows import GivenRows
+from calibrant._core.errors import InputError, about
+from calibrant._data.align_rows import align, row_of_id, rows_in_order
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import (
     check_label_is_shared,
@@ -22,6 +23,9 @@ from calibrant._data.columns import (
     column_names,
     pick,
 )
+from calibrant._data.logprobs import Given
+from calibrant._data.samples import Samples
+from calibrant._data.to_samples import to_samples
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +37,7 @@ class ModelRows:
     sample_weight: Any
     votes: Any
     data: Any
-    # Its rows in the common order; None where they are in it already.
+    # Row numbers that bring this model into the common order; None if it is in it already.
     order: NDArray[np.intp] | None = None
 
 
@@ -50,16 +54,11 @@ class ModelSet:
     matched: bool
 
 
-def model_set(
-    y_true: Any, y_proba: Any, *, ids: Any, models: Any, sample_weight: Any, votes: Any, by: Any,
-    groups: Any, data: Any,
-) -> ModelSet:  # fmt: skip
-    """Every model's rows, by its name."""
+def model_set(given: GivenRows, models: Any) -> ModelSet:
+    """Every model's rows, by its name; `models` says whose each row is, in long format."""
     if models is not None:
-        return _from_long(
-            y_true, y_proba, ids=ids, models=models, sample_weight=sample_weight, votes=votes,
-            by=by, groups=groups, data=data,
-        )  # fmt: skip
+        return _from_long(given, models)
+    y_true, y_proba, ids, data = given.y_true, given.y_proba, given.ids, given.data
     names = _names(y_proba)
     own = isinstance(y_true, Mapping)
     if own:
@@ -70,7 +69,9 @@ def model_set(
     else:
         check_label_is_shared(y_true, y_proba, known)
     rows = {
-        str(name): ModelRows(y_true[name] if own else y_true, each, sample_weight, votes, data)
+        str(name): ModelRows(
+            y_true[name] if own else y_true, each, given.sample_weight, given.votes, data
+        )
         for name, each in y_proba.items()
     }
     if ids is not None and "y_true" not in (ids if isinstance(ids, Mapping) else ()):
@@ -84,7 +85,7 @@ def model_set(
             "ids has 'y_true', while y_true has labels for each model: map each model's name to "
             "the ids of its rows"
         )
-    return ModelSet(rows, own, by, groups, data, ids is not None)
+    return ModelSet(rows, own, given.by, given.groups, data, ids is not None)
 
 
 def _names(y_proba: Any) -> list[Any]:
@@ -173,11 +174,9 @@ def _ids(values: Any, name: str, data: Any) -> dict[Any, int]:
         ) from None
 
 
-def _from_long(
-    y_true: Any, y_proba: Any, *, ids: Any, models: Any, sample_weight: Any, votes: Any, by: Any,
-    groups: Any, data: Any,
-) -> ModelSet:  # fmt: skip
+def _from_long(given: GivenRows, models: Any) -> ModelSet:
     """Rows of all models one below the other, with a column that says whose each is."""
+    y_true, y_proba, ids, data = given.y_true, given.y_proba, given.ids, given.data
     if isinstance(y_proba, Mapping) or isinstance(y_true, Mapping):
         raise InputError(
             "models= says whose each row is (long format), so y_true and y_proba are one column "
@@ -200,26 +199,28 @@ def _from_long(
         raise InputError(f"models must name two models or more; got {names}")
     text = whose.astype(str)
     parts = {name: np.flatnonzero(text == name) for name in names}
+
+    def part_of(argument: str, part: NDArray[np.intp]) -> Any:
+        return _part(getattr(given, argument), part, data, whose.size, argument)
+
     rows = {
         name: ModelRows(
-            _part(y_true, part, data, whose.size, "y_true"),
-            _part(y_proba, part, data, whose.size, "y_proba"),
-            _part(sample_weight, part, data, whose.size, "sample_weight"),
-            votes if np.ndim(votes) == 0 else _part(votes, part, data, whose.size, "votes"),
+            part_of("y_true", part),
+            part_of("y_proba", part),
+            part_of("sample_weight", part),
+            given.votes if np.ndim(given.votes) == 0 else part_of("votes", part),
             _frame_part(data, part),
         )
         for name, part in parts.items()
     }
     rows = _matched(rows, {name: keys[part] for name, part in parts.items()}, None)
     first = parts[names[0]]
-    return ModelSet(
-        rows, True, _part(by, first, data, whose.size, "by"),
-        _part(groups, first, data, whose.size, "groups"), _frame_part(data, first), True,
-    )  # fmt: skip
+    by, groups = part_of("by", first), part_of("groups", first)
+    return ModelSet(rows, True, by, groups, _frame_part(data, first), True)
 
 
 def _part(values: Any, rows: NDArray[np.intp], data: Any, n: int, argument: str) -> Any:
-    """The values of some rows; names of columns stay, for the frame has their rows."""
+    """The values of some rows; a column's name stays, because the frame is cut instead."""
     if values is None or data is not None:
         return values
     array = to_array(values, argument)
@@ -234,3 +235,76 @@ def _frame_part(data: Any, rows: NDArray[np.intp]) -> Any:
     import narwhals as nw
 
     return nw.from_native(data, eager_only=True)[rows.tolist()].to_native()
+
+
+def samples_of_models(
+    given: ModelSet,
+    ids: Any,
+    y_proba: Any,
+    how: Given,
+    classes: Sequence[Any] | None,
+) -> dict[str, Samples]:
+    """Every predictor's samples, all in one order."""
+    out: dict[str, Samples] = {}
+    shared = isinstance(ids, Mapping) and "y_true" in ids
+    order = rows_in_order(ids, list(y_proba), given.data) if shared else {}
+    for name, rows in given.models.items():
+        with about(name):
+            each = to_samples(
+                rows.y_true,
+                rows.y_proba,
+                rows.sample_weight,
+                how,
+                classes,
+                rows.data,
+                votes=rows.votes,
+            )
+            if name in order:
+                if order[name].size != each.n:
+                    raise InputError(
+                        f"there are {order[name].size} ids for {each.n} rows of y_proba"
+                    )
+                each = replace(each, predictions=each.predictions[order[name]])
+            if rows.order is not None:
+                if rows.order.size != each.n:
+                    raise InputError(f"there are {rows.order.size} ids for {each.n} rows")
+                each = each.take(rows.order)
+        out[name] = each if classes is not None else replace(each, class_names=None)
+    _check_alike(out)
+    return out
+
+
+def _check_alike(samples: Mapping[str, Samples]) -> None:
+    """An error unless all predictors have the same rows, classes and weights."""
+    shapes = {name: each.predictions.shape[1:] for name, each in samples.items()}
+    if len(set(shapes.values())) > 1:
+        listed = ", ".join(f"{name} {('n', *shape)}" for name, shape in shapes.items())
+        raise InputError(f"all predictors must have the same classes; the shapes are {listed}")
+    (first_name, first), *others = samples.items()
+    for name, each in others:
+        if each.n != first.n:
+            raise InputError(
+                f"{first_name} has {first.n} rows, {name} has {each.n}: compare models on the same "
+                "rows, matched by ids="
+            )
+        if each.targets.shape != first.targets.shape:
+            raise InputError(f"the labels of {name} and {first_name} have different shapes")
+        mine, theirs = each.weights, first.weights  # NaN is NaN: the row is named later
+        if theirs is not None and not np.array_equal(mine, theirs, equal_nan=True):  # type: ignore[arg-type]
+            raise InputError(f"{name} and {first_name} have different weights for the same rows")
+
+
+def own_note(n_own: int, n: int) -> tuple[str, ...]:
+    if not n_own:
+        return ()
+    return (f"labels are each model's own; they differ in {n_own:,} of {n:,} rows",)
+
+
+def n_differing(samples: Mapping[str, Samples]) -> int:
+    """Rows in which some model has other labels than the first."""
+    first, *others = samples.values()
+    other = np.zeros(first.n, dtype=np.bool_)
+    for each in others:
+        differs = np.asarray(each.targets != first.targets)
+        other |= differs if differs.ndim == 1 else differs.any(axis=1)
+    return int(np.count_nonzero(other))

@@ -11,7 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.evaluate_samples import choose
 from calibrant._api.groups import numbered_groups, read_groups
-from calibrant._api.slices import Judging, judged_slices, slice_measures, slice_of_rows
+from calibrant._api.slices import (
+    SliceOptions,
+    TestOptions,
+    slice_measures,
+    slice_of_rows,
+    slices_with_verdicts,
+)
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, check_level, check_seed, public
@@ -61,31 +67,25 @@ def multilabel(
         Predicted probability of each label. With `data`, names of columns, in the same order.
     labels : sequence, optional
         Names of the labels; by default those of the columns of `y_true`, or their numbers.
-    measures : iterable of str, optional
+    measures
         Names of `catalogue()`; the first error among them is judged. By default the ECE and all
         others of bins and losses.
-    bins : int, str, sequence of float or bin rule, default 15
+    bins
         Number of bins (equal-width for ordinary, quantile for truthful errors), or a rule for all.
     uncertainty : bool, default False
         Whether each label has a confidence interval and a verdict, and the mean an interval.
-    tolerance : float in (0, 1), default 0.05
+    tolerance
         Largest gap between prediction and outcome that would not matter, for the verdicts.
-    level : float in (0, 1), default 0.95
-        Level of the intervals.
-    groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
-    n_resamples : int, default 1000
+    level
+    groups
+    n_resamples
         Resamples behind an interval.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    from_logits : bool, default False
+    seed
+    from_logits
         Whether `y_proba` holds logits, to which a sigmoid is applied.
-    from_logprobs : bool, default False
+    from_logprobs
         Whether `y_proba` holds log-probabilities, to which exp is applied.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data (in memory)
 
     Returns
     -------
@@ -119,14 +119,18 @@ def multilabel(
     check_seed(seed)
     check_level(level)
     columns = label_columns(
-        y_true, y_proba, labels=labels, sample_weight=sample_weight,
-        given=given_as(from_logits, from_logprobs), data=data,
-    )  # fmt: skip
+        y_true,
+        y_proba,
+        labels=labels,
+        sample_weight=sample_weight,
+        given=given_as(from_logits, from_logprobs),
+        data=data,
+    )
     clusters = None
     if groups is not None:
         clusters = numbered_groups(*read_groups(groups, data), columns.n)
-    judging = Judging(checked_tolerance(tolerance), level, n_resamples) if uncertainty else None
-    return multilabel_of(columns, clusters, measures, bins, judging, int(seed))
+    tests = TestOptions(checked_tolerance(tolerance), level, n_resamples) if uncertainty else None
+    return multilabel_of(columns, clusters, measures, bins, tests, int(seed))
 
 
 def multilabel_of(
@@ -134,7 +138,7 @@ def multilabel_of(
     groups: NDArray[np.intp] | None,
     measures: Iterable[str] | None,
     bins: Bins,
-    judging: Judging | None,
+    tests: TestOptions | None,
     seed: int,
 ) -> Multilabel:
     """The evaluation of columns that were checked."""
@@ -143,13 +147,14 @@ def multilabel_of(
     rows: list[Slice] = []
     notes = [columns.note] if columns.note else []
     counted = [label for label in range(len(columns.names)) if columns.rows_of(label).size]
+    options = SliceOptions(
+        headline=headline, shown=shown, asked=asked, seed=seed, tests=tests, n_slices=len(counted)
+    )
     for label in counted:
-        samples, own = columns.samples_of(label), columns.rows_of(label)
-        one, note = slice_of_rows(
-            columns.names[label], samples, None if groups is None else groups[own],
-            *both_rules(bins, samples.n), headline, shown, asked=asked, seed=seed, judging=judging,
-            n_slices=len(counted),
-        )  # fmt: skip
+        samples = columns.samples_of(label)
+        own = None if groups is None else groups[columns.rows_of(label)]
+        rules = both_rules(bins, samples.n)
+        one, note = slice_of_rows(columns.names[label], samples, own, rules, options)
         rows.append(one)
         notes += note
     empty = [name for label, name in enumerate(columns.names) if label not in counted]
@@ -157,16 +162,22 @@ def multilabel_of(
         raise InputError("no label is annotated in a row with weight: there is nothing to measure")
     if empty:
         notes.append(f"annotated in no row with weight, and left out: {', '.join(empty)}")
-    found = judged_slices("label", headline, rows, notes, judging, len(counted), each="label")
+    found = slices_with_verdicts("label", rows, notes, options, each="label")
     missing = (~columns.annotated).sum(axis=0).tolist()
     return Multilabel(
-        "label", headline.name, _worst_first(found.rows, headline), found.notes, found.level,
-        found.tolerance, columns.n, dict(zip(columns.names, missing, strict=True)),
+        "label",
+        headline.name,
+        _worst_first(found.rows, headline),
+        found.notes,
+        found.level,
+        found.tolerance,
+        columns.n,
+        dict(zip(columns.names, missing, strict=True)),
         {measure.name: _mean([row.values[measure.name] for row in rows]) for measure in shown},
         _mean([_shown_low(row, found.level) for row in found.rows], every=True),
         _mean([row.high for row in rows], every=True),
         _mean([row.estimate for row in rows], every=True),
-    )  # fmt: skip
+    )
 
 
 def _shown_low(row: Slice, level: float) -> float:

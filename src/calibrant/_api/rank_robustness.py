@@ -138,7 +138,7 @@ def _stacked(
 
 
 def _along(chain: Index, errors: Array) -> list[float]:
-    """The rank correlation of each error with the line, which one predictor alone does not make."""
+    """The rank correlation of each error with the order of dominance; needs two predictors."""
     if len(chain) < 2:
         return [math.nan] * errors.shape[1]
     position = np.arange(len(chain), dtype=np.float64)[:, None]

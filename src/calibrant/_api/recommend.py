@@ -37,7 +37,7 @@ from calibrant.scaling._load import SCALERS, new_scaler, unchanging_scaler
 
 Array = NDArray[np.float64]
 
-# Rows that an unpenalised parameter needs.
+# Rows needed for each parameter of a map without a penalty.
 ROWS_A_PARAMETER = 10
 # Of so many rows times classes on, a map whose loss in the first fold is so many standard errors
 # above the lowest is given up: it would be in all of them.
@@ -75,11 +75,9 @@ def recommend(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
+    y_true
         Labels: 0/1, class indices, probabilities (soft labels), counts of votes, or a column's name
         with `data`. Soft labels are fitted and measured as they are.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     maps : str or list of str, optional
         Names of maps, as `calibrant scale --map` has them. By default all that suit the problem: a
         map needs 10 rows a parameter unless its penalty weighs by the number of rows, one with
@@ -89,22 +87,12 @@ def recommend(
         The proper loss. The log loss of a certainty that was wrong is that of 1e-12.
     folds : int, default 5
         Parts that the rows are divided into; a cluster is in one of them.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, document, game).
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own.
-    seed : int, default 0
+    votes (of soft labels)
+    seed
         Seed of the division into folds; the same seed gives the same recommendation.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data (in memory)
 
     Returns
     -------
@@ -179,20 +167,20 @@ def choose_map(
     with explained(samples):
         Summary(samples).losses.mean(field)  # checks every value on its way
     check_two_classes(samples)
-    rows, units, notes = _some(samples, groups, seed)
+    rows, units, notes = _rows_to_try(samples, groups, seed)
     fold = fold_of(rows, units, folds, seed)
     names, left_out = _candidates(maps, rows)
     tasks = progress or TaskProgress(False)
     with tasks.task("Trying maps", len(names) * folds) as step:
-        losses, failed = _tried(names, rows, units, fold, field, step)
-    best, gain_error, table = _chosen(losses, rows, units)
+        losses, failed = _try_maps(names, rows, units, fold, field, step)
+    best, gain_error, table = _simplest_good_map(losses, rows, units)
     notes = (*notes, *left_out, *failed)
     return Recommendation(
         best, best != AS_THEY_ARE, table, loss, gain_error, rows.n, folds, seed, notes
     )
 
 
-def _some(
+def _rows_to_try(
     samples: Samples, groups: NDArray[np.intp] | None, seed: int
 ) -> tuple[Samples, NDArray[np.intp] | None, tuple[str, ...]]:
     """The rows to try maps on: all, or as many whole clusters as the budget allows."""
@@ -223,7 +211,7 @@ def _candidates(
         return sorted(checked, key=lambda name: n_parameters(name, k)), ()
     shape = "multiclass" if samples.multiclass else "binary"
     suited = [n for n in METHODS if shape in SCALERS[METHODS[n]]._tried_on]
-    reasons = {name: _left_out(name, samples) for name in suited}
+    reasons = {name: _why_skipped(name, samples) for name in suited}
     notes = []
     for reason in dict.fromkeys(reasons.values()):
         if reason:
@@ -238,8 +226,8 @@ def n_parameters(name: str, k: int) -> float:
     return SCALERS[METHODS[name]]._n_parameters(k)
 
 
-def _left_out(name: str, samples: Samples) -> str:
-    """Why a map is not tried unasked; empty where it is."""
+def _why_skipped(name: str, samples: Samples) -> str:
+    """Why a map is not tried by default; empty if it is."""
     kind, n, k = SCALERS[METHODS[name]], samples.n, samples.n_classes
     size = kind._n_parameters(k)
     if (size if math.isfinite(size) else k) * n > TRIED_WORK:
@@ -253,10 +241,14 @@ def _left_out(name: str, samples: Samples) -> str:
     return ""
 
 
-def _tried(
-    names: list[str], samples: Samples, groups: NDArray[np.intp] | None, fold: NDArray[np.intp],
-    field: str, step: Step,
-) -> tuple[dict[str, Array], tuple[str, ...]]:  # fmt: skip
+def _try_maps(
+    names: list[str],
+    samples: Samples,
+    groups: NDArray[np.intp] | None,
+    fold: NDArray[np.intp],
+    field: str,
+    step: Step,
+) -> tuple[dict[str, Array], tuple[str, ...]]:
     """The losses of every row: as they are, and through each map; and the maps that failed, or
     that were given up.
     """
@@ -312,9 +304,12 @@ class _Trial:
 
 
 def _far_behind(
-    losses: dict[str, Array], own: Array, samples: Samples, groups: NDArray[np.intp] | None,
+    losses: dict[str, Array],
+    own: Array,
+    samples: Samples,
+    groups: NDArray[np.intp] | None,
     here: NDArray[np.bool_],
-) -> dict[str, float]:  # fmt: skip
+) -> dict[str, float]:
     """Maps whose loss in one fold is far above the lowest, and by how many standard errors."""
     rows = samples.take(here)
     weights = None if rows.weights is None else rows.weights.astype(np.float64)
@@ -330,7 +325,7 @@ def _far_behind(
     return {} if len(out) == len(losses) else out
 
 
-def _chosen(
+def _simplest_good_map(
     losses: dict[str, Array], samples: Samples, groups: NDArray[np.intp] | None
 ) -> tuple[str, float, tuple[TriedMap, ...]]:
     """The first map within one standard error of the lowest, if it takes more than one off the loss
@@ -347,11 +342,15 @@ def _chosen(
     sizes = {name: n_parameters(name, samples.n_classes) for name in losses if name != AS_THEY_ARE}
     table = tuple(
         TriedMap(
-            name, sizes.get(name, 0.0), means[name], means[name] - means[lowest], errors[name],
+            name,
+            sizes.get(name, 0.0),
+            means[name],
+            means[name] - means[lowest],
+            errors[name],
             means[AS_THEY_ARE] - means[name],
         )
         for name in losses
-    )  # fmt: skip
+    )
     first = simplest_of(table)
     gain_error = error(AS_THEY_ARE, first.map)
     return first.map if first.gain > gain_error else AS_THEY_ARE, gain_error, table

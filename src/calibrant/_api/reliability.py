@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.curve_of_rows import curve_of_rows
+from calibrant._api.rows import as_samples, as_source
 from calibrant._api.two_columns import noted
+from calibrant._core.arguments import Rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, EqualWidth, Rule, as_rule, fixed_cuts
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
-from calibrant._data.logprobs import given_as
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
 
@@ -30,12 +29,7 @@ def reliability(
     bins: Bins = 15,
     notion: str | None = None,
     groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> ReliabilityTable:
     """The reliability table: edges, rows, mean prediction, mean target and gap of each bin.
 
@@ -43,42 +37,16 @@ def reliability(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    bins : int, str, sequence of float or bin rule, default 15
-        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    notion : {"binary", "confidence"}, optional
-        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
-    groups : array-like of shape (n,) or str, optional
+    bins (equal-width)
+    notion (scalar)
+    groups
         Cluster of each row (patient, document, game): limits of mean targets are then as wide as so
         many clusters allow.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
 
     Returns
     -------
     ReliabilityTable
         A row per bin (`columns`, `to_frame`), its `intervals` and its diagram (`plot`).
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     Examples
     --------
@@ -89,9 +57,7 @@ def reliability(
         0  0.0000  0.5000  2          0.3000       0.0000   0.3000
         1  0.5000  1.0000  2          0.8000       1.0000  -0.2000
     """
-    validate: Any = to_samples_in_place if groups is None else to_samples
-    given = given_as(from_logits, from_logprobs)
-    samples = validate(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples: Any = (as_source if groups is None else as_samples)(y_true, y_proba, **rows)
     rule = as_rule(bins, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
@@ -107,7 +73,7 @@ def reliability(
     from calibrant._api.evaluate_uncertainty import clustered
     from calibrant._api.groups import group_index
 
-    return clustered(result, samples, group_index(groups, samples, data))
+    return clustered(result, samples, group_index(groups, samples, rows.get("data")))
 
 
 @public
@@ -116,12 +82,7 @@ def classwise_reliability(
     y_proba: ArrayLike,
     *,
     bins: Bins = 15,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> ClasswiseReliability:
     """The reliability table of each class against the rest, worst first.
 
@@ -129,37 +90,14 @@ def classwise_reliability(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
     y_proba : array-like of shape (n, k), or list of str
         Predicted probabilities, one column per class; with `data`, the columns' names.
-    bins : int, str, sequence of float or bin rule, default 15
-        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    bins (equal-width)
 
     Returns
     -------
     ClasswiseReliability
         `names` and `tables` of the classes, and their diagrams (`plot`).
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     Examples
     --------
@@ -172,8 +110,7 @@ def classwise_reliability(
       a              0.3000       0.2500  0.2000
       c              0.2000       0.2500  0.0500
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, n=samples.count_rows)
     if not samples.multiclass:
         raise InputError(

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
 from calibrant._api.row_curves import isotonic_curve, local_curve
+from calibrant._api.rows import as_samples
 from calibrant._api.two_columns import noted
+from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, check_weight_total, one_of
 from calibrant._core.validation import check_count, check_level, public
 from calibrant._data.explain import check_not_swapped, explained
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Notion, Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.context import rows_of_weight, take_rows
@@ -41,12 +40,7 @@ def reliability_curve(
     level: float = 0.95,
     groups: ArrayLike | None = None,
     seed: int = 0,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> ReliabilityCurve:
     """A reliability curve without bins that follows the rows, with a band.
 
@@ -58,10 +52,6 @@ def reliability_curve(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     method : {"isotonic", "local"}, default "isotonic"
         How the curve is fitted.
     band : {"default", "consistency", "confidence", "pointwise"} or None, default "default"
@@ -71,39 +61,20 @@ def reliability_curve(
         one `"pointwise"` limits.
     span : float in (0, 1], optional
         The share of rows that a local regression looks at; chosen by default.
-    notion : {"binary", "confidence"}, optional
-        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
-    level : float in (0, 1), default 0.95
+    notion (scalar)
+    level
         Level of the band.
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, document, game); rows of one cluster scatter together.
-    seed : int, default 0
+    seed
         Seed of a consistency band's draws; the same seed gives the same result.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data (in memory)
 
     Returns
     -------
     ReliabilityCurve
         The curve with its band, its table (`columns`), its height anywhere (`at`) and its diagram
         (`plot`).
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -126,15 +97,16 @@ def reliability_curve(
     if band is not None:
         one_of("band", band, known)
     _check_span(span, method)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_samples(y_true, y_proba, **rows)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
             f"a curve is of one problem, so notion={notion!r} has none: give one class's column as "
             "y_proba and (y_true == class) as y_true"
         )
-    problem, index = scalar_problem(samples, resolved, group_index(groups, samples, data))
+    problem, index = scalar_problem(
+        samples, resolved, group_index(groups, samples, rows.get("data"))
+    )
     if method == "local":
         curve = local_curve(problem, resolved, float(level), index, span)
         curve = curve if band is not None else curve.without_band()

@@ -49,13 +49,22 @@ def curve_of(
     n = np.divide(
         curve.risk[at] * (1.0 - curve.risk[at]), moved, out=np.zeros(at.size), where=moved > 0
     )
-    # Without a scatter of their own, as many rows as are kept.
+    # The variance gives an effective number of rows, which is at most that of the rows kept.
     kept = _kept_rows(weights, counts)
     low, high = wilson(curve.risk[at], np.where((n > 0) & (n < kept), n, kept), level)
     return RiskCoverage(
-        curve.coverage[at], curve.risk[at], thresholds, low, high, aurc(levels), notion, level,
-        samples.n, not findings.soft, (curve.coverage, curve.risk),
-    )  # fmt: skip
+        curve.coverage[at],
+        curve.risk[at],
+        thresholds,
+        low,
+        high,
+        aurc(levels),
+        notion,
+        level,
+        samples.n,
+        not findings.soft,
+        (curve.coverage, curve.risk),
+    )
 
 
 def _points(coverage: Array) -> Index:
@@ -71,7 +80,7 @@ def _points(coverage: Array) -> Index:
 
 
 def _kept_rows(w: Array, counts: Index) -> Array:
-    """As how many equal rows those at a threshold and above are worth."""
+    """The effective number of rows at or above each threshold."""
     through, squares = np.cumsum(w), np.cumsum(w * w)
     return through[counts - 1] ** 2 / squares[counts - 1]
 
@@ -89,7 +98,7 @@ def _near(z: Array, w: Array, counts: Index) -> Array:
 
 
 def _scattered(z: Array, w: Array, counts: Index, risk: Array) -> Array:
-    """The variance of each risk: rows kept, and the threshold that the share kept moves."""
+    """The variance of each risk: from the rows kept, and from the threshold, which varies too."""
     there, e, w2 = _near(z, w, counts), 1.0 - z, w * w
     last = counts - 1
     share = np.cumsum(w)[last] / w.sum()

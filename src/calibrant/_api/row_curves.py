@@ -120,7 +120,7 @@ def _confidence(problem: Problem, x: Array, y: Array, level: float) -> dict[str,
     np.minimum.at(upper, first, high)
     lower = np.maximum.accumulate(lower)
     upper = np.minimum.accumulate(upper[::-1])[::-1]
-    # A run ends, and begins, at its own first and last rows.
+    # A run extends from its first row to its last.
     begins, ends = _cell_ends(problem)
     below = np.searchsorted(ends, x, side="right") - 1
     above = np.searchsorted(begins, x, side="left")
@@ -173,13 +173,20 @@ def local_curve(
         kept = np.unique(np.linspace(0, u.size - 1, POINTS).astype(np.intp))
         points = {name: column[kept] for name, column in points.items()}
     return ReliabilityCurve(
-        points, "local", "pointwise", level, notion, problem.hard, problem.n, _shares(problem),
+        points,
+        "local",
+        "pointwise",
+        level,
+        notion,
+        problem.hard,
+        problem.n,
+        _shares(problem),
         chosen,
-    )  # fmt: skip
+    )
 
 
 def _outcomes_a_label(problem: Problem, u: Array, w: Array, curve: Array) -> float:
-    """How many outcomes a soft label is worth: it scatters less about the curve than one does."""
+    """How many outcomes a soft label counts as: it varies less about the curve than an outcome."""
     off = problem.z - np.interp(problem.u, u, curve)
     scatter = float(problem.weights @ (off * off)) / float(problem.weights.sum())
     outcome = float(w @ (curve * (1.0 - curve))) / float(w.sum())
@@ -187,7 +194,7 @@ def _outcomes_a_label(problem: Problem, u: Array, w: Array, curve: Array) -> flo
 
 
 def _design(problem: Problem, groups: Index) -> float:
-    """How many rows say as much as one independent row, where rows come in clusters."""
+    """The design effect: rows of clusters per independent row."""
     from calibrant._measures.proportions import design_effects
 
     cell = np.minimum((problem.u * 10).astype(np.intp), 9)

@@ -83,7 +83,7 @@ def _from_logprobs(values: Any) -> Any:
 
 
 def _checked(y_proba: Any, scale_on: Any) -> Mapping[str, Any]:
-    """What the maps are fitted to, with predictions of every predictor."""
+    """The validation rows, checked to have predictions of every predictor."""
     need = "scale_on must map y_true and y_proba to validation rows"
     if not isinstance(scale_on, Mapping):
         raise InputError(f"{need}; got {type(scale_on).__name__}")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.limit_checks import limited
+from calibrant._api.limits import limited
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Rule
 from calibrant._core.errors import InputError, counted
@@ -30,7 +30,7 @@ from calibrant.results._slices import Slice, Slices
 
 
 @dataclass(frozen=True)
-class Judging:
+class TestOptions:
     """How slices get intervals and verdicts: against which tolerance, at which level."""
 
     tolerance: float
@@ -38,28 +38,44 @@ class Judging:
     n_resamples: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class SliceOptions:
+    """What is computed of every slice."""
+
+    headline: Measure
+    shown: Sequence[Measure]
+    # Whether the measures were chosen by name.
+    asked: bool
+    seed: int
+    # None for slices without intervals and verdicts.
+    tests: TestOptions | None
+    n_slices: int
+
+
 def sliced(
     samples: Samples,
     by: Any,
     data: Any,
-    fixed: Rule,
-    quantile: Rule,
+    rules: tuple[Rule, Rule],
     measures: Sequence[Measure],
     *,
     seed: int,
     groups: Any = None,
     asked: bool = False,
-    judging: Judging | None = None,
+    tests: TestOptions | None = None,
 ) -> Slices:
     """The slices of samples by a column; bins are those of the rules, within each slice.
 
     `groups` are clusters as numbers; `asked` says that the measures were chosen by name; with
-    `judging`, slices have intervals and verdicts too.
+    `tests`, slices have intervals and verdicts too.
     """
     labels, name = slice_labels(by, samples, data)
     headline, shown = slice_measures(measures, samples.shape, asked=asked)
     notes, slices = [], []
     names = list(dict.fromkeys(np.sort(labels).tolist()))
+    options = SliceOptions(
+        headline=headline, shown=shown, asked=asked, seed=seed, tests=tests, n_slices=len(names)
+    )
     for label in names:
         rows = np.flatnonzero(labels == label)
         subset = samples.take(rows)
@@ -67,74 +83,62 @@ def sliced(
             notes.append(no_weight_note(label, rows.size))
             continue
         own = None if groups is None else groups[rows]
-        one, note = slice_of_rows(
-            label, subset, own, fixed, quantile, headline, shown, asked=asked, seed=seed,
-            judging=judging, n_slices=len(names),
-        )  # fmt: skip
+        one, note = slice_of_rows(label, subset, own, rules, options)
         slices.append(one)
         notes += note
-    return judged_slices(name, headline, slices, notes, judging, len(names))
+    return slices_with_verdicts(name, slices, notes, options)
 
 
 def slice_of_rows(
-    label: str,
-    subset: Samples,
-    groups: Any,
-    fixed: Rule,
-    quantile: Rule,
-    headline: Measure,
-    shown: Sequence[Measure],
-    *,
-    asked: bool,
-    seed: int,
-    judging: Judging | None,
-    n_slices: int,
+    label: str, subset: Samples, groups: Any, rules: tuple[Rule, Rule], options: SliceOptions
 ) -> tuple[Slice, list[str]]:
-    """One of several slices: its values, noise floor and, if it is to be judged, its interval; and
-    notes on it.
+    """One of several slices: its values, noise floor and, if it is tested, its interval; and notes
+    on it.
     """
-    summary = Summary(subset, fixed, quantile, together=not asked)
-    values = _values_of(shown, headline, summary)
+    summary = Summary(subset, *rules, together=not options.asked)
+    values = _values_of(options.shown, options.headline, summary)
     own = None if groups is None else np.unique(groups, return_inverse=True)[1]
     n_clusters = None if own is None else int(own.max()) + 1
     plain = Slice(label, subset.n, values, math.nan, math.nan, math.nan, n_clusters=n_clusters)
     plain = _with_means(plain, summary.bins)
     if n_clusters == 1:
         return plain, [f"{label}: one cluster alone has no noise floor and no interval"]
-    level, draws = (0.95, 1000) if judging is None else (judging.level, judging.n_resamples)
+    tests = options.tests
+    level, draws = (0.95, 1000) if tests is None else (tests.level, tests.n_resamples)
     uncertainty = Uncertainty(
-        subset, fixed, quantile, (headline,), level, draws, seed, groups=own, votes=subset.votes
+        subset,
+        *rules,
+        (options.headline,),
+        level,
+        draws,
+        options.seed,
+        groups=own,
+        votes=subset.votes,
     )
-    return _with_chance(plain, headline, uncertainty, judging, n_slices), []
+    return _add_chance(plain, uncertainty, options), []
 
 
-def judged_slices(
-    by: str,
-    headline: Measure,
-    slices: Sequence[Slice],
-    notes: list[str],
-    judging: Judging | None,
-    n_slices: int,
-    *,
-    each: str = "slice",
+def slices_with_verdicts(
+    by: str, slices: Sequence[Slice], notes: list[str], options: SliceOptions, each: str = "slice"
 ) -> Slices:
-    """The slices with corrected p-values and, where they are judged, with verdicts; `each` is what
+    """The slices with corrected p-values and, where they are tested, with verdicts; `each` is what
     a slice is called.
     """
-    if judging is None:
-        return ranked_slices(by, headline, slices, notes)
+    tests = options.tests
+    if tests is None:
+        return ranked_slices(by, options.headline, slices, notes)
     if len(slices) > 1:
-        strict = percent(_joint_level(judging.level, n_slices))
+        strict = percent(_joint_level(tests.level, options.n_slices))
         notes.append(
-            f"intervals are at {percent(judging.level)} for each {each}; beyond the tolerance "
+            f"intervals are at {percent(tests.level)} for each {each}; beyond the tolerance "
             f"is what is so at {strict}, for the number of {each}s"
         )
-    ranked = ranked_slices(by, headline, slices, notes)
+    ranked = ranked_slices(by, options.headline, slices, notes)
     return replace(
         ranked,
-        rows=tuple(_with_verdict(row, 1.0 - judging.level) for row in ranked),
-        level=judging.level,
-        tolerance=judging.tolerance,
+        rows=tuple(_with_verdict(row, 1.0 - tests.level) for row in ranked),
+        level=tests.level,
+        tolerance=tests.tolerance,
     )
 
 
@@ -151,39 +155,48 @@ def _values_of(shown: Sequence[Measure], headline: Measure, summary: Summary) ->
     return out
 
 
-def _with_chance(
-    plain: Slice, headline: Measure, uncertainty: Uncertainty, judging: Judging | None, n: int
-) -> Slice:
-    """One of `n` slices with its noise floor and, if it is to be judged, its interval."""
+def _add_chance(plain: Slice, uncertainty: Uncertainty, options: SliceOptions) -> Slice:
+    """A slice with its noise floor and, if it is tested, its interval."""
+    headline, tests, n = options.headline, options.tests, options.n_slices
     value = plain.values[headline.name]
     floor = uncertainty.noise_floor(headline, value)
     if floor is not None:
         excess = _excess(value, floor.mean)
         plain = replace(plain, noise_95=floor.upper, p_value=floor.p_value, excess=excess)
-    if judging is None:
+    if tests is None:
         return plain
     interval = uncertainty.interval(headline, value)
     scale = gap_scale(headline, uncertainty.summary(uncertainty.samples))
-    limit = Limit(headline.name, "max", scale.value(judging.tolerance))
+    limit = Limit(headline.name, "max", scale.value(tests.tolerance))
     checked = limited(limit, None, interval, uncertainty, scale)
     if checked.verdict == "fail" and n > 1:
-        # As in `check`: one of so many fails by chance as seldom as one alone would.
-        strict = _at_level(uncertainty, _joint_level(judging.level, n))
+        # As in `check`, the level is corrected for the number of slices.
+        strict = _at_level(uncertainty, _joint_level(tests.level, n))
         checked = replace(checked, joint=strict.interval(headline, value))
     return replace(
-        plain, low=interval.low, high=interval.high,
+        plain,
+        low=interval.low,
+        high=interval.high,
         estimate=interval.estimate,
         within_tolerance={"pass": True, "fail": False}.get(checked.verdict),
-    )  # fmt: skip
+    )
 
 
 def _at_level(uncertainty: Uncertainty, level: float) -> Uncertainty:
     """The same samples at another level, without what was drawn for the first."""
     own = uncertainty
     return Uncertainty(
-        own.samples, own.fixed, own.quantile, own.measures, level, own.n_resamples, own.seed,
-        own.groups, own.votes, resample=own.resample,
-    )  # fmt: skip
+        own.samples,
+        own.fixed,
+        own.quantile,
+        own.measures,
+        level,
+        own.n_resamples,
+        own.seed,
+        own.groups,
+        own.votes,
+        resample=own.resample,
+    )
 
 
 def _joint_level(level: float, n_slices: int) -> float:
@@ -212,18 +225,18 @@ def ranked_slices(
         raise InputError(f"by={by!r} leaves no slice with weight")
     corrected = holm([each.p_value for each in slices])
     parts = [replace(each, p_corrected=p) for each, p in zip(slices, corrected, strict=True)]
-    parts.sort(key=lambda each: (-_size(each, headline.name), _last_if_nan(each.p_corrected)))
+    parts.sort(key=lambda each: (-_size(each, headline.name), _nan_last(each.p_corrected)))
     return Slices(by, headline.name, tuple(parts), tuple(notes))
 
 
 def _size(slice_: Slice, measure: str) -> float:
-    """The error of a slice without the bias of a sample, as well as it is known."""
+    """The best known estimate of a slice's error without sampling bias."""
     known = (slice_.estimate, slice_.excess, slice_.values[measure])
     return next((size for size in known if not math.isnan(size)), -math.inf)
 
 
 def _excess(value: float, noise: float) -> float:
-    """An error without what noise alone shows on average: the two add up in squares."""
+    """The root of a squared error minus the square of its noise floor, at least 0."""
     if math.isnan(noise):
         return math.nan
     return math.sqrt(max(0.0, value * abs(value) - noise * abs(noise)))
@@ -258,7 +271,7 @@ def _with_means(slice_: Slice, table: BinTable) -> Slice:
 def floor_of_sums(
     table: BinTable, measure: Measure | None, value: float, *, soft: bool
 ) -> StreamFloor:
-    """The noise floor, where sums are enough for one: hard labels, every row once."""
+    """The noise floor from sums, which needs hard labels and rows that count once each."""
     if measure is None or measure.of_tables is None or soft or not counts_once(table):
         return NO_FLOOR
     return noise_floor(table, measure.of_tables, value)
@@ -289,7 +302,7 @@ def not_of_sums(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[s
     return [f"slices have no {', '.join(absent)} here: they need the rows of each slice in memory"]
 
 
-def _last_if_nan(value: float) -> float:
+def _nan_last(value: float) -> float:
     return 2.0 if math.isnan(value) else value
 
 

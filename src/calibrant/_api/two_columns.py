@@ -12,7 +12,7 @@ R = TypeVar("R")
 
 
 def of_two_columns(samples: Source, notion: str) -> bool:
-    """Whether a notion is of the top label of two columns, where that of P(y = 1) differs."""
+    """Whether a value is of the top label of two columns, and would differ for P(y = 1)."""
     if samples.n_columns != 2:
         return False
     from calibrant._inference.calibration_tests import SCALAR  # slow to import
@@ -21,7 +21,7 @@ def of_two_columns(samples: Source, notion: str) -> bool:
 
 
 def noted(found: R, samples: Source, notion: str) -> R:
-    """A result, with the note where it is of the top label of two columns."""
+    """The result, with a note if it is of the top label of two columns."""
     if not of_two_columns(samples, notion):
         return found
     result: Any = found

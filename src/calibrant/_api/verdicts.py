@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant._api.limit_checks import limited
+from calibrant._api.limits import limited
 from calibrant._inference.calibration_tests import (
     CURVE,
     FLOOR,
@@ -30,7 +30,7 @@ from calibrant.results._verdict import (
     verdict_words,
 )
 
-# Nothing but the interval, which lies beyond the tolerance, shows that predictions are off.
+# The tests do not reject, but the whole interval lies beyond the tolerance.
 TOLERANCE = "tolerance"
 
 
@@ -55,11 +55,15 @@ def verdict_of(
         reach = 0.0 if math.isnan(upper) else scale.gap(upper)
         checked = replace(checked, centre=0.0, reach=reach if is_error(measure) else 0.0)
     kind, sentence = verdict_words(
-        checked, floor, tolerance, measure.called(soft=uncertainty.soft),
-        beyond=bool(decided_by), of_errors=is_error(measure),
+        checked,
+        floor,
+        tolerance,
+        measure.called(soft=uncertainty.soft),
+        beyond=bool(decided_by),
+        of_errors=is_error(measure),
         reason=_reason(tests, decided_by, interval.level, uncertainty),
         direction=_direction(tests, decided_by, interval.level, uncertainty),
-    )  # fmt: skip
+    )
     if is_error(measure) and checked.verdict == "pass":
         sentence += _large_for_rate(uncertainty, tolerance)
     if is_error(measure) and p_low < (1.0 - interval.level) / 2.0:
@@ -71,11 +75,26 @@ def verdict_of(
     if kind == "not enough data" or checked.verdict == "undecided":
         needed = (checked.rows_needed, checked.clusters_needed)
     return Verdict(
-        kind, sentence, measure.name, interval.value, interval.low, interval.high, upper, p,
-        tolerance, checked.n, needed[0], interval.estimate, interval.level, *gaps,
-        {"pass": True, "fail": False}.get(checked.verdict), p_low, needed[1], decided_by,
+        kind,
+        sentence,
+        measure.name,
+        interval.value,
+        interval.low,
+        interval.high,
+        upper,
+        p,
+        tolerance,
+        checked.n,
+        needed[0],
+        interval.estimate,
+        interval.level,
+        *gaps,
+        {"pass": True, "fail": False}.get(checked.verdict),
+        p_low,
+        needed[1],
+        decided_by,
         *_slope(tests, interval.level),
-    )  # fmt: skip
+    )
 
 
 def _decided(
@@ -119,9 +138,12 @@ def _reason(
         limits = tests.slope_limits(level)
         assert tests.slope is not None and limits is not None
         return slope_words(
-            tests.slope.value, limits, tests.slope_level(level), confidence=confidence,
+            tests.slope.value,
+            limits,
+            tests.slope_level(level),
+            confidence=confidence,
             verb="may be" if hinted else "are",
-        )  # fmt: skip
+        )
     if decided_by == MEAN:
         return mean_words(
             tests.predicted, tests.observed, confidence=confidence, soft=uncertainty.soft

@@ -51,34 +51,21 @@ def vote_profile(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
+    y_true
         Counts of votes (n, k), or (n, 2) for (n,) predictions; shares of votes, with `votes`; or
         hard labels, which are one vote each. With `data`, names of columns.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    votes : int, array-like of shape (n,) or str, optional
+    votes
         Number of votes behind each soft label; counts carry their own.
-    bins : int, str, sequence of float or bin rule, default 15
+    bins
         Bins of the reliability diagram.
     bands : int, default 4
         Number of quantile bands of the votes' entropy; rows of equal entropy stay together, so that
         there may be fewer.
-    level : float in (0, 1), default 0.95
+    level
         Level of the limits of what is expected.
-    seed : int, default 0
+    seed
         Seed of the draws.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
-    missing : {"error", "drop"}, default "error"
-        What to do with rows in which a value is missing: raise an error, or drop and count them.
+    data (in memory)
 
     Returns
     -------
@@ -251,10 +238,9 @@ def entropy_bands(
         Counts or shares of votes; (n,) are shares of class 1, or counts of it beside `votes`.
     bands : int, default 4
         Number of quantile bands; rows of equal entropy stay together, so that there may be fewer.
-    votes : int, array-like of shape (n,) or str, optional
+    votes
         Number of all votes of each row, where (n,) labels are counts.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data (in memory)
 
     Returns
     -------

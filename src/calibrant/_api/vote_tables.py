@@ -69,7 +69,7 @@ def pairs_of(samples: Samples) -> Pairs:
 
 
 def drawn_pairs(samples: Samples, votes: Counts, seed: int) -> Iterator[Pairs]:
-    """The same predictions with votes drawn from them, as often as takes about a second."""
+    """The same predictions with votes drawn from them, so many that it takes about a second."""
     most = PROFILE_ENTRIES // max(1, samples.n * samples.n_classes)
     n_draws, rng = min(max(most, FEWEST_PROFILES), MOST_PROFILES), np.random.default_rng((seed, 16))
     for sample in drawn_samples(samples, n_draws, rng, votes):
@@ -120,7 +120,7 @@ def band_within(label_entropy: Array, cuts: Array) -> Index:
 
 
 def expected(values: list[Array], level: float) -> tuple[Array, Array, Array]:
-    """Mean and limits of what was drawn, apart for each cell."""
+    """Mean and limits of the draws, for each cell."""
     stacked, tail = np.stack(values), (1.0 - level) / 2.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a cell that no draw has rows in

@@ -8,13 +8,13 @@ by position, so pandas objects with different indexes are an error.
 from __future__ import annotations
 
 import functools
-import inspect
 import numbers
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from calibrant._core.arguments import whole_docstring, whole_signature
 from calibrant._core.errors import InputError, UnknownOption, nearest, one_of
 
 # Resamples behind every interval and noise floor, whoever asks: the same rows have one interval.
@@ -122,10 +122,11 @@ def have_no_index(*types: type) -> None:
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:
-    """Turn a mistyped keyword into an UnknownOption that names the nearest one, and reject pandas
-    objects with different indexes.
+    """Turn a mistyped keyword into an UnknownOption that names the nearest one, reject pandas
+    objects with different indexes, and complete signature and docstring with shared arguments.
     """
-    known = tuple(inspect.signature(function).parameters)
+    signature = whole_signature(function)
+    known = tuple(signature.parameters)
     has_rows = any(name in ROWS for name in known)
     # A class's constructor goes by the name of the class.
     shown = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
@@ -141,6 +142,10 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
             check_same_index({**dict(zip(known, args, strict=False)), **kwargs})
         return function(*args, **kwargs)
 
+    setattr(checked, "__signature__", signature)  # noqa: B010
+    # Methods have their whole docstring in the source, where editors read it; -OO leaves none.
+    if function.__doc__ and "." not in function.__qualname__:
+        checked.__doc__ = whole_docstring(function.__doc__, signature.parameters)
     return checked
 
 

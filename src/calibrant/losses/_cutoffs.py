@@ -86,9 +86,13 @@ def atb_loss(
     if root and norm == "l1":
         raise InputError("root=True is for squares: leave out norm='l1', which is a gap already")
     problem = problem_of(
-        input, target, from_logits=from_logits, notion=notion, sample_weight=sample_weight,
+        input,
+        target,
+        from_logits=from_logits,
+        notion=notion,
+        sample_weight=sample_weight,
         reduction=reduction,
-    )  # fmt: skip
+    )
     u, order = problem.u.sort(dim=1, stable=True)
     partial = problem.residual.gather(1, order).cumsum(dim=1)
     ends = partial[:, -1:]

@@ -227,6 +227,10 @@ class SoftBinnedECELoss(_CalibrationLoss):
         reduction: str = "mean",
     ) -> None:
         super().__init__(
-            from_logits=from_logits, bins=bins, temperature=temperature, norm=norm, notion=notion,
+            from_logits=from_logits,
+            bins=bins,
+            temperature=temperature,
+            norm=norm,
+            notion=notion,
             reduction=reduction,
-        )  # fmt: skip
+        )

@@ -23,7 +23,7 @@ NOTIONS = ("binary", "confidence", "classwise")
 REDUCTIONS = ("mean", "sum", "none")
 # By how much probabilities may miss [0, 1], and rows the sum of 1: single precision, and half.
 OVERSHOOT, HALF_OVERSHOOT = 1e-3, 2e-2
-# So far below the largest the probability of a class is 0 to the last bit.
+# A logit this far below the largest has a probability of exactly 0.
 LEAST_LOGIT = -1000.0
 # A graph of `torch.compile` cannot look for one.
 have_no_index(Tensor, Parameter)
@@ -108,9 +108,9 @@ def problem_of(
         x = (x - x.detach().max(dim=1, keepdim=True).values).clamp(min=LEAST_LOGIT)
     dtype = input.dtype if input.itemsize >= 4 else torch.float32
     if multiclass:
-        u, z, h = _of_classes(x, y, chosen, from_logits)
+        u, z, h = _class_problems(x, y, chosen, from_logits)
     else:
-        u, z, h = _of_column(x, y, chosen, from_logits)
+        u, z, h = _column_problem(x, y, chosen, from_logits)
     n_classes = x.shape[1] if chosen == "classwise" else None
     raw = from_logits and not multiclass
     return Problem(u, z, w[None], h, raw, doubt, dtype, n_classes)
@@ -119,7 +119,7 @@ def problem_of(
 Parts = tuple[Tensor, Tensor, Tensor | None]
 
 
-def _of_column(x: Tensor, z: Tensor, notion: str, from_logits: bool) -> Parts:
+def _column_problem(x: Tensor, z: Tensor, notion: str, from_logits: bool) -> Parts:
     if notion == "confidence":
         positive = x > (0.0 if from_logits else 0.5)
         z = torch.where(positive, z, 1.0 - z)
@@ -129,7 +129,7 @@ def _of_column(x: Tensor, z: Tensor, notion: str, from_logits: bool) -> Parts:
     return x.clamp(0.0, 1.0)[None], z[None], None
 
 
-def _of_classes(x: Tensor, y: Tensor, notion: str, from_logits: bool) -> Parts:
+def _class_problems(x: Tensor, y: Tensor, notion: str, from_logits: bool) -> Parts:
     p = x.softmax(dim=1) if from_logits else x.clamp(0.0, 1.0)
     h = _class_logits(x, p) if from_logits else None
     classes = torch.arange(x.shape[1], device=x.device)
@@ -229,7 +229,7 @@ def _check_shapes(input: Any, target: Any, sample_weight: Any) -> None:
 
 
 def _doubt(x: Tensor, y: Tensor, w: Tensor, from_logits: bool, slack: float) -> Tensor:
-    """0, or NaN where a value is bad; in memory, an InputError that names the first."""
+    """0, or NaN if a value is bad; in memory it raises an InputError for the first bad one."""
     total = w.sum()
     # Written so that NaN, which is neither above nor below, is bad too.
     checks = [

@@ -98,9 +98,13 @@ def soft_binned_ece_loss(
         raise InputError(f"temperature must be a positive number; got {temperature!r}")
     one_of("norm", norm, ("l2", "l1", "squares"))
     problem = problem_of(
-        input, target, from_logits=from_logits, notion=notion, sample_weight=sample_weight,
+        input,
+        target,
+        from_logits=from_logits,
+        notion=notion,
+        sample_weight=sample_weight,
         reduction=reduction,
-    )  # fmt: skip
+    )
     u = problem.u
     middles = (torch.arange(bins, device=u.device, dtype=u.dtype) + 0.5) / bins
     share = (-((u[:, :, None] - middles) ** 2) / temperature).softmax(dim=2)

@@ -12,9 +12,9 @@ import numpy as np
 
 from calibrant._api.evaluate_samples import (
     LONG_FULL,
+    Provenance,
     assemble,
     choose,
-    class_columns,
     describe_input,
     equal_mass_note,
     rule_names,
@@ -94,18 +94,12 @@ def evaluate_file(
         Bins that are fixed before the rows are seen; a number means so many quantile bins where a
         measure goes by these.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    measures : iterable of str, optional
+    measures
         Names of `catalogue()`; by default all that apply.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
+    classes
         Names of the classes in the order of the columns; labels belong to the class of their name.
     by : str or list of str, optional
         Columns whose values split the rows into `slices`, in the first pass.
-    missing : {"error", "drop"}, default "error"
-        What to do with rows in which a value is missing: raise an error, or drop and count them.
     format : str, optional
         Format of the files: "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval",
         "inspect", "excel", "stata", "sas" or "r"; by default it follows from their names, and of
@@ -154,7 +148,7 @@ def evaluate_file(
     >>> cal.evaluate_file(file, bins=10)["ece"]
     0.25
     """
-    # Of rows that are not known yet, their number is a pass of its own.
+    # Counting the rows takes a pass of its own.
     counted = is_by_rows(bins)
     fixed, quantile = both_rules(15 if counted else bins)
     if not isinstance(fixed, FixedRule):
@@ -169,11 +163,20 @@ def evaluate_file(
     check_apart(y_true, y_proba)
     check_vote_columns(y_true=y_true, votes=votes, counts=counts, item=None, annotator=None)
     rows = file_rows(
-        path, y_true=y_true if counts is None else counts, y_proba=y_proba,
-        sample_weight=sample_weight, votes=votes, by=by, classes=classes,
-        from_logits=bool(from_logits), missing=check_missing(missing), format=format,
-        written=written, answers=answers_of(answer, gold), filter=filter,
-    )  # fmt: skip
+        path,
+        y_true=y_true if counts is None else counts,
+        y_proba=y_proba,
+        sample_weight=sample_weight,
+        votes=votes,
+        by=by,
+        classes=classes,
+        from_logits=bool(from_logits),
+        missing=check_missing(missing),
+        format=format,
+        written=written,
+        answers=answers_of(answer, gold),
+        filter=filter,
+    )
     if counted:
         fixed, quantile = both_rules(bins, partial(_count_rows, rows, progress))
         assert isinstance(fixed, FixedRule)
@@ -199,7 +202,7 @@ def _check_available(names: tuple[str, ...] | None, plan: Plan, shape: Shape) ->
         return
     own_bins = plan.tally().total.own_bins
     for measure in choose(names, shape):
-        # Whether labels are soft, as distances between distributions need, is not known yet.
+        # It is not known yet whether labels are soft, which distances need.
         if not in_stream(measure, own_bins=own_bins, approximate=True):
             raise InputError(
                 f"the measure {measure.name!r} takes more than one pass: drop exact=False"
@@ -233,27 +236,22 @@ def _evaluation(
     summary.own_bins = own
     if plan.exact:
         summary = FileSummary(
-            summary.cells, summary.sums, total.columns, summary.findings, own,
-            refiner=Refiner(rows, plan.samples, show), class_sums=tally.class_sums,
+            summary.cells,
+            summary.sums,
+            total.columns,
+            summary.findings,
+            own,
+            refiner=Refiner(rows, plan.samples, show),
+            class_sums=tally.class_sums,
             precision=tally.precision,
-        )  # fmt: skip
+        )
     check_weight_total(float(summary.bins.total_weight[0]), total.n_rows)
     total.warn_of_logits()
-    kept, notes = _kept(chosen, summary, truthful, everything=names is None)
+    kept, notes = _available_measures(chosen, summary, truthful, everything=names is None)
     if isinstance(summary, FileSummary):
         summary.measures = kept
-    by_class = any(measure.statistic == "class_quantile_bins" for measure in kept)
-    slices = None if tally.slices is None else tally.slices.evaluated()
     columns = rows.chosen
-    result = assemble(
-        summary,
-        kept,
-        _rule_names(summary, truthful),
-        _reliability(tally, summary),
-        everything=names is None,
-        notes=notes,
-        inferred=(*describe_input(tally.example, summary.findings), *rows.messages),
-        classes=None,
+    provenance = Provenance(
         recipe={
             "n": total.n_rows,
             "n_classes": max(2, total.columns),
@@ -273,20 +271,29 @@ def _evaluation(
                 "by": list(columns.by),
             },
         },
-        n_missing=total.n_missing,
+        rules=_rule_names(summary, truthful),
+        inferred=(*describe_input(tally.example, summary.findings), *rows.messages),
+        row_notes=_empty_note(rows),
+        measure_notes=notes,
     )
-    empty = f"{rows.n_empty} of {len(rows.files)} files hold no rows"
-    classes = None
-    if total.columns > 1 and names is None:
-        classes = class_columns(tally.example, summary, with_truthful=by_class)
-    more = (empty,) if rows.n_empty else ()
-    return replace(result, classes=classes, notes=(*more, *result.notes), slices=slices)
+    slices = None if tally.slices is None else tally.slices.evaluated()
+    reliability = _reliability(tally, summary)
+    result = assemble(
+        summary, kept, reliability, provenance, tally.example, everything=names is None
+    )
+    return replace(result, slices=slices)
 
 
-def _kept(
+def _empty_note(rows: FileRows) -> tuple[str, ...]:
+    if not rows.n_empty:
+        return ()
+    return (f"{rows.n_empty} of {len(rows.files)} files hold no rows",)
+
+
+def _available_measures(
     chosen: tuple[Measure, ...], summary: StreamSummary, truthful: Rule, *, everything: bool
 ) -> tuple[tuple[Measure, ...], tuple[str, ...]]:
-    """The measures that can be had, and notes on the others."""
+    """The measures that these sums can give, and notes on the others."""
     kept = tuple(measure for measure in chosen if summary.has(measure))
     if not everything:
         return kept, equal_mass_note(kept, truthful)

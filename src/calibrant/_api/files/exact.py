@@ -41,7 +41,7 @@ class FileSummary(StreamSummary):
     # Each class's own cells, from the first pass.
     class_sums: NDArray[np.float64] | None = None
     precision: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
-    # What will be asked for: all of it is refined together.
+    # All measures that will be read: their bins are refined in the same passes.
     measures: Iterable[Measure] = ()
 
     def has(self, measure: Measure) -> bool:
@@ -51,7 +51,7 @@ class FileSummary(StreamSummary):
 
     @cached_property
     def distribution(self) -> LossSums:
-        # A part of the rows may have had hard labels alone, which is not known before its end.
+        # Some batches may have hard labels only, which is not known before their end.
         return self.losses if self.losses.has_distribution else self.refiner.distances()
 
     def is_from_cells(self, measure: Measure) -> bool:
@@ -59,7 +59,7 @@ class FileSummary(StreamSummary):
 
     @property
     def rule(self) -> Rule:
-        """That of the truthful measures."""
+        """The quantile rule of the truthful measures."""
         return self.cells.rule if self.own_bins else Quantile(self.cells.rule.m)
 
     @cached_property

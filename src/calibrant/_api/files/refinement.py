@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 ToSamples = Callable[[Batch], Samples]
 # A column of predictions, by the notion or the number of the class against the rest.
 Column = Notion | int
-# What is asked of a column, by any name: several may be asked of one.
+# A request for refined rows of a column, by any name; a column may have several.
 Key = tuple[Column, Hashable]
 LEVELS = "levels"
 
@@ -95,9 +95,10 @@ class Refiner:
         def merged(pending: dict[Key, list[Groups]]) -> dict[Key, list[Groups]]:
             out = {key: [merge_groups(groups)] for key, groups in pending.items()}
             too_many.update(
-                key for key, groups in out.items()
+                key
+                for key, groups in out.items()
                 if key[1] == LEVELS and groups[0].size > MOST_LEVELS
-            )  # fmt: skip
+            )
             return {key: groups for key, groups in out.items() if key not in too_many}
 
         def work(batches: Iterator[Batch]) -> dict[Key, list[Groups]]:
@@ -216,7 +217,7 @@ class Spans:
     def grouped(self, u: NDArray[Any], z: NDArray[Any], w: Floats | None) -> Groups:
         """The rows within, group by group."""
         u = np.clip(u, 0, 1)
-        # If the file has changed since it was checked, that is an error later.
+        # A file that has changed since the first pass raises an error later.
         near = np.flatnonzero(self.wanted.take((u * N_CELLS).astype(np.intp), mode="clip"))
         return self._group(
             u[near].astype(np.float64),

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
+from calibrant._api.rows import as_source
+from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, LevelSets, Quantile, as_rule
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
-from calibrant._data.logprobs import given_as
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples_in_place
 from calibrant._measures.binned import binned_error
 from calibrant._measures.binned import debiased_l2 as debiased_l2_of
 from calibrant._measures.ordered import ks_error as ks_of
@@ -48,12 +47,7 @@ def ece(
     bins: Bins = 15,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Expected calibration error: the mean gap between predictions and targets, over bins.
 
@@ -67,42 +61,14 @@ def ece(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    bins : int, str, sequence of float or bin rule, default 15
-        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
-    notion : {"binary", "confidence", "classwise"}, optional
-        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
-        or the mean over classes (`"classwise"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    bins (equal-width)
+    norm
+    notion
 
     Returns
     -------
     float
         The calibration error, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -114,8 +80,7 @@ def ece(
     >>> cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=10)
     0.25
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
@@ -130,12 +95,7 @@ def soft_ece(
     bins: Bins = 15,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Soft mean expected calibration error (SMECE): ECE against targets that are probabilities.
 
@@ -150,42 +110,14 @@ def soft_ece(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    bins : int, str, sequence of float or bin rule, default 15
-        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
-        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
-    notion : {"binary", "confidence", "classwise"}, optional
-        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
-        or the mean over classes (`"classwise"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    bins (equal-width)
+    norm
+    notion
 
     Returns
     -------
     float
         The calibration error, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -197,11 +129,7 @@ def soft_ece(
     >>> round(cal.soft_ece([0.1, 0.8, 0.6, 0.3], [0.2, 0.7, 0.9, 0.4], bins=10), 4)
     0.15
     """
-    return ece(
-        y_true, y_proba, bins=bins, norm=norm, notion=notion, sample_weight=sample_weight,
-        votes=votes, from_logits=from_logits, from_logprobs=from_logprobs, classes=classes,
-        data=data,
-    )  # fmt: skip
+    return ece(y_true, y_proba, bins=bins, norm=norm, notion=notion, **rows)
 
 
 @public
@@ -212,12 +140,7 @@ def ace(
     bins: int | Quantile = 15,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Adaptive calibration error: the mean gap over bins of equal mass, over all classes.
 
@@ -229,42 +152,18 @@ def ace(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     bins : int, str or Quantile, default 15
         Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
-    notion : {"binary", "confidence", "classwise"}, optional
+    norm
+    notion
         What is judged: `"binary"` for (n,); for (n, k) the mean over classes (`"classwise"`, the
         default) or the top label (`"confidence"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
 
     Returns
     -------
     float
         The calibration error, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -276,8 +175,7 @@ def ace(
     >>> cal.ace([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
     0.25
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     resolved = resolve_notion(samples, notion or ("classwise" if samples.multiclass else None))
     _no_full(resolved)
     rule = _equal_mass(bins, "ace", samples)
@@ -292,12 +190,7 @@ def tace(
     threshold: float = 0.01,
     bins: int | Quantile = 15,
     norm: str = "l1",
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Thresholded adaptive calibration error: `ace` over the predictions above a threshold.
 
@@ -310,41 +203,17 @@ def tace(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     threshold : float in [0, 1], default 0.01
         Predictions at or below this are not counted.
     bins : int, str or Quantile, default 15
         Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    norm
 
     Returns
     -------
     float
         The calibration error, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -358,8 +227,7 @@ def tace(
     """
     if not isinstance(threshold, numbers.Real) or not 0 <= threshold <= 1:
         raise InputError(f"threshold must be a number from 0 to 1; got {threshold!r}")
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = _equal_mass(bins, "tace", samples)
     return binned_error(Summary(samples, quantile=rule).above(float(threshold)), norm)
 
@@ -371,12 +239,7 @@ def debiased_l2(
     *,
     bins: Bins = Quantile(15),
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Root-mean-square gap over bins, less the part that sampling noise adds.
 
@@ -389,40 +252,13 @@ def debiased_l2(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    notion : {"binary", "confidence", "classwise"}, optional
-        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
-        or the mean over classes (`"classwise"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    bins (quantile)
+    notion
 
     Returns
     -------
     float
         The debiased error, in [0, 1]; 0 where noise explains all of it.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -434,8 +270,7 @@ def debiased_l2(
     >>> cal.debiased_l2([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=1)
     0.0
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
@@ -449,12 +284,7 @@ def sweep_ece(
     *,
     norm: str = "l1",
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""ECE at the most equal-mass bins for which mean targets rise with the predictions.
 
@@ -465,39 +295,13 @@ def sweep_ece(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    norm : {"l1", "l2", "max"}, default "l1"
-        How gaps are put together: their mean, the root of their mean square, or the largest.
-    notion : {"binary", "confidence", "classwise"}, optional
-        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
-        or the mean over classes (`"classwise"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    norm
+    notion
 
     Returns
     -------
     float
         The calibration error, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -509,8 +313,7 @@ def sweep_ece(
     >>> cal.sweep_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
     0.25
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
     levels = Summary(samples).table(resolved, LevelSets())
@@ -524,12 +327,7 @@ def ks_error(
     y_proba: ArrayLike,
     *,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Kolmogorov-Smirnov calibration error: the largest accumulated gap in order of predictions.
 
@@ -539,37 +337,12 @@ def ks_error(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    notion : {"binary", "confidence", "classwise"}, optional
-        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
-        or the mean over classes (`"classwise"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    notion
 
     Returns
     -------
     float
         The calibration error, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -581,8 +354,85 @@ def ks_error(
     >>> round(cal.ks_error([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.15
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     resolved = resolve_notion(samples, notion)
     _no_full(resolved)
     return ks_of(Summary(samples).table(resolved, LevelSets()))
+
+
+@public
+def top_label_ece(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    norm: str = "l1",
+    **rows: Unpack[Rows],
+) -> float:
+    r"""Top-label calibration error given the class (TL-ECE): the gap where each class is predicted.
+
+    .. math:: \frac{1}{W} \sum_r \sum_B \Bigl| \sum_{i \in B \cap T_r} w_i (u_i - z_i) \Bigr|
+
+    where r runs over the classes, T_r are the rows whose top label is r, B runs over the bins, u is
+    the confidence, z the target of the top label, w the weight and W the sum of weights.
+    "When it says *cat* with 0.9, is it a cat in 9 of 10?", for every class: the ECE of the top
+    label asks it of all classes together, where one may be too high and another as much too low.
+    In the same bins this error is therefore never below `ece`. It has as many bins as classes and
+    bins together: on few rows it is unreliable, and `noise_floor` says what calibrated predictions
+    would show.
+
+    Range [0, 1], lower is better. Not truthful and not continuous: see `catalogue`.
+
+    Parameters
+    ----------
+    y_true
+        Labels: class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n, k), or list of str
+        Predicted probabilities of the classes. With `data`, names of columns, one per class.
+    bins
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`. They are bins of the confidences of all rows, the same for every class.
+    norm
+    votes
+        Number of votes behind each row of shares; counts carry their own.
+    from_logits
+        Whether `y_proba` holds logits, to which a softmax is applied.
+    from_logprobs
+        Whether `y_proba` holds log-probabilities, to which a softmax is applied.
+    classes
+        Names of the classes in the order of the columns of `y_proba`.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities of classes; the message names the
+        first bad row.
+
+    References
+    ----------
+    Gupta and Ramdas (2022), Top-label calibration and multiclass-to-binary reductions, ICLR,
+    arXiv:2107.08353.
+
+    Examples
+    --------
+    Where it says class 0 it is too high, where it says class 1 as much too low:
+
+    >>> import calibrant as cal
+    >>> y = [0, 0, 1, 1, 1, 1, 1, 1]
+    >>> p = [[0.75, 0.25]] * 4 + [[0.25, 0.75]] * 4
+    >>> cal.ece(y, p), cal.top_label_ece(y, p)
+    (0.0, 0.25)
+    """
+    samples = as_source(y_true, y_proba, **rows)
+    if not samples.multiclass:
+        raise InputError(
+            "top_label_ece needs y_proba of the shape (n, k), a column per class; it is (n,). Give "
+            "both columns, np.stack([1 - p, p], axis=1), or use ece(...)"
+        )
+    rule = as_rule(bins, n=samples.count_rows)
+    return binned_error(Summary(samples).top_class_table(rule).as_one(), norm)

@@ -5,23 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
+from calibrant._api.groups import group_index
 from calibrant._api.metrics.significance import (
     by_clusters,
     concluded,
     needs_outcomes,
     scalar_problem,
 )
+from calibrant._api.rows import as_source
 from calibrant._api.two_columns import noted
+from calibrant._core.arguments import Rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import LevelSets, Quantile
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import check_seed, public
-from calibrant._data.logprobs import Given, given_as
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.logprobs import given_as
+from calibrant._data.source import Source
+from calibrant._data.to_samples import to_samples
 from calibrant._inference.paths import clustered_cutoff_p, cutoff_p, worst_cutoffs
 from calibrant._measures.cutoffs import Cutoffs, averaged_two_bin_error, cutoff_error
 from calibrant._summaries.samples import Summary, resolve_notion
@@ -37,12 +41,7 @@ def atb(
     norm: str = "l2",
     root: bool = False,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Averaged two-bin calibration error: truthful, continuous, complete and sound at once.
 
@@ -59,31 +58,12 @@ def atb(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     norm : {"l2", "l1"}, default "l2"
         Squares over W^2, or absolute values over W, which are not truthful.
     root : bool, default False
         Whether the square root is returned, for `norm="l2"`: of a mean over classes the root of the
         mean. It ranks predictors alike, but is not truthful.
-    notion : {"binary", "confidence", "classwise"}, optional
-        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
-        or the mean over classes (`"classwise"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    notion
 
     Returns
     -------
@@ -125,9 +105,7 @@ def atb(
     one_of("norm", norm, ("l2", "l1"))
     if root and norm == "l1":
         raise InputError("root=True is for squares: leave out norm='l1', which is a gap already")
-    given = given_as(from_logits, from_logprobs)
-    levels = _levels(y_true, y_proba, sample_weight, votes, given, classes, data, notion)
-    value = averaged_two_bin_error(levels, norm)
+    value = averaged_two_bin_error(_levels(as_source(y_true, y_proba, **rows), notion), norm)
     return math.sqrt(value) if root else value
 
 
@@ -137,12 +115,7 @@ def cutoff_ce(
     y_proba: ArrayLike,
     *,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Cutoff calibration error: the largest accumulated gap of any interval of predictions.
 
@@ -153,37 +126,12 @@ def cutoff_ce(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    notion : {"binary", "confidence", "classwise"}, optional
-        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
-        or the mean over classes (`"classwise"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    notion
 
     Returns
     -------
     float
         The calibration error, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     See Also
     --------
@@ -201,10 +149,7 @@ def cutoff_ce(
     >>> round(cal.cutoff_ce([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.15
     """
-    given = given_as(from_logits, from_logprobs)
-    return cutoff_error(
-        _levels(y_true, y_proba, sample_weight, votes, given, classes, data, notion)
-    )
+    return cutoff_error(_levels(as_source(y_true, y_proba, **rows), notion))
 
 
 @public
@@ -230,26 +175,10 @@ def cutoff_test(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    notion : {"binary", "confidence"}, optional
-        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); variances are then those of clusters.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    notion (scalar)
+    groups (variances)
+    seed
+    data (in memory)
 
     Returns
     -------
@@ -281,9 +210,9 @@ def cutoff_test(
     """
     check_seed(seed)
     given = given_as(from_logits, from_logprobs)
-    samples, problem, clusters = scalar_problem(
-        y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(15)
-    )
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    problem = scalar_problem(samples, notion, Quantile(15))
+    clusters = group_index(groups, samples, data)
     needs_outcomes(problem, "the cutoff test")
     where = worst_cutoffs(problem)
     value, note = abs(where.gap), _where(where)
@@ -304,18 +233,8 @@ def _where(found: Cutoffs) -> str:
     return f"predictions from {shown(found.lower)} to {shown(found.upper)} are {lean}"
 
 
-def _levels(
-    y_true: Any,
-    y_proba: Any,
-    weight: Any,
-    votes: Any,
-    given: Given,
-    classes: Any,
-    data: Any,
-    notion: Any,
-) -> BinTable:
+def _levels(samples: Source, notion: str | None) -> BinTable:
     """The level sets of what is judged: a scalar problem, or each class against the rest."""
-    samples = to_samples_in_place(y_true, y_proba, weight, given, classes, data, votes=votes)
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
         raise InputError("notion='full' has no order: use lin_ce(...), which takes whole rows")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api.rows import as_source
+from calibrant._core.arguments import Rows
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import is_number, public
-from calibrant._data.logprobs import given_as
-from calibrant._data.to_samples import to_samples_in_place
 from calibrant._summaries.samples import Summary
 
 
@@ -22,12 +21,7 @@ def dist_ce(
     y_proba: ArrayLike,
     *,
     norm: str = "tv",
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Distribution calibration error: mean total variation between prediction and target.
 
@@ -39,36 +33,13 @@ def dist_ce(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     norm : {"tv", "l1"}, default "tv"
         Total variation, half the sum of absolute differences; or the whole sum.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
 
     Returns
     -------
     float
         The mean distance, in [0, 1]; in [0, 2] with ``norm="l1"``.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -82,8 +53,7 @@ def dist_ce(
     (0.2, 0.4)
     """
     one_of("norm", norm, ("tv", "l1"))
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     return Summary(samples).mean_distance("distribution" if norm == "tv" else "absolute")
 
 
@@ -93,12 +63,7 @@ def ent_ce(
     y_proba: ArrayLike,
     *,
     signed: bool = False,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Entropy calibration error: mean difference of entropies of prediction and target, in nats.
 
@@ -109,36 +74,13 @@ def ent_ce(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     signed : bool, default False
         Whether to keep the sign: above 0 the predictions are less sure than the targets.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
 
     Returns
     -------
     float
         The mean difference, in nats.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -150,8 +92,7 @@ def ent_ce(
     >>> round(cal.ent_ce([[0.5, 0.5]], [[0.9, 0.1]]), 4)
     0.3681
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     return Summary(samples).mean_distance("entropy_signed" if signed else "entropy")
 
 
@@ -159,13 +100,7 @@ def ent_ce(
 def rank_cs(
     y_true: ArrayLike,
     y_proba: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Ranking calibration score: how often the prediction ranks the classes as the target does.
 
@@ -174,36 +109,10 @@ def rank_cs(
 
     where classes that the target ranks equal may come in any order. Range [0, 1], higher is better.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
-
     Returns
     -------
     float
         The share of rows, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -215,8 +124,7 @@ def rank_cs(
     >>> cal.rank_cs([[0.6, 0.3, 0.1], [0.5, 0.5, 0.0]], [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
     0.5
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     return Summary(samples).mean_distance("rank")
 
 
@@ -227,12 +135,7 @@ def jsd(
     *,
     squared: bool = False,
     base: float | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Jensen-Shannon distance: the mean ROOT of the divergence between prediction and target.
 
@@ -250,38 +153,15 @@ def jsd(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     squared : bool, default False
         Whether to average the divergence and not its root.
     base : float, optional
         Base of the logarithm, above 1; natural logarithms (nats) by default.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
 
     Returns
     -------
     float
         The mean distance, or with `squared` the mean divergence.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     See Also
     --------
@@ -299,8 +179,7 @@ def jsd(
     (0.1339, 0.0179)
     """
     unit = math.log(_check_base(base))
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     if squared:
         return Summary(samples).mean_distance("jensen_shannon") / unit
     return Summary(samples).mean_distance("root_jensen_shannon") / math.sqrt(unit)
@@ -323,12 +202,7 @@ def kl(
     y_proba: ArrayLike,
     *,
     zero: str = "lift",
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Kullback-Leibler divergence of targets against predictions, KL(target || prediction).
 
@@ -346,26 +220,9 @@ def kl(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     zero : {"lift", "infinite", "raise"}, default "lift"
         What becomes of a prediction below 1e-12 under a positive share: it counts as 1e-12, the
         value is infinite, or there is an error.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
 
     Returns
     -------
@@ -396,8 +253,7 @@ def kl(
     inf
     """
     one_of("zero", zero, ("lift", "infinite", "raise"))
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     summary = Summary(samples)
     value, n_zero = summary.mean_distance("relative_entropy"), summary.findings.n_log_clipped
     if n_zero and zero == "raise":
@@ -415,12 +271,7 @@ def wasserstein(
     *,
     positions: ArrayLike | None = None,
     normalize: bool = False,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Wasserstein-1 (earth mover's) distance for ordered classes, such as a Likert scale.
 
@@ -434,27 +285,10 @@ def wasserstein(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     positions : array-like of shape (k,), optional
         Where each class lies, rising; 0 to k - 1 by default.
     normalize : bool, default False
         Whether to divide by the distance of the first and the last class.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
 
     Returns
     -------
@@ -482,8 +316,7 @@ def wasserstein(
     >>> cal.wasserstein(votes, far, positions=[0, 1, 10])
     5.0
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     spacing = None if positions is None else _spacing(positions, samples.n_classes)
     value = Summary(samples).mean_distance("transport", spacing=spacing)
     if not normalize:

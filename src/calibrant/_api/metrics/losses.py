@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 
+from calibrant._api.rows import as_source
 from calibrant._api.two_columns import noted
+from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, LevelSets, as_rule
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
-from calibrant._data.logprobs import Given, given_as
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.source import Source
 from calibrant._measures.catalogue import catalogue, find
 from calibrant._measures.decomposition import BrierDecomposition, decompose, decompose_isotonic
 from calibrant._summaries.samples import Summary, resolve_notion
 
 
-def _mean_loss(
-    name: str,
-    y_true: Any,
-    y_proba: Any,
-    sample_weight: Any,
-    given: Given,
-    classes: Sequence[Any] | None,
-    data: Any,
-    votes: Any,
-) -> float:
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
-    if samples.answers:  # an error of losses that hold predictions against 1/2
+def _mean_loss(name: str, samples: Source) -> float:
+    if samples.answers:  # raises for losses that compare predictions with 1/2
         find(next(m.name for m in catalogue("binary") if m.loss == name), samples.shape)
     return Summary(samples).mean_loss(name)
 
@@ -38,13 +28,7 @@ def _mean_loss(
 def brier_score(
     y_true: ArrayLike,
     y_proba: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Brier score: the mean squared distance between prediction and target.
 
@@ -53,36 +37,10 @@ def brier_score(
     summed over classes for (n, k) predictions; ``(u - z)^2`` for (n,). Range [0, 2], or [0, 1] for
     (n,); lower is better. A proper loss.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
-
     Returns
     -------
     float
         The mean loss.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -94,21 +52,14 @@ def brier_score(
     >>> round(cal.brier_score([0, 1], [0.2, 0.6]), 4)
     0.1
     """
-    given = given_as(from_logits, from_logprobs)
-    return _mean_loss("brier", y_true, y_proba, sample_weight, given, classes, data, votes)
+    return _mean_loss("brier", as_source(y_true, y_proba, **rows))
 
 
 @public
 def log_loss(
     y_true: ArrayLike,
     y_proba: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Log loss (cross-entropy, in nats): minus the mean log probability of the outcome.
 
@@ -118,36 +69,10 @@ def log_loss(
     loss. Against soft labels, such as shares of votes, it is the cross-entropy; less the labels'
     own entropy it is `kl`.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
-
     Returns
     -------
     float
         The mean loss, in nats.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -159,21 +84,14 @@ def log_loss(
     >>> round(cal.log_loss([0, 1], [0.2, 0.6]), 4)
     0.367
     """
-    given = given_as(from_logits, from_logprobs)
-    return _mean_loss("log", y_true, y_proba, sample_weight, given, classes, data, votes)
+    return _mean_loss("log", as_source(y_true, y_proba, **rows))
 
 
 @public
 def spherical_loss(
     y_true: ArrayLike,
     y_proba: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Spherical loss: one less the cosine-like agreement of prediction and target.
 
@@ -182,36 +100,10 @@ def spherical_loss(
     where a prediction (n,) stands for the row (1 - u, u). Range [0, 1], lower is better. A proper
     loss.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
-
     Returns
     -------
     float
         The mean loss, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -223,21 +115,14 @@ def spherical_loss(
     >>> round(cal.spherical_loss([0, 1], [0.2, 0.6]), 4)
     0.0989
     """
-    given = given_as(from_logits, from_logprobs)
-    return _mean_loss("spherical", y_true, y_proba, sample_weight, given, classes, data, votes)
+    return _mean_loss("spherical", as_source(y_true, y_proba, **rows))
 
 
 @public
 def accuracy(
     y_true: ArrayLike,
     y_proba: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Accuracy: the share of rows whose top label is the target, 1 less `classification_error`.
 
@@ -246,36 +131,10 @@ def accuracy(
     where the lowest class wins ties; with soft labels, z is the target's mass on the top label.
     Range [0, 1], higher is better.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
-
     Returns
     -------
     float
         The accuracy, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     Notes
     -----
@@ -297,8 +156,7 @@ def accuracy(
     >>> cal.accuracy("correct", "confidence", data=answers)
     0.5
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     summary = Summary(samples)
     if samples.answers:
         return find("accuracy", samples.shape).compute(summary)
@@ -309,13 +167,7 @@ def accuracy(
 def classification_error(
     y_true: ArrayLike,
     y_proba: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Classification error: the share of rows whose top label is not the target.
 
@@ -324,36 +176,10 @@ def classification_error(
     where the lowest class wins ties; with soft labels, z is the target's mass on the top label.
     Range [0, 1], lower is better.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
-
     Returns
     -------
     float
         The mean loss, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -366,21 +192,14 @@ def classification_error(
     >>> cal.classification_error([0, 1, 1, 0], [0.2, 0.7, 0.4, 0.4])
     0.25
     """
-    given = given_as(from_logits, from_logprobs)
-    return _mean_loss("classification", y_true, y_proba, sample_weight, given, classes, data, votes)
+    return _mean_loss("classification", as_source(y_true, y_proba, **rows))
 
 
 @public
 def confidence_loss(
     y_true: ArrayLike,
     y_proba: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Confidence loss: the loss whose minimiser the corrected `confidence_ce` shares.
 
@@ -389,36 +208,10 @@ def confidence_loss(
     where c is the largest predicted probability and z the target's mass on that class. Range [0,
     2], lower is better.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
-
     Returns
     -------
     float
         The mean loss, in [0, 2].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -431,8 +224,7 @@ def confidence_loss(
     >>> round(cal.confidence_loss([0, 1], [0.2, 0.6]), 4)
     0.1
     """
-    given = given_as(from_logits, from_logprobs)
-    return _mean_loss("confidence", y_true, y_proba, sample_weight, given, classes, data, votes)
+    return _mean_loss("confidence", as_source(y_true, y_proba, **rows))
 
 
 @public
@@ -443,12 +235,7 @@ def brier_decomposition(
     method: str = "isotonic",
     bins: Bins = 15,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> BrierDecomposition:
     r"""The Brier score as miscalibration, less discrimination, plus uncertainty.
 
@@ -462,42 +249,17 @@ def brier_decomposition(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     method : {"isotonic", "binned"}, default "isotonic"
         How predictions are recalibrated: by isotonic regression, or by bins.
-    bins : int, str, sequence of float or bin rule, default 15
+    bins
         Bins of ``method="binned"``: their number (equal width), edges, or a rule such as
         `Quantile`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    notion : {"binary", "confidence", "classwise"}, optional
-        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
-        or the mean over classes (`"classwise"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    notion
 
     Returns
     -------
     BrierDecomposition
         `brier`, `miscalibration`, `discrimination`, `uncertainty` and `within_bin`.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -512,8 +274,7 @@ def brier_decomposition(
     (0.075, 0.25, 0.25)
     """
     one_of("method", method, ("isotonic", "binned"))
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, n=samples.count_rows)
     resolved = resolve_notion(samples, notion)
     if resolved == "full":

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.groups import group_index
 from calibrant._api.risk_curve import curve_of
+from calibrant._api.rows import as_samples, as_source
 from calibrant._api.two_columns import noted
+from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth, LevelSets
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.validation import check_level, public
 from calibrant._data.explain import explained
-from calibrant._data.logprobs import given_as
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._measures.ranking import COVERAGE, accuracy_at
 from calibrant._measures.ranking import aurc as aurc_of
 from calibrant._measures.ranking import auroc as auroc_of
@@ -32,12 +31,7 @@ def auroc(
     y_proba: ArrayLike,
     *,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Area under the ROC curve: how often an event is predicted higher than a non-event.
 
@@ -51,28 +45,11 @@ def auroc(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    notion : {"binary", "confidence", "classwise"}, optional
+    notion
         What is ranked: P(y = 1) for (n,), held against y (`"binary"`); the largest predicted
         probability, held against whether that class is right (`"confidence"`, the default for
         (n, k)); or each class against the rest, averaged (`"classwise"`, scikit-learn's
         ``multi_class="ovr"``).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
 
     Returns
     -------
@@ -98,15 +75,14 @@ def auroc(
     >>> cal.auroc([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.8])
     0.75
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     resolved = resolve_notion(samples, notion)
     if resolved == "classwise":
         return _mean_over_classes(samples)
-    return auroc_of(Summary(samples).table(_ranked(resolved), LevelSets()))
+    return auroc_of(Summary(samples).table(_check_ranked(resolved), LevelSets()))
 
 
-def _ranked(notion: Any) -> Any:
+def _check_ranked(notion: Any) -> Any:
     """The scalar notion that is ranked."""
     if notion in ("classwise", "full"):
         raise InputError(
@@ -137,12 +113,7 @@ def aurc(
     y_proba: ArrayLike,
     *,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Area under the risk-coverage curve: the mean risk of answering only what is surest.
 
@@ -156,38 +127,15 @@ def aurc(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     notion : {"binary", "confidence"}, optional
         What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
         probability, held against whether that class is right (`"confidence"`, the default for
         (n, k)).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
 
     Returns
     -------
     float
         The area, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     Notes
     -----
@@ -205,9 +153,9 @@ def aurc(
     >>> round(cal.aurc([1, 1, 0, 0], [0.9, 0.8, 0.7, 0.6]), 4)
     0.2083
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
-    return aurc_of(Summary(samples).table(_ranked(resolve_notion(samples, notion)), LevelSets()))
+    samples = as_source(y_true, y_proba, **rows)
+    resolved = _check_ranked(resolve_notion(samples, notion))
+    return aurc_of(Summary(samples).table(resolved, LevelSets()))
 
 
 @public
@@ -217,12 +165,7 @@ def accuracy_at_coverage(
     *,
     coverage: float = COVERAGE,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Accuracy among the share of rows with the highest predictions.
 
@@ -233,40 +176,17 @@ def accuracy_at_coverage(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     coverage : float in (0, 1], default 0.8
         The share of rows (of their weight) that is answered.
     notion : {"binary", "confidence"}, optional
         What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
         probability, held against whether that class is right (`"confidence"`, the default for
         (n, k)).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
 
     Returns
     -------
     float
         The mean target of the rows kept, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -283,9 +203,8 @@ def accuracy_at_coverage(
         raise InputError(
             f"coverage must be a share of the rows above 0 and at most 1; got {coverage!r}"
         )
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
-    levels = Summary(samples).table(_ranked(resolve_notion(samples, notion)), LevelSets())
+    samples = as_source(y_true, y_proba, **rows)
+    levels = Summary(samples).table(_check_ranked(resolve_notion(samples, notion)), LevelSets())
     return accuracy_at(levels, float(coverage))
 
 
@@ -297,12 +216,7 @@ def risk_coverage(
     notion: str | None = None,
     level: float = 0.95,
     groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> RiskCoverage:
     """The risk-coverage curve: the error rate of answering only what is surest, with a band.
 
@@ -310,43 +224,21 @@ def risk_coverage(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     notion : {"binary", "confidence"}, optional
         What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
         probability, held against whether that class is right (`"confidence"`, the default for
         (n, k)).
-    level : float in (0, 1), default 0.95
+    level
         Level of the band, at each coverage by itself.
-    groups : array-like of shape (n,) or str, optional
+    groups
         Cluster of each row (patient, document, game); rows of one cluster scatter together.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    data (in memory)
 
     Returns
     -------
     RiskCoverage
         `coverage`, `risk`, `threshold` and limits at up to 200 points (`to_frame`), `aurc`,
         `accuracy_at(coverage)`, and a diagram (`plot`).
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -360,9 +252,8 @@ def risk_coverage(
     (0.2083, 1.0)
     """
     check_level(level)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
-    resolved = _ranked(resolve_notion(samples, notion))
+    samples = as_samples(y_true, y_proba, **rows)
+    resolved = _check_ranked(resolve_notion(samples, notion))
     levels = Summary(samples).table(resolved, LevelSets())
-    index = group_index(groups, samples, data)
+    index = group_index(groups, samples, rows.get("data"))
     return noted(curve_of(samples, resolved, levels, float(level), index), samples, resolved)

@@ -17,8 +17,8 @@ from calibrant._core.errors import InputError, check_weight_total, counted, one_
 from calibrant._core.validation import check_eps, check_level, check_seed, public
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.links import logit
-from calibrant._data.logprobs import Given, given_as
-from calibrant._data.samples import Samples
+from calibrant._data.logprobs import given_as
+from calibrant._data.samples import Notion, Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.arrays.passes import whole_problem
@@ -56,26 +56,10 @@ def spiegelhalter(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    notion : {"binary", "confidence"}, optional
-        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); variances are then those of clusters.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    notion (scalar)
+    groups (variances)
+    seed
+    data (in memory)
 
     Returns
     -------
@@ -100,9 +84,9 @@ def spiegelhalter(
     """
     check_seed(seed)
     given = given_as(from_logits, from_logprobs)
-    _, problem, clusters = scalar_problem(
-        y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(1)
-    )
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    problem = scalar_problem(samples, notion, Quantile(1))
+    clusters = group_index(groups, samples, data)
     needs_outcomes(problem, "Spiegelhalter's test")
     name, null = "Spiegelhalter z", "standard normal, two-sided"
     z = significance.spiegelhalter_z(problem.u, problem.z, problem.weights)
@@ -143,29 +127,14 @@ def hosmer_lemeshow(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    bins : int, str, sequence of float or bin rule, default Quantile(m=10, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    bins (quantile)
     fitted : bool, default False
         Whether the model was fitted to these rows.
-    notion : {"binary", "confidence"}, optional
-        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    notion (scalar)
     groups : None, optional
         Not taken: rows of a cluster are not independent, and giving them is an error.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    seed
+    data (in memory)
 
     Returns
     -------
@@ -204,7 +173,8 @@ def hosmer_lemeshow(
             "cox_calibration(..., groups=...)"
         )
     given = given_as(from_logits, from_logprobs)
-    samples, resolved = _samples(y_true, y_proba, None, given, classes, data, notion)
+    samples = to_samples(y_true, y_proba, None, given, classes, data)
+    resolved = _scalar_notion(samples, notion)
     rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
         table, cuts, findings = bin_table(samples, resolved, rule)
@@ -259,31 +229,15 @@ def truthful_test(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     measure : {"lin_ce", "atb"}, default "lin_ce"
         The truthful error: of bins (LinCE), or of two bins wherever they meet (ATB).
-    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
+    bins
         Of LinCE: number of quantile bins, edges, or a rule (`EqualWidth`, `Quantile`, `Edges`).
         `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    notion : {"binary", "confidence"}, optional
-        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); variances are then those of clusters.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    notion (scalar)
+    groups (variances)
+    seed
+    data (in memory)
 
     Returns
     -------
@@ -311,19 +265,19 @@ def truthful_test(
     True
     """
     check_seed(seed)
-    of_bins = _of_bins(measure)
+    is_binned = _is_binned(measure)
     given = given_as(from_logits, from_logprobs)
-    samples, problem, clusters = scalar_problem(
-        y_true, y_proba, sample_weight, groups, given, classes, data, notion, bins
-    )
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    problem = scalar_problem(samples, notion, bins)
+    clusters = group_index(groups, samples, data)
     rule = as_rule(bins, default=Quantile, n=problem.u.size)
     needs_outcomes(problem, "the truthful test")
-    test = _binned_test if of_bins else _averaged_test
+    test = _binned_test if is_binned else _averaged_test
     return noted(test(problem, clusters, rule, int(seed)), samples, "confidence")
 
 
-def _of_bins(measure: str) -> bool:
-    """Whether the truthful error that was named is of bins; the others are of the order."""
+def _is_binned(measure: str) -> bool:
+    """Whether the named truthful error uses bins; the others use the order of predictions."""
     known = {
         each.name: each.is_binned
         for each in catalogue("binary")
@@ -398,40 +352,19 @@ def cox_calibration(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    level : float in (0, 1), default 0.95
+    level
         Confidence level of the limits.
     eps : float, default 1e-06
         Predictions are clipped to [eps, 1 - eps] before their logits are taken.
-    notion : {"binary", "confidence"}, optional
-        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); variances are then those of clusters.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    notion (scalar)
+    groups (variances)
+    data (in memory)
 
     Returns
     -------
     CoxCalibration
         `slope`, `intercept` and `intercept_at_slope_1` with their limits, `p_value`, `note`,
         `n_clipped` and the fit `without_clipped`.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     Notes
     -----
@@ -460,9 +393,9 @@ def cox_calibration(
     check_level(level)
     check_eps(eps)
     given = given_as(from_logits, from_logprobs)
-    samples, problem, clusters = scalar_problem(
-        y_true, y_proba, sample_weight, groups, given, classes, data, notion, Quantile(1)
-    )
+    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    problem = scalar_problem(samples, notion, Quantile(1))
+    clusters = group_index(groups, samples, data)
     return noted(cox_of(problem, clusters, float(level), eps), samples, "confidence")
 
 
@@ -477,13 +410,18 @@ def cox_of(
     if n_moved == 0:
         return fit
     kept = ~moved & (problem.weights > 0)
-    note = f"{counted(n_moved, 'prediction', '')} moved to within [{eps:g}, 1 - {eps:g}]"
+    note = clipping_note(n_moved, eps)
     without = None
     if kept.any():
         some = None if clusters is None else np.unique(clusters[kept], return_inverse=True)[1]
-        without = _cox(_rows(problem, kept), logit(u[kept]), some, level)
+        without = _cox(_kept_rows(problem, kept), logit(u[kept]), some, level)
     notes = "; ".join(filter(None, (note, fit.note)))
     return replace(fit, note=notes, n_clipped=n_moved, without_clipped=without)
+
+
+def clipping_note(n_clipped: int, eps: float) -> str:
+    """The note on predictions that were moved away from 0 and 1."""
+    return f"{counted(n_clipped, 'prediction', '')} moved to within [{eps:g}, 1 - {eps:g}]"
 
 
 def _cox(problem: Problem, h: NDArray[np.float64], clusters: Any, level: float) -> CoxCalibration:
@@ -506,7 +444,7 @@ def _cox(problem: Problem, h: NDArray[np.float64], clusters: Any, level: float) 
     )
 
 
-def _rows(problem: Problem, kept: NDArray[np.bool_]) -> Problem:
+def _kept_rows(problem: Problem, kept: NDArray[np.bool_]) -> Problem:
     weights = None if problem.w is None else problem.w[kept]
     return replace(
         problem, u=problem.u[kept], z=problem.z[kept], w=weights, bins=problem.bins[kept]
@@ -518,7 +456,7 @@ def by_clusters(clusters: NDArray[np.intp]) -> str:
 
 
 def _bins_of_rows(u: NDArray[np.float64], rule: Rule, cuts: Cuts) -> NDArray[np.intp]:
-    """The bin of every row; ranks tell equal predictions apart, edges do not."""
+    """The bin of every row; bins by rank may separate equal predictions."""
     if isinstance(rule, Quantile) and rule.ties == "rank":
         bins = np.empty(u.size, dtype=np.intp)
         bins[np.argsort(u, kind="stable")] = rank_bins(u.size, rule.m)
@@ -537,39 +475,19 @@ def needs_outcomes(problem: Problem, test: str) -> None:
         raise InputError(_NEEDS_OUTCOMES.format(test))
 
 
-def _samples(
-    y_true: Any, y_proba: Any, sample_weight: Any, given: Given,
-    classes: Sequence[Any] | None, data: Any, notion: str | None, votes: Any = None,
-) -> tuple[Samples, Any]:  # fmt: skip
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+def _scalar_notion(samples: Samples, notion: str | None) -> Notion:
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(
             f"a test is of one problem, so notion={notion!r} has none: give one class's column as "
             "y_proba and (y_true == class) as y_true"
         )
-    return samples, resolved
+    return resolved
 
 
-def scalar_problem(
-    y_true: Any, y_proba: Any, sample_weight: Any, groups: Any, given: Given,
-    classes: Sequence[Any] | None, data: Any, notion: str | None, bins: Bins,
-) -> tuple[Samples, Problem, NDArray[np.intp] | None]:  # fmt: skip
-    """The samples, their problem, every row checked, and the cluster of each row."""
-    samples, problem = checked_problem(
-        y_true, y_proba, sample_weight, given, classes, data, notion, bins
-    )
-    return samples, problem, group_index(groups, samples, data)
-
-
-def checked_problem(
-    y_true: Any, y_proba: Any, sample_weight: Any, given: Given, classes: Sequence[Any] | None,
-    data: Any, notion: str | None, bins: Bins, votes: Any = None,
-) -> tuple[Samples, Problem]:  # fmt: skip
-    """The samples and their scalar problem, every row checked."""
-    samples, resolved = _samples(
-        y_true, y_proba, sample_weight, given, classes, data, notion, votes
-    )
+def scalar_problem(samples: Samples, notion: str | None, bins: Bins) -> Problem:
+    """The one problem of a test, validated."""
+    resolved = _scalar_notion(samples, notion)
     rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
         problem = problem_of(samples, resolved, rule)
@@ -578,4 +496,4 @@ def checked_problem(
     if not problem.hard:
         check_not_swapped(samples)
     check_weight_total(float(problem.weights.sum()), samples.n)
-    return samples, problem
+    return problem

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibrant._api.rows import as_source
 from calibrant._api.two_columns import noted
+from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import check_count, check_eps, public
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Notion
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples_in_place
 from calibrant._engines.arrays.streams import EPS
 from calibrant._engines.dispatch import engine_of
+from calibrant._measures.catalogue import Measure, catalogue
 from calibrant._measures.smooth import LS_SIGMA
-from calibrant._summaries.samples import resolve_notion
+from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant._summaries.smooth import NOISES, SmoothSummary, smallest_sigma, smallest_unit_sigma
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._smooth_curve import N_CHECKED, SmoothCurve, bins_outside
 
-# Noise that is wider than all logits, of which a curve shows nothing.
+# The largest bandwidth on the logit scale: wider noise would flatten any curve.
 WIDEST_CURVE = 1000.0
 
 
@@ -43,12 +43,7 @@ def ls_ece(
     eps: float = EPS,
     n_draws: int = 10_000,
     rng: np.random.Generator | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Logit-smoothed ECE: the calibration error of the predictions after noise on their logits.
 
@@ -60,10 +55,6 @@ def ls_ece(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     sigma : float or "schedule", default 0.1
         Width of the noise, the same for every model by default, so that values can be compared;
         `"schedule"` is ``n^(-1/3)``, with which LS-ECE estimates the true ECE consistently.
@@ -71,39 +62,18 @@ def ls_ece(
         Shape of the noise.
     method : {"exact", "monte-carlo"}, default "exact"
         Evaluate the integral, or draw places with `rng` as the paper does.
-    notion : {"binary", "confidence", "classwise"}, optional
-        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
-        or the mean over classes (`"classwise"`).
+    notion
     eps : float, default 1e-06
         Predictions are clipped to [eps, 1 - eps] before their logits are taken.
     n_draws : int, default 10000
         Number of draws of ``method="monte-carlo"``.
     rng : numpy.random.Generator, optional
         Generator of ``method="monte-carlo"``; by default a fresh one.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
 
     Returns
     -------
     float
         The calibration error, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     Notes
     -----
@@ -127,8 +97,7 @@ def ls_ece(
     one_of("noise", noise, NOISES)
     one_of("method", method, ("exact", "monte-carlo"))
     check_eps(eps)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     resolved = _resolved(samples, notion)
     summary = SmoothSummary(samples, resolved, eps)
     width = _width(sigma, summary, noise if method == "exact" else "uniform")
@@ -145,12 +114,7 @@ def smooth_ece(
     *,
     sigma: float | None = None,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Smooth ECE (smECE): the error after smoothing the residuals over the predictions.
 
@@ -163,39 +127,14 @@ def smooth_ece(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     sigma : float, optional
         Bandwidth at which to evaluate the integral, in place of its fixed point.
-    notion : {"binary", "confidence", "classwise"}, optional
-        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
-        or the mean over classes (`"classwise"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    notion
 
     Returns
     -------
     float
         The calibration error, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -208,8 +147,7 @@ def smooth_ece(
     >>> round(cal.smooth_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
     0.1778
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     if sigma is not None:
         _check_unit_sigma(sigma)
     return SmoothSummary(samples, _resolved(samples, notion)).smooth_ece(sigma)
@@ -223,12 +161,7 @@ def smooth_reliability(
     kind: str = "unit",
     sigma: float | None = None,
     notion: str | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> SmoothCurve:
     """The smoothed reliability curve: density, mean target, and the difference integrated.
 
@@ -237,41 +170,17 @@ def smooth_reliability(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     kind : {"unit", "logit"}, default "unit"
         The axis over which the curve is smoothed.
     sigma : float, optional
         Bandwidth; by default the fixed point of `smooth_ece` (`"unit"`) or the schedule of `ls_ece`
         (`"logit"`), as smooth as the rows allow.
-    notion : {"binary", "confidence"}, optional
-        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    notion (scalar)
 
     Returns
     -------
     SmoothCurve
         The curve with its band, its table (`columns`) and its diagram (`plot`).
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     Notes
     -----
@@ -297,8 +206,7 @@ def smooth_reliability(
         _check_unit_sigma(sigma)
     elif sigma is not None:
         _check_logit_sigma(sigma)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     resolved = _resolved(samples, notion)
     if resolved == "classwise":
         raise InputError("a curve is of one problem: give one class's column as y_proba")
@@ -319,9 +227,8 @@ def smooth_curve(
     places = points["logit" if kind == "logit" else "prediction"]
     rows, n = summary.rows_behind(kind, width, places)
     curve = SmoothCurve(
-        points, kind, float(width), notion, n_effective=rows, n=n,
-        is_hard=not summary.findings.soft,
-    )  # fmt: skip
+        points, kind, float(width), notion, n_effective=rows, n=n, is_hard=not summary.findings.soft
+    )
     rule = EqualWidth(N_CHECKED)
     table, cuts, _ = engine_of(samples).bin_table(samples, notion, rule)
     return replace(curve, outside=bins_outside(curve, ReliabilityTable(table, rule, cuts, notion)))
@@ -380,3 +287,66 @@ def _width(sigma: float | str, summary: SmoothSummary, noise: str) -> float:
             f"{smallest_sigma():.1e}. Use noise='uniform', which needs none"
         )
     return float(sigma)
+
+
+@public
+def ici(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    part: str = "mean",
+    **rows: Unpack[Rows],
+) -> float:
+    r"""Integrated calibration index: the mean distance between a local regression and the risks.
+
+    .. math:: \frac{1}{W} \sum_i w_i \, | \hat f(u_i) - u_i |
+
+    where the curve is a local regression of the outcomes on the predictions, as R's ``loess`` has
+    it (span 0.75, degree 2, interpolated between vertices). Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or str
+        Outcomes: 0/1, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or str
+        Predicted risks, P(y = 1); with `data`, a column's name.
+    part : {"mean", "e50", "e90", "emax"}, default "mean"
+        The mean distance (ICI), its median, its 90% quantile, or its maximum.
+
+    Returns
+    -------
+    float
+        The distance, in [0, 1].
+
+    Notes
+    -----
+    Neighbourhoods are shares of weight, where R counts rows: the two differ by at most one row. Up
+    to three distinct predictions have the mean outcomes themselves.
+
+    References
+    ----------
+    Austin and Steyerberg (2019), doi:10.1002/sim.8281. Cleveland and Grosse (1991), Statistics and
+    Computing 1.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 0, 1, 0, 0] * 30, [0.1, 0.6, 0.5, 0.3, 0.2, 0.35] * 30
+    >>> round(cal.ici(y, p), 4), round(cal.ici(y, p, part="emax"), 4)
+    (0.351, 0.7)
+    """
+    parts = _parts()
+    one_of("part", part, parts)
+    samples = as_source(y_true, y_proba, **rows)
+    if samples.multiclass:
+        raise InputError(
+            f"ici is of one outcome, with y_proba of the shape (n,); it is (n, {samples.n_classes})"
+            ". Give one class's column as y_proba and (y_true == class) as y_true"
+        )
+    return parts[part].compute(Summary(samples))
+
+
+def _parts() -> dict[str, Measure]:
+    """Measures of the catalogue by the value of `part` that selects them."""
+    own = (m for m in catalogue("binary") if m.function.partition("(")[0] == ici.__name__)
+    return {m.function.partition("part='")[2].rstrip("')") or "mean": m for m in own}

@@ -4,17 +4,16 @@ believes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api.rows import as_source
+from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, Quantile, as_rule
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
-from calibrant._data.logprobs import given_as
-from calibrant._data.to_samples import to_samples_in_place
 from calibrant._measures.binned import binned_error
 from calibrant._measures.catalogue import find
 from calibrant._measures.truthful import (
@@ -34,12 +33,7 @@ def lin_ce(
     phi: ArrayLike | None = None,
     norm: str = "l2",
     bins: Bins = Quantile(15),
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Truthful calibration error of a linear property of the label (LinCE).
 
@@ -56,42 +50,17 @@ def lin_ce(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     phi : array-like of shape (k,) or (k, d), optional
         Value of the property for each class, for (n, k) predictions; by default the class itself.
     norm : {"l1", "l2"}, default "l2"
         `"l2"` is LinCE; `"l1"` is LinECE, ``(1/W) sum_B ||R_B||_1``, of which ECE is the scalar
         case and which is not truthful.
-    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    bins (quantile)
 
     Returns
     -------
     float
         The calibration error, in [0, 1] for (n,) and [0, 2] for (n, k).
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     Notes
     -----
@@ -114,8 +83,7 @@ def lin_ce(
     0.9
     """
     one_of("norm", norm, ("l1", "l2"))
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     summary = Summary(samples, quantile=rule)
     if not samples.multiclass:
@@ -149,12 +117,7 @@ def classwise_ce(
     y_proba: ArrayLike,
     *,
     bins: Bins = Quantile(15),
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Truthful classwise calibration error: LinCE of each class against the rest, averaged.
 
@@ -165,37 +128,14 @@ def classwise_ce(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
     y_proba : array-like of shape (n, k), or list of str
         Predicted probabilities, one column per class; with `data`, the columns' names.
-    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    bins (quantile)
 
     Returns
     -------
     float
         The calibration error, in [0, 1].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -208,8 +148,7 @@ def classwise_ce(
     >>> round(cal.classwise_ce([0, 1], [[0.8, 0.2], [0.4, 0.6]], bins=cal.Quantile(1)), 6)
     0.01
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     if not samples.multiclass:
         raise InputError(
@@ -226,12 +165,7 @@ def confidence_ce(
     *,
     corrected: bool = True,
     bins: Bins = Quantile(15),
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> float:
     r"""Squared confidence error, with the correction that makes it truthful.
 
@@ -246,40 +180,15 @@ def confidence_ce(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     corrected : bool, default True
         Whether to add the second term; without it, a prediction can gain by moving its top label
         (example C.1 of the paper).
-    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
-        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
-        class carry their own.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+    bins (quantile)
 
     Returns
     -------
     float
         The calibration error, in [0, 2].
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     References
     ----------
@@ -293,8 +202,7 @@ def confidence_ce(
     >>> round(cal.confidence_ce(y, p, bins=cal.Quantile(1)), 6)
     0.09
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     if samples.answers:
         find("confidence_ce", samples.shape)  # an error: the class is not on a side of 1/2

@@ -60,35 +60,17 @@ def noise_floor(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    measure : str, default "ece"
-        Any name of `catalogue()` that applies to predictions of this shape.
-    bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    groups : array-like of shape (n,) or str, optional
+    measure
+    bins
+    groups
         Cluster of each row (patient, document, game), where rows are not independent.
-    votes : int, array-like of shape (n,) or str, optional
+    votes
         Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
         distances have no noise floor without it.
-    n_resamples : int, default 1000
+    n_resamples
         Number of samples drawn for errors over bins; others take fewer.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    seed
+    data (in memory)
 
     Returns
     -------
@@ -123,9 +105,13 @@ def noise_floor(
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     uncertainty, chosen, summary = _measured(
-        samples, measure, bins, n_resamples=n_resamples, seed=seed,
+        samples,
+        measure,
+        bins,
+        n_resamples=n_resamples,
+        seed=seed,
         groups=group_index(groups, samples, data),
-    )  # fmt: skip
+    )
     floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
     if floor is None:
         raise InputError(why_no_floor(chosen, soft=uncertainty.soft))
@@ -159,53 +145,21 @@ def interval(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    measure : str, default "ece"
-        Any name of `catalogue()` that applies to predictions of this shape.
-    bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    level : float in (0, 1), default 0.95
-        Confidence level of intervals and verdicts.
-    groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
-    resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
-    n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    measure
+    bins
+    level (and verdicts)
+    groups
+    votes (taken out)
+    resample
+    n_resamples
+    seed
+    data (in memory)
 
     Returns
     -------
     Interval
         `value`, `low`, `high`, `level`, the `method`, and `estimate`: the value without its bias.
         ``x in interval`` tests whether x lies in it.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     Notes
     -----
@@ -235,9 +189,15 @@ def interval(
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     uncertainty, chosen, summary = _measured(
-        samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
-        groups=group_index(groups, samples, data), resample=resample,
-    )  # fmt: skip
+        samples,
+        measure,
+        bins,
+        n_resamples=n_resamples,
+        seed=seed,
+        level=level,
+        groups=group_index(groups, samples, data),
+        resample=resample,
+    )
     found = uncertainty.interval(chosen, chosen.compute(summary))
     return noted(found, samples, chosen.notion)
 
@@ -270,55 +230,23 @@ def verdict(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    measure : str, default "ece"
-        Any name of `catalogue()` that applies to predictions of this shape.
-    tolerance : float in (0, 1), default 0.05
+    measure
+    tolerance
         Largest value of the measure, as a gap, that you can accept.
-    bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    level : float in (0, 1), default 0.95
-        Confidence level of intervals and verdicts.
-    groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
-    resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
-    n_resamples : int, default 1000
-        Number of resamples behind each interval and noise floor.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    bins
+    level (and verdicts)
+    groups
+    votes (taken out)
+    resample
+    n_resamples
+    seed
+    data (in memory)
 
     Returns
     -------
     Verdict
         `verdict` ("calibrated within noise", "miscalibrated" or "not enough data"), `decided_by`,
         `value`, `low`, `high`, `slope` and `rows_needed`; prints as one or two sentences.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     Notes
     -----
@@ -354,9 +282,15 @@ def verdict(
     given = given_as(from_logits, from_logprobs)
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     uncertainty, chosen, summary = _measured(
-        samples, measure, bins, n_resamples=n_resamples, seed=seed, level=level,
-        groups=group_index(groups, samples, data), resample=resample,
-    )  # fmt: skip
+        samples,
+        measure,
+        bins,
+        n_resamples=n_resamples,
+        seed=seed,
+        level=level,
+        groups=group_index(groups, samples, data),
+        resample=resample,
+    )
     if chosen.is_ranking:
         raise InputError(
             f"measure={measure!r} measures {chosen.in_place_of_calibration}, not calibration, so "
@@ -401,30 +335,14 @@ def vote_noise(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
+    y_true
         Counts of votes (n, k), or their shares; with `data`, columns' names.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
-    measure : str, default "dist_ce"
-        Any name of `catalogue()` that applies to predictions of this shape.
-    votes : int, array-like of shape (n,) or str, optional
+    measure
+    votes
         Number of votes behind each label; counts as `y_true` carry their own.
-    bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    bins
+    seed
+    data (in memory)
 
     Returns
     -------
@@ -479,10 +397,17 @@ def vote_noise(
     else:
         estimate = uncertainty.without_vote_noise(chosen, value)
     return VoteNoise(
-        chosen.name, value, estimate, int(rows.m.min()), float(np.median(rows.m)),
-        int(rows.m.max()), rows.singles, rows.method(chosen), uncertainty.vote_note(chosen),
+        chosen.name,
+        value,
+        estimate,
+        int(rows.m.min()),
+        float(np.median(rows.m)),
+        int(rows.m.max()),
+        rows.singles,
+        rows.method(chosen),
+        uncertainty.vote_note(chosen),
         *((None, None) if bounds is None else (bounds.low, bounds.high)),
-    )  # fmt: skip
+    )
 
 
 def _measured(
@@ -496,12 +421,20 @@ def _measured(
     groups: Any = None,
     resample: Any = None,
 ) -> tuple[Uncertainty, Measure, Summary]:
-    """What gives a measure its interval, the measure, and the statistics it reads."""
+    """The resampler of a measure, the measure, and the statistics that it reads."""
     check_resamples(n_resamples, seed)
     fixed, quantile = both_rules(bins, samples.n)
     chosen = find(measure, samples.shape)
     uncertainty = Uncertainty(
-        samples, fixed, quantile, (chosen,), level, int(n_resamples), int(seed), groups,
-        samples.votes, resample=check_resample(resample, samples.votes),
-    )  # fmt: skip
+        samples,
+        fixed,
+        quantile,
+        (chosen,),
+        level,
+        int(n_resamples),
+        int(seed),
+        groups,
+        samples.votes,
+        resample=check_resample(resample, samples.votes),
+    )
     return uncertainty, chosen, Summary(samples, fixed, quantile)

@@ -102,10 +102,14 @@ def _view(
     }
     curve = smooth_curve(problem, "binary")
     return BinView(
-        labels, counts, tables, values, replace(curve, notion=notion),
+        labels,
+        counts,
+        tables,
+        values,
+        replace(curve, notion=notion),
         _curves(problem, notion, groups, level),
         worst_interval(Summary(problem).table("binary", LevelSets())),
-    )  # fmt: skip
+    )
 
 
 def _curves(
@@ -151,18 +155,18 @@ def sensitivity(samples: Samples, view: BinView) -> tuple[MeasureOverBins, ...]:
         for rule in RULES
         for name, values in view.values[rule].items()
     ]
-    if over_classes(samples):
-        curves += _over_classes(samples)
+    if classes_are_few(samples):
+        curves += _class_curves(samples)
     ranks = {measure.name: measure.rank_in("bins", shape) for measure in catalogue(shape)}
     return tuple(sorted(curves, key=lambda curve: ranks[curve.measure]))
 
 
-def over_classes(samples: Samples) -> bool:
+def classes_are_few(samples: Samples) -> bool:
     """Whether errors over all classes are cheap enough for several numbers of bins."""
     return samples.multiclass and is_small_over_classes(samples)
 
 
-def _over_classes(samples: Samples) -> list[MeasureOverBins]:
+def _class_curves(samples: Samples) -> list[MeasureOverBins]:
     tables = BinCounts(samples, _CLASS_COUNTS)
     summaries = [tables.at(m) for m in _CLASS_COUNTS]
     curves = []

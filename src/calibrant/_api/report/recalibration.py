@@ -37,7 +37,7 @@ from calibrant.scaling._temperature import TemperatureScaling
 from calibrant.scaling._vector import VectorScaling
 from calibrant.scaling._venn_abers import VennAbers
 
-# Half of fewer rows is too few to fit on, and too few to judge on.
+# With fewer rows the halves are too small to fit and to judge a map.
 FEWEST = 100
 # Entries of predictions in each half from which a map of one or two parameters, and what it does,
 # are known well enough: more change nothing that a reader would see.
@@ -59,9 +59,15 @@ class SideBySide:
 
 
 def side_by_side(
-    samples: Samples, rule: Rule, quantile: Rule, *, groups: NDArray[np.intp] | None,
-    level: float, seed: int, names: tuple[str, ...] | None = None,
-) -> SideBySide:  # fmt: skip
+    samples: Samples,
+    rule: Rule,
+    quantile: Rule,
+    *,
+    groups: NDArray[np.intp] | None,
+    level: float,
+    seed: int,
+    names: tuple[str, ...] | None = None,
+) -> SideBySide:
     """What the maps named, or those of such rows, would do."""
     if samples.n < FEWEST:
         few = f"There are {samples.n} rows: half of them are too few to fit a map and to judge it."
@@ -94,12 +100,14 @@ def side_by_side(
     if not maps:
         return SideBySide(absent="No map could be fitted. " + " ".join(failed))
     failed += [f"{note[0].upper()}{note[1:]}." for note in trial.notes]
-    absent = None if trial.chosen is not None else f"No map was chosen. {trial.why}{_still(maps)}"
+    absent = None
+    if trial.chosen is None:
+        absent = f"No map was chosen. {trial.why}{_note_on_held_out(maps)}"
     return SideBySide(tuple(maps), absent, " ".join(failed) or None)
 
 
-def _still(maps: list[BeforeAfter]) -> str:
-    """What the measured half says where no map was chosen."""
+def _note_on_held_out(maps: list[BeforeAfter]) -> str:
+    """A sentence on the held-out half where no map was chosen."""
     better = [each.method_name for each in maps if each.helps]
     if not better:
         return ""
@@ -110,9 +118,14 @@ def _still(maps: list[BeforeAfter]) -> str:
 
 
 def before_after(
-    samples: Samples, rule: Rule, quantile: Rule, *, groups: NDArray[np.intp] | None,
-    level: float, seed: int,
-) -> BeforeAfter | str:  # fmt: skip
+    samples: Samples,
+    rule: Rule,
+    quantile: Rule,
+    *,
+    groups: NDArray[np.intp] | None,
+    level: float,
+    seed: int,
+) -> BeforeAfter | str:
     """What the map that suits the rows best would do, or why there is none."""
     found = side_by_side(samples, rule, quantile, groups=groups, level=level, seed=seed)
     return found.chosen or found.absent or ""
@@ -135,10 +148,21 @@ def _applied(
     changes = held_out.changes(after)
     reverses = not before.multiclass and _reverses(plain(before), after.predictions)
     return BeforeAfter(
-        name, _learned(scaler), split, training.n, before.n, changes, held_out.table,
-        _table(after, held_out.rule), notes, trial.why, trial.scores,
-        _outcome(changes) + (REVERSES if reverses else ""), name == trial.chosen, reverses,
-    )  # fmt: skip
+        name,
+        _learned(scaler),
+        split,
+        training.n,
+        before.n,
+        changes,
+        held_out.table,
+        _table(after, held_out.rule),
+        notes,
+        trial.why,
+        trial.scores,
+        _outcome(changes) + (REVERSES if reverses else ""),
+        name == trial.chosen,
+        reverses,
+    )
 
 
 def _reverses(before: NDArray[Any], after: NDArray[Any]) -> bool:
@@ -148,7 +172,7 @@ def _reverses(before: NDArray[Any], after: NDArray[Any]) -> bool:
 
 
 def _outcome(changes: tuple[Change, ...]) -> str:
-    """Whether it helps, on the half that it was not fitted to."""
+    """Whether the map improves the half that it was not fitted to."""
     brier = next(change for change in changes if change.measure == "brier")
     assert brier.low is not None and brier.high is not None
     if brier.high < 0:
@@ -241,9 +265,14 @@ class _HeldOut:
     """The half that maps are measured on, and what it shows before any of them."""
 
     def __init__(
-        self, samples: Samples, rule: Rule, quantile: Rule, groups: NDArray[np.intp] | None,
-        level: float, seed: int,
-    ) -> None:  # fmt: skip
+        self,
+        samples: Samples,
+        rule: Rule,
+        quantile: Rule,
+        groups: NDArray[np.intp] | None,
+        level: float,
+        seed: int,
+    ) -> None:
         self.samples, self.rule, self.quantile = samples, rule, quantile
         self.groups, self.level, self.seed = groups, level, seed
         self.table = _table(samples, rule)
@@ -253,14 +282,14 @@ class _HeldOut:
         if samples.votes is not None:
             self.measures += (find("dist_ce", samples.shape),)
         self.values = self._values(samples)
-        self.losses = self._of_rows(samples)
+        self.losses = self._row_losses(samples)
         self.own = self._uncertainty(samples)
 
     def _values(self, samples: Samples) -> dict[str, float]:
         summary = Summary(samples, self.rule, self.quantile, together=True)
         return {measure.name: measure.compute(summary) for measure in self.measures}
 
-    def _of_rows(self, samples: Samples) -> dict[str, NDArray[np.float64]]:
+    def _row_losses(self, samples: Samples) -> dict[str, NDArray[np.float64]]:
         """Losses of each row and, where there are votes, distances to them."""
         losses = row_values(samples, distribution=False)
         if samples.votes is None:
@@ -269,25 +298,30 @@ class _HeldOut:
 
     def _uncertainty(self, samples: Samples) -> Uncertainty:
         return Uncertainty(
-            samples, self.rule, self.quantile, self.measures, self.level, N_RESAMPLES, self.seed,
+            samples,
+            self.rule,
+            self.quantile,
+            self.measures,
+            self.level,
+            N_RESAMPLES,
+            self.seed,
             self.groups,
-        )  # fmt: skip
+        )
 
     def changes(self, after: Samples) -> tuple[Change, ...]:
         """Each measure before and after, with the limits that it has."""
-        values, losses = self._values(after), self._of_rows(after)
+        values, losses = self._values(after), self._row_losses(after)
         own = self._uncertainty(after)
         return tuple(
-            self._of_loss(measure, values[measure.name], losses, own)
+            self._loss_change(measure, values[measure.name], losses, own)
             if measure.interval_method == "mean"
-            else self._of_error(measure, values[measure.name], own)
+            else self._error_change(measure, values[measure.name], own)
             for measure in self.measures
         )
 
-    def _of_loss(
-        self, measure: Measure, now: float, losses: dict[str, NDArray[np.float64]],
-        own: Uncertainty,
-    ) -> Change:  # fmt: skip
+    def _loss_change(
+        self, measure: Measure, now: float, losses: dict[str, NDArray[np.float64]], own: Uncertainty
+    ) -> Change:
         """A mean of rows: limits of its change, row by row, as `compare` has them."""
         was = self.values[measure.name]
         apart = losses[measure.loss] - self.losses[measure.loss]
@@ -301,13 +335,17 @@ class _HeldOut:
         change = now - was
         return Change(measure.name, was, now, change + low, change + high, estimate=change)
 
-    def _of_error(self, measure: Measure, now: float, own: Uncertainty) -> Change:
+    def _error_change(self, measure: Measure, now: float, own: Uncertainty) -> Change:
         floor = own.noise_floor(measure, now)
         was = self.values[measure.name]
         before, after = self.own.interval(measure, was), own.interval(measure, now)
         return Change(
-            measure.name, was, now, before_limits=(before.low, before.high),
+            measure.name,
+            was,
+            now,
+            before_limits=(before.low, before.high),
             after_limits=(after.low, after.high),
             after_noise_95=None if floor is None else floor.upper,
-            before_estimate=before.estimate, after_estimate=after.estimate,
-        )  # fmt: skip
+            before_estimate=before.estimate,
+            after_estimate=after.estimate,
+        )

@@ -13,7 +13,7 @@ from calibrant._api.conventions import conventions_of
 from calibrant._api.decision_curve import THRESHOLDS, curve_of_samples
 from calibrant._api.evaluate_samples import Options, evaluate_samples
 from calibrant._api.groups import group_index
-from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, over_classes, sensitivity
+from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, classes_are_few, sensitivity
 from calibrant._api.report.map_choice import checked_maps
 from calibrant._api.report.recalibration import SideBySide, side_by_side
 from calibrant._api.report.text import answer, grouped, headlines, sentences
@@ -86,54 +86,28 @@ def report(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,) or (n, k), str or list of str
-        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
-    y_proba : array-like of shape (n,) or (n, k), str or list of str
-        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
     name : str, optional
         Title of the page; by default a neutral one.
-    measures : iterable of str, optional
+    measures
         Names of `catalogue()`; by default all that apply. ECE, which the answer goes by, is always
         included.
-    bins : int, str, sequence of float or bin rule, default 15
-        A number means so many equal-width bins for ordinary errors and so many quantile bins for
-        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
-        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
-    by : array-like of shape (n,), str or list of str, optional
+    bins
+    by
         Value of each row, or names of columns, by which rows are split into slices.
     segments : mapping of str to array-like, or list of str, optional
         Columns to search for segments where predictions are wrong, as `find_segments` has them.
     depth : int, default 2
         The most columns that segments are crossings of.
-    groups : array-like of shape (n,) or str, optional
-        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
-    votes : int, array-like of shape (n,) or str, optional
-        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
-        taken out of estimates and intervals, and losses and distances have a noise floor.
-    resample : {"rows", "votes", "both"}, optional
-        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
-        votes; the votes of these rows; or both, so that the interval is about the distributions
-        behind the votes. Left out, both where votes are known.
+    groups
+    votes (taken out)
+    resample
     annotators : Annotators, optional
         The table that `annotators` gives, to be shown on the page beside the votes.
-    sample_weight : array-like of shape (n,) or str, optional
-        Weight of each row, at least 0; every row counts 1 by default.
-    from_logits : bool, default False
-        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
-    from_logprobs : bool, default False
-        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
-    classes : sequence, optional
-        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
-    data : data frame or mapping, optional
-        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
-    missing : {"error", "drop"}, default "error"
-        What to do with rows in which a value is missing: raise an error, or drop and count them.
-    tolerance : float in (0, 1), default 0.05
+    data (in memory)
+    tolerance
         Largest calibration error, as a gap, that you can accept.
-    level : float in (0, 1), default 0.95
-        Confidence level of intervals and verdicts.
-    seed : int, default 0
-        Seed of all random draws; the same seed gives the same result.
+    level (and verdicts)
+    seed
     recalibrate : str or iterable of str, optional
         Names of the recalibration maps to show side by side: "temperature", "platt", "beta",
         "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". Left out, those
@@ -147,12 +121,6 @@ def report(
     Report
         `answer` and `sentences` in words, `evaluation` with every measure, `save` for the page;
         shows itself in notebooks.
-
-    Raises
-    ------
-    InputError
-        If the input cannot be read as labels and probabilities; the message names the first bad
-        row.
 
     Examples
     --------
@@ -176,37 +144,59 @@ def report(
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
     index = group_index(groups, samples, data)
     evaluated = Options(
-        bins=bins, measures=_with_ece(measures), intervals="all", tolerance=tolerance,
-        level=level, groups=index, resample=resample, seed=seed, by=by, data=data, clinical=True,
-        segments=segments, depth=depth,
-    )  # fmt: skip
+        bins=bins,
+        measures=_add_ece(measures),
+        intervals="all",
+        tolerance=tolerance,
+        level=level,
+        groups=index,
+        resample=resample,
+        seed=seed,
+        by=by,
+        data=data,
+        clinical=True,
+        segments=segments,
+        depth=depth,
+    )
     shape = samples.shape
-    # The evaluation beside all else. If both fail, the evaluation says why.
+    # The evaluation and the other sections run side by side. If both fail, the first one raises.
     threads = n_threads() if samples.n >= THREADS_FROM else 1
     work: tuple[Callable[[], Any], ...] = (
         partial(evaluate_samples, samples, evaluated),
-        partial(_beside, samples, bins, index, level, seed, maps),
+        partial(_other_sections, samples, bins, index, level, seed, maps),
     )
     with one_blas_thread(beside=threads):
         evaluation, beside = in_threads(lambda each: each(), work, threads)
     views, change, tools, risk, histogram = beside
-    left_out = None if over_classes(samples) or not samples.multiclass else NOT_OVER_CLASSES
+    left_out = None if classes_are_few(samples) or not samples.multiclass else NOT_OVER_CLASSES
     absent = {
-        "sensitivity": left_out, "before_after": change.absent, "recalibrations": change.failed,
+        "sensitivity": left_out,
+        "before_after": change.absent,
+        "recalibrations": change.failed,
         "conventions": tools,
-    }  # fmt: skip
+    }
     options = {
-        "bins": repr(bins), "tolerance": float(tolerance), "level": float(level), "seed": int(seed),
-        "from_logits": given is True, "from_logprobs": given == LOGPROBS, "missing": missing,
+        "bins": repr(bins),
+        "tolerance": float(tolerance),
+        "level": float(level),
+        "seed": int(seed),
+        "from_logits": given is True,
+        "from_logprobs": given == LOGPROBS,
+        "missing": missing,
         "n_resamples": N_RESAMPLES,
-        "weighted": sample_weight is not None, "grouped": groups is not None,
-        "votes": samples.votes is not None, "resample": resample, "sliced": by is not None,
+        "weighted": sample_weight is not None,
+        "grouped": groups is not None,
+        "votes": samples.votes is not None,
+        "resample": resample,
+        "sliced": by is not None,
         "segments": None if segments is None else ", ".join(map(str, segments)),
-        "depth": int(depth), "annotators": annotators is not None,
+        "depth": int(depth),
+        "annotators": annotators is not None,
         "measures": None if measures is None else ", ".join(measures),
         "counts of votes": votes is None and samples.votes is not None,
-        "classes": classes is not None, "recalibrate": None if maps is None else ", ".join(maps),
-    }  # fmt: skip
+        "classes": classes is not None,
+        "recalibrate": None if maps is None else ", ".join(maps),
+    }
     return Report(
         title,
         answer(evaluation.verdict),
@@ -237,7 +227,7 @@ def _votes(samples: Samples, rule: Rule, level: float, seed: int) -> VoteProfile
     return profile_of(samples, rule, level=level, seed=seed)
 
 
-def _beside(
+def _other_sections(
     samples: Samples, bins: Bins, groups: Any, level: Any, seed: Any, maps: tuple[str, ...] | None
 ) -> tuple[tuple[BinView, ...], SideBySide, Conventions | str, RiskCoverage, Histogram]:
     """What the page has beside the evaluation: bins and curves, recalibration maps, other tools,
@@ -263,7 +253,7 @@ def _risk(samples: Samples, level: float, groups: Any, whole: Whole) -> RiskCove
 
 
 def _decisions(samples: Samples, level: float, groups: Any, seed: int) -> DecisionCurve | None:
-    """The decision curve of a binary outcome; of so many rows as show it well."""
+    """The decision curve of a binary outcome, from a sample of rows where they are many."""
     if samples.multiclass:
         return None
     if samples.n > MOST_DECIDED:
@@ -296,7 +286,7 @@ def _histogram(whole: Whole) -> Histogram:
     return edges.tolist(), parts[0].tolist(), parts[1].tolist()
 
 
-def _with_ece(measures: Iterable[str] | None) -> list[str] | None:
+def _add_ece(measures: Iterable[str] | None) -> list[str] | None:
     """The measures asked for, and the one that the answer and the diagram go by."""
     if measures is None or isinstance(measures, str):
         return measures  # type: ignore[return-value] # a text is an error of choose()

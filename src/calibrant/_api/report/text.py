@@ -74,8 +74,11 @@ def _direction(evaluation: Evaluation) -> str:
         names = (names[0], "mean soft label" + (" of the top class" if top else ""))
     if abs(gap) < min(5e-5, 0.005 * max(predicted, target, 1e-12)):
         return f"The {names[0]} and the {names[1]} agree: {shown(predicted)}."
-    side = ("too sure" if gap > 0 else "not sure enough") if top else (
-        "too high" if gap > 0 else "too low")  # fmt: skip
+    side = (
+        ("too sure" if gap > 0 else "not sure enough")
+        if top
+        else ("too high" if gap > 0 else "too low")
+    )
     return (
         f"The {names[0]} is {shown(predicted)}, the {names[1]} {shown(target)}: on average the "
         f"predictions are {side} by {shown(abs(gap))}."
@@ -83,7 +86,7 @@ def _direction(evaluation: Evaluation) -> str:
 
 
 def _reversed(evaluation: Evaluation) -> list[str]:
-    """What no calibration error says: that the order of the predictions is backwards."""
+    """A sentence if higher predictions go with fewer events, which no calibration error shows."""
     ranked = {each.name: each for each in evaluation.estimates}.get("auroc")
     interval = None if ranked is None else ranked.interval
     if interval is None or not interval.high < 0.5:
@@ -109,7 +112,7 @@ def _worst_slice(evaluation: Evaluation) -> str:
     if not off:
         return (
             f"No slice{by} stands out once their number is taken into account; the largest "
-            f"{measure} is {_of_slice(slices, slices.largest)}."
+            f"{measure} is {_describe_slice(slices, slices.largest)}."
         )
     worst, beyond_note = slices.worst, ""
     if slices.tolerance is not None:
@@ -117,8 +120,11 @@ def _worst_slice(evaluation: Evaluation) -> str:
         beyond_note = (
             f", {beyond or 'none'} of them surely beyond the tolerance of {slices.tolerance:g}"
         )
-    first = "" if worst is slices.largest else (
-        f"; the largest {measure} is {_of_slice(slices, slices.largest)}")  # fmt: skip
+    first = (
+        ""
+        if worst is slices.largest
+        else (f"; the largest {measure} is {_describe_slice(slices, slices.largest)}")
+    )
     return (
         f"{len(off)} of {len(slices)} slices{by} are miscalibrated, with their number taken into "
         f"account{beyond_note}. The hardest to explain by chance is {shortened(worst.name)} "
@@ -126,6 +132,6 @@ def _worst_slice(evaluation: Evaluation) -> str:
     )
 
 
-def _of_slice(slices: Slices, slice_: Slice) -> str:
+def _describe_slice(slices: Slices, slice_: Slice) -> str:
     value, rows = shown(slice_.values[slices.measure]), counted(slice_.n, "row")
     return f"{value} ({shortened(slice_.name)}, {rows})"

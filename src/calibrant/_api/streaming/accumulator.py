@@ -184,9 +184,16 @@ class Accumulator:
             row.
         """
         samples = to_samples_in_place(
-            y_true, y_proba, sample_weight, self.given, self.classes, data, self.missing,
-            votes=votes, stream=True,
-        )  # fmt: skip
+            y_true,
+            y_proba,
+            sample_weight,
+            self.given,
+            self.classes,
+            data,
+            self.missing,
+            votes=votes,
+            stream=True,
+        )
         with explained(samples):
             sums = self.sums_of(samples)
         return self.add(sums, samples.n_columns)
@@ -234,9 +241,13 @@ class Accumulator:
         return self
 
     def _take(
-        self, arrays: Mapping[str, NDArray[np.float64]], findings: Findings, n_rows: int,
-        n_missing: int, columns: int,
-    ) -> None:  # fmt: skip
+        self,
+        arrays: Mapping[str, NDArray[np.float64]],
+        findings: Findings,
+        n_rows: int,
+        n_missing: int,
+        columns: int,
+    ) -> None:
         """Add to all sums, or to none; the caller has the lock."""
         # Arrays and their mapping are never changed, only replaced: copies may share them.
         state = dict(self._state)
@@ -265,7 +276,7 @@ class Accumulator:
             If recipes or numbers of classes differ.
         """
         check_same_recipe(self.recipe(), other.recipe())
-        # A copy first: two locks at a time could wait for each other for ever.
+        # A copy first: holding two locks at a time could deadlock.
         other = other.copy()
         with self._lock:
             mine, theirs = self._n_classes, other._n_classes
@@ -318,7 +329,7 @@ class Accumulator:
             If nothing was added yet, if labels are fractions while every prediction is 0 or 1, or
             if a measure asked for by name cannot be had from sums.
         """
-        # Of one moment, whatever other threads add meanwhile.
+        # A snapshot, because other threads may add meanwhile.
         now = self.copy()
         now._check_not_swapped()
         return now._evaluate(measures, approximate)
@@ -339,10 +350,19 @@ class Accumulator:
         check_weight_total(summary.bins.total_weight[0], self.n_rows)
         self.warn_of_logits()
         stream = SummedStream(
-            summary, self._n_classes, self.n_rows, self.n_missing, self.given, self.rule,
-            own_bins=self.own_bins, measures=self.measures, classes=self.classes,
-            cells=self._cells.m, soft=self._findings.soft, shape=self.shape,
-        )  # fmt: skip
+            summary,
+            self._n_classes,
+            self.n_rows,
+            self.n_missing,
+            self.given,
+            self.rule,
+            own_bins=self.own_bins,
+            measures=self.measures,
+            classes=self.classes,
+            cells=self._cells.m,
+            soft=self._findings.soft,
+            shape=self.shape,
+        )
         return stream.evaluate(measures)
 
     def warn_of_logits(self) -> None:
@@ -412,7 +432,7 @@ class Accumulator:
             If the accumulator was loaded from this file or saved to it, and another process has
             written it since: its rows would be lost.
         """
-        # Late, as in load(): most users never touch a state file, and it takes time to import.
+        # Imported here, as in load(): it takes time, and few users need state files.
         from calibrant._core.state_file import State, write
 
         state = State("accumulator", self.recipe(), self.copy().packed())
@@ -505,15 +525,18 @@ class Accumulator:
             Arrays by name, with counts of rows among them.
         """
         findings = self._findings
-        counts = np.array([
-            self.n_rows,
-            self._n_classes,
-            findings.n_predictions_clipped,
-            findings.n_rows_off_simplex,
-            findings.n_log_clipped,
-            findings.soft + (findings.soft and findings.voted) + OF_ANSWERS * findings.answers,
-            self.n_missing,
-        ], dtype=np.float64)  # fmt: skip
+        counts = np.array(
+            [
+                self.n_rows,
+                self._n_classes,
+                findings.n_predictions_clipped,
+                findings.n_rows_off_simplex,
+                findings.n_log_clipped,
+                findings.soft + (findings.soft and findings.voted) + OF_ANSWERS * findings.answers,
+                self.n_missing,
+            ],
+            dtype=np.float64,
+        )
         return {"counts": counts, **self._state}
 
     @classmethod
@@ -580,7 +603,7 @@ class Accumulator:
         return {
             "rule": described(self.rule),
             "from_logits": self.from_logits,
-            # Named where it is so: the recipes of all other states stay as they were.
+            # Only written if set, so that recipes of older states stay the same.
             **({"from_logprobs": True} if self.from_logprobs else {}),
             "classes": names,
             "cells": self._cells.m,

@@ -44,7 +44,8 @@ class AddedFiles:
         were added. A packed file has the content of the one that was packed.
         """
         name = file.path.name
-        grown = {known.size: known for known in self.files if _plain(known.name) == _plain(name)}
+        own_name = _unpacked_name(name)
+        grown = {each.size: each for each in self.files if _unpacked_name(each.name) == own_name}
         with opened(file) as (content, _):
             new, starts = fingerprint(content, name, grown)
         same = {(new.size, new.digest)}
@@ -91,7 +92,7 @@ def unpacked_files(packed: Any) -> AddedFiles:
     return AddedFiles(files)
 
 
-def _plain(name: str) -> str:
+def _unpacked_name(name: str) -> str:
     """The name of a packed file before it was packed."""
     stem, ending = os.path.splitext(name)
     return stem if ending.lower() in PACKED else name

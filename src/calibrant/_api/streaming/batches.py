@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.streaming.accumulator import Accumulator
-from calibrant._api.streaming.batch import Batch
 from calibrant._api.streaming.clusters import cluster_weights
-from calibrant._api.streaming.lazy_windows import lazy_batch
 from calibrant._api.streaming.spans import Rows, WindowWidth, split
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, counted, nearest
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.explain import explained
+from calibrant._data.frame_samples import column_of
 from calibrant._data.missing import with_gaps
 from calibrant._data.samples import BadRow, Samples
-from calibrant._data.times import Times, microseconds
+from calibrant._data.times import Times, microseconds, moment, single
 from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._engines.arrays.streams import StreamSums
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """The sums of a batch by the start of their window; columns of y_proba; rows without a time."""
+
+    parts: list[tuple[int, StreamSums]]
+    columns: int
+    n_without_time: int = 0
 
 
 def batch_of(
@@ -43,16 +52,27 @@ def batch_of(
         )
     if is_lazy(data) and isinstance(time, str):
         return lazy_batch(
-            stream, every, y_true, y_proba, time, sample_weight=sample_weight, votes=votes,
+            stream,
+            every,
+            y_true,
+            y_proba,
+            time,
+            sample_weight=sample_weight,
+            votes=votes,
             data=data,
-        )  # fmt: skip
+        )
     times = _times(time, data, stream.missing)
     given = {
-        "y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight, "votes": votes,
-        "data": data, "from_logits": stream.given, "classes": stream.classes,
+        "y_true": y_true,
+        "y_proba": y_proba,
+        "sample_weight": sample_weight,
+        "votes": votes,
+        "data": data,
+        "from_logits": stream.given,
+        "classes": stream.classes,
         "missing": stream.missing,
         "stream": True,
-    }  # fmt: skip
+    }
     us, missing = times
     if groups is not None:
         given = _with_clusters(given, groups, us, missing, every)
@@ -63,12 +83,12 @@ def batch_of(
         with explained(samples):
             sums = stream.sums_of(samples)
         n = sums.n_rows + sums.n_missing
-        _one_each(us, n)
+        _check_one_each(us, n)
         if not windows:
             return Batch([], samples.n_columns, n)
         return Batch([(windows[0][0], sums)], samples.n_columns)
     rows = to_samples(**given)
-    _one_each(us, rows.n + rows.n_missing)
+    _check_one_each(us, rows.n + rows.n_missing)
     positions = _positions(given) if rows.n_missing else None
     with explained(rows):
         parts = [(start, _sums(stream, rows, which, positions)) for start, which in windows]
@@ -92,7 +112,7 @@ def _with_clusters(
     else:
         kept = np.ones(len(given["y_true"]), dtype=bool)
     if us.ndim:
-        _one_each(us, kept.size)
+        _check_one_each(us, kept.size)
     kept = kept & ~missing
     return {**given, "sample_weight": cluster_weights(groups, data, us, kept, every)}
 
@@ -132,7 +152,7 @@ def _column(data: Any, name: str) -> Any:
         ) from None
 
 
-def _one_each(us: NDArray[np.int64], n: int) -> None:
+def _check_one_each(us: NDArray[np.int64], n: int) -> None:
     if us.ndim and us.size != n:
         raise InputError(f"time must be one time, or one for each of the {n} rows; got {us.size}")
 
@@ -162,3 +182,131 @@ def _sums(
     except BadRow as bad:
         row = rows.start + bad.row if isinstance(rows, slice) else int(rows[bad.row])
         raise BadRow(row) from None
+
+
+# Each window is a query of its own.
+MOST_WINDOWS = 1000
+
+
+def lazy_batch(
+    stream: Accumulator,
+    every: WindowWidth,
+    y_true: Any,
+    y_proba: Any,
+    time: str,
+    *,
+    sample_weight: Any,
+    votes: Any,
+    data: Any,
+) -> Batch:
+    """What the rows of a lazy frame add to each window, by a column of times."""
+    import narwhals as nw
+
+    frame = _in_utc(nw.from_native(data), time)
+    kind = _kind(frame.collect_schema(), time)
+    column = column_of(frame, time)
+    if kind == nw.Date:
+        column = column.cast(nw.Datetime("us"))
+    zone = kind.time_zone if isinstance(kind, nw.Datetime) else None
+    # To some engines a truth is no number, and has no sum.
+    ends: Any = (
+        frame.select(
+            column.min().alias("first"),
+            column.max().alias("last"),
+            column.is_null().cast(nw.Int64).sum().alias("absent"),
+        )
+        .collect()
+        .rows()[0]
+    )
+    first, last, absent = ends[0], ends[1], int(ends[2] or 0)
+    if absent and stream.missing != "drop":
+        raise InputError(
+            f"time is missing in {counted(absent, 'row')}: remove such rows, or drop them with "
+            "missing='drop'"
+        )
+    if first is None:
+        return Batch([], 1 if isinstance(y_proba, str) else len(y_proba), absent)
+    starts = _starts(first, last, every)
+
+    def in_window(start: int) -> Any:
+        low, high = (_literal(us, zone, frame) for us in (start, start + every.us))
+        return (column >= low) & (column < high)
+
+    counts = (
+        frame.select(*(in_window(s).cast(nw.Int64).sum().alias(f"w{s}") for s in starts))
+        .collect()
+        .rows()[0]
+    )
+    parts, columns = [], 0
+    for start, count in zip(starts, counts, strict=True):
+        if not count:
+            continue
+        part = frame.filter(in_window(start)).to_native()
+        samples = to_samples_in_place(
+            y_true,
+            y_proba,
+            sample_weight=sample_weight,
+            votes=votes,
+            data=part,
+            from_logits=stream.given,
+            classes=stream.classes,
+            missing=stream.missing,
+            stream=True,
+        )
+        with explained(samples):
+            parts.append((start, stream.sums_of(samples)))
+        columns = samples.n_columns
+    return Batch(parts, columns, absent)
+
+
+def _in_utc(frame: Any, time: str) -> Any:
+    """A frame of Dask with its times in UTC: of some zones, such as New York's, narwhals does not
+    read the type.
+    """
+    import narwhals as nw
+
+    if not frame.implementation.is_dask() or time not in frame.columns:
+        return frame
+    native = frame.to_native()
+    if getattr(native[time].dtype, "tz", None) is None:
+        return frame
+    return nw.from_native(native.assign(**{time: native[time].dt.tz_convert("UTC")}))
+
+
+def _kind(schema: Any, time: str) -> Any:
+    """The type of a column of times. A time without a zone is taken to be in UTC."""
+    import narwhals as nw
+
+    if time not in schema:
+        raise InputError(f"time names the column {time!r}: {nearest(time, list(schema))}")
+    kind = schema[time]
+    if not isinstance(kind, nw.Datetime | nw.Date):
+        raise InputError(
+            f"the column {time!r} of a lazy frame must hold datetimes or dates to be cut into "
+            f"windows, and it is of the type {kind}: cast it in the frame"
+        )
+    return kind
+
+
+def _starts(first: datetime, last: datetime, every: WindowWidth) -> list[int]:
+    begin, end = (every.start(single(value, "time")) for value in (first, last))
+    n = (end - begin) // every.us + 1
+    if n > MOST_WINDOWS:
+        raise InputError(
+            f"the times span {n:,} windows of {every}, and of a lazy frame each is a query: give "
+            f"at most {MOST_WINDOWS:,} at a time (filter the frame), or wider windows"
+        )
+    return [begin + i * every.us for i in range(n)]
+
+
+def _literal(us: int, zone: str | None, frame: Any) -> Any:
+    """The start of a window as the column writes times."""
+    import narwhals as nw
+
+    utc = moment(us)
+    if zone is not None:
+        return nw.lit(utc.astimezone(ZoneInfo(zone)))
+    plain = utc.replace(tzinfo=None)
+    if frame.implementation.is_spark_like():  # which takes a datetime for one of its own zone
+        return nw.lit(plain.isoformat()).cast(nw.Datetime("us"))
+    return nw.lit(plain)

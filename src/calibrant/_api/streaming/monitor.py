@@ -187,9 +187,16 @@ class Monitor:
         sums = self._sums
         check_grouped(sums.grouped, groups, sample_weight)
         batch = batch_of(
-            sums.blank, sums.every, y_true, y_proba, time, sample_weight=sample_weight,
-            votes=votes, groups=groups, data=data,
-        )  # fmt: skip
+            sums.blank,
+            sums.every,
+            y_true,
+            y_proba,
+            time,
+            sample_weight=sample_weight,
+            votes=votes,
+            groups=groups,
+            data=data,
+        )
         with self._lock:
             if sums.columns not in (0, batch.columns):
                 raise InputError(
@@ -235,7 +242,7 @@ class Monitor:
         if not isinstance(other, Monitor):
             raise StateError(f"a Monitor merges with Monitors only; got {type(other).__name__}")
         check_same_recipe(self.recipe(), other.recipe())
-        # What the other has, first: two locks at a time could wait for each other for ever.
+        # The other's state first: holding two locks at a time could deadlock.
         more, n_without_time = other._now()
         twice = None if again else self.added.common(other.added)
         if twice is not None:
@@ -360,7 +367,7 @@ class Monitor:
         Windows
             A row for each window, with their diagram (`plot`).
         """
-        # Late: those who only write never need it.
+        # Imported here: programs that only add rows never need it.
         from calibrant._api.streaming.tables import evaluated
 
         span = self._span(start, stop)
@@ -451,7 +458,7 @@ class Monitor:
             Width, number of windows kept, and the recipe of their sums, as plain data.
         """
         sums = self._sums
-        # Named where it is so: the recipes of all other states stay as they were.
+        # Only written if set, so that recipes of older states stay the same.
         clusters = {"grouped": True} if sums.grouped else {}
         return {"every": str(sums.every), "keep": sums.keep, **clusters, **sums.blank.recipe()}
 
@@ -501,7 +508,7 @@ class Monitor:
 
 def _check_summable(shapes: Sequence[Measure], blank: Accumulator) -> None:
     """An error for a measure that windows never have, of whatever shape of predictions it is."""
-    # Whether labels are soft, as distances between distributions need, is not known yet.
+    # It is not known yet whether labels are soft, which distances need.
     own, approximate = blank.own_bins, blank.approximate
     if not any(in_stream(each, own_bins=own, approximate=approximate) for each in shapes):
         measure = shapes[0]

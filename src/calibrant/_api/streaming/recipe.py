@@ -27,7 +27,7 @@ def rule_of(data: Mapping[str, Any]) -> FixedRule:
 
 
 def check_recipe(recipe: Mapping[str, Any]) -> None:
-    """A StateError for what no constructor would notice."""
+    """Raise a StateError for faults that the constructors would not notice."""
     given = [recipe["from_logits"], recipe.get("from_logprobs", False)]
     if not all(isinstance(flag, bool) for flag in (*given, recipe["rule"].get("drop_one", False))):
         raise StateError("from_logits, from_logprobs and drop_one must be true or false")

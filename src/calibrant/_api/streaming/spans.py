@@ -74,9 +74,9 @@ def window_width(value: Any) -> WindowWidth:
         return value
     us: Any
     if isinstance(value, str) and (weeks := _WEEKS.fullmatch(value)) is not None:
-        return _of_weeks(value, int(weeks[1]), weeks[2])
+        return _width_in_weeks(value, int(weeks[1]), weeks[2])
     if isinstance(value, str):
-        us = _of_text(value)
+        us = _width_from_text(value)
     elif isinstance(value, timedelta):
         us = value / timedelta(microseconds=1)
     elif isinstance(value, np.timedelta64):
@@ -95,7 +95,7 @@ def window_width(value: Any) -> WindowWidth:
     return WindowWidth(int(us))
 
 
-def _of_weeks(text: str, number: int, day: str | None) -> WindowWidth:
+def _width_in_weeks(text: str, number: int, day: str | None) -> WindowWidth:
     """Weeks, from Monday on or from the day that was named."""
     weekday = "mon" if day is None else day.lower()
     if weekday not in _WEEKDAYS:
@@ -106,7 +106,7 @@ def _of_weeks(text: str, number: int, day: str | None) -> WindowWidth:
     return WindowWidth(number * _WEEK, weekday)
 
 
-def _of_text(text: str) -> Decimal:
+def _width_from_text(text: str) -> Decimal:
     match = _TEXT.fullmatch(text)
     # Elsewhere "M" is a month; "min" is a minute everywhere.
     unit = "" if match is None else {"M": "month", "min": "m"}.get(match[2], match[2].lower())
@@ -152,11 +152,11 @@ def split(
         rows: Rows = slice(bounds[j], bounds[j + 1])
         if order is not None:
             rows = order[rows]
-        out.append((_in_range(start), rows if there is None else there[rows]))
+        out.append((_check_in_range(start), rows if there is None else there[rows]))
     return out
 
 
-def _in_range(start: int) -> int:
+def _check_in_range(start: int) -> int:
     try:
         moment(start)
     except OverflowError:

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from calibrant._api.evaluate_samples import assemble, choose, rule_names
+from calibrant._api.evaluate_samples import Provenance, assemble, choose, rule_names
 from calibrant._core.binning import Cuts, FixedRule
 from calibrant._core.errors import InputError
 from calibrant._data.answers import ANSWERS
@@ -69,21 +69,7 @@ class SummedStream:
         if kept != chosen and not everything:
             self._raise_unavailable(next(measure for measure in chosen if measure not in kept))
         rules = self._rule_names()
-        result = assemble(
-            summary,
-            kept,
-            rules,
-            ReliabilityTable(summary.bins, self.rule, Cuts(np.empty(0)), summary.scalar),
-            everything=everything,
-            notes=self._notes(chosen, kept),
-            inferred=(
-                f"a stream of {_KINDS[self.shape]} {_GIVEN[self.given]}",
-                "labels are soft (probabilities)" if self.soft else "labels are hard",
-                *self._classes_note(),
-                *([ANSWERS] if self.shape == "answers" else []),
-                *([TWO_COLUMNS] if self.columns == 2 else []),
-            ),
-            classes=None,
+        provenance = Provenance(
             recipe={
                 "n": self.n_rows,
                 "n_classes": max(2, self.columns),
@@ -94,8 +80,18 @@ class SummedStream:
                 "approximate": summary.approximate,
                 "n_missing": self.n_missing,
             },
-            n_missing=self.n_missing,
+            rules=rules,
+            inferred=(
+                f"a stream of {_KINDS[self.shape]} {_GIVEN[self.given]}",
+                "labels are soft (probabilities)" if self.soft else "labels are hard",
+                *self._classes_note(),
+                *([ANSWERS] if self.shape == "answers" else []),
+                *([TWO_COLUMNS] if self.columns == 2 else []),
+            ),
+            measure_notes=self._notes(chosen, kept),
         )
+        reliability = ReliabilityTable(summary.bins, self.rule, Cuts(np.empty(0)), summary.scalar)
+        result = assemble(summary, kept, reliability, provenance, None, everything=everything)
         absent = [each.name for each in chosen if each.statistic == "distribution"]
         if self.soft and absent and not summary.losses.has_distribution:
             note = f"{', '.join(absent)}: left out, for some updates had hard labels only"
@@ -143,9 +139,10 @@ class SummedStream:
         for measure in chosen:
             if not is_available(measure, self.measures, self.columns > 1):
                 made_for = (
-                    "the usual measures" if self.measures is None
+                    "the usual measures"
+                    if self.measures is None
                     else f"the measures {', '.join(self.measures)}"
-                )  # fmt: skip
+                )
                 raise InputError(
                     f"this stream was made for {made_for}: it has no sums for {measure.name!r}, "
                     "which measures= must name when it is made"

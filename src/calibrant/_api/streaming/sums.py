@@ -71,7 +71,7 @@ class WindowedSums:
         self._fold()
 
     def merge(self, other: WindowedSums) -> None:
-        """Add another's windows; that the recipes agree has been seen to."""
+        """Add another's windows; the caller has checked that the recipes agree."""
         grown = {
             start: self._window(start).copy().merge(sums) for start, sums in other.windows.items()
         }
@@ -100,7 +100,7 @@ class WindowedSums:
     def between(self, start: int | None, stop: int | None) -> Accumulator:
         """The windows from `start` to before `stop` together; None leaves a side open."""
         out = self.blank.copy()
-        if self.earlier is not None and _all_of(self.earlier, start, stop):
+        if self.earlier is not None and _holds_all(self.earlier, start, stop):
             out.merge(self.earlier.sums)
         for at in sorted(self.windows):
             if (start is None or start <= at) and (stop is None or at < stop):
@@ -146,7 +146,7 @@ class WindowedSums:
             self.earlier = MergedWindows(start, stop, streams[-1])
 
 
-def _all_of(earlier: MergedWindows, start: int | None, stop: int | None) -> bool:
+def _holds_all(earlier: MergedWindows, start: int | None, stop: int | None) -> bool:
     """Whether a span of time holds all of `earlier`, or none of it."""
     whole = (start is None or start <= earlier.start) and (stop is None or earlier.stop <= stop)
     after = start is not None and earlier.stop <= start

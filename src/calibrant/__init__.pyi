@@ -1,0 +1,5635 @@
+# Written by .ci/stub.py: change the functions, then run it.
+# ruff: noqa: E501
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from calibrant import examples as examples
+from calibrant import integrations as integrations
+from calibrant import losses as losses
+from calibrant import plots as plots
+from calibrant import results as results
+from calibrant import scaling as scaling
+from calibrant._api.cross_fitting import FOLDS
+from calibrant._api.files.evaluate_file import Paths
+from calibrant._api.find_segments import MIN_ROWS, N_DRAWS, PARTS
+from calibrant._api.streaming.accumulator import Accumulator
+from calibrant._api.streaming.monitor import Monitor
+from calibrant._core.binning import Bins, Edges, EqualWidth, LevelSets, Quantile
+from calibrant._core.errors import (
+    CalibrantError,
+    CalibrantWarning,
+    CheckFailed,
+    InputError,
+    MissingExtra,
+    NotDefined,
+    StateError,
+    UnknownOption,
+)
+from calibrant._core.validation import N_RESAMPLES
+from calibrant._core.version import __version__
+from calibrant._data.readers.read_rows import FileArrays
+from calibrant._data.vote_table import VoteTable
+from calibrant._engines.arrays.streams import EPS
+from calibrant._measures.catalogue import HEADLINE
+from calibrant._measures.decomposition import BrierDecomposition
+from calibrant._measures.measure import Measure, Shape
+from calibrant._measures.ranking import COVERAGE
+from calibrant._measures.smooth import LS_SIGMA
+from calibrant._research.audits.subjects import Function
+from calibrant._research.papers.folder import Reproduction
+from calibrant.results._annotator_ceiling import AnnotatorCeiling
+from calibrant.results._annotators import Annotators
+from calibrant.results._audit import Audit
+from calibrant.results._bayes_error import BayesError
+from calibrant.results._bin_sensitivity import BinSensitivity
+from calibrant.results._check import Check
+from calibrant.results._clinical import ClinicalSummary
+from calibrant.results._comparison import Comparison
+from calibrant.results._conventions import Conventions
+from calibrant.results._decision_curve import DecisionCurve
+from calibrant.results._evaluation import Estimate, Evaluation
+from calibrant.results._loss_decomposition import LossDecomposition
+from calibrant.results._multilabel import Multilabel
+from calibrant.results._recommendation import Recommendation
+from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
+from calibrant.results._reliability_curve import ReliabilityCurve
+from calibrant.results._report import Report
+from calibrant.results._risk_coverage import RiskCoverage
+from calibrant.results._robustness import RankRobustness
+from calibrant.results._segments import Segments
+from calibrant.results._slices import Slices
+from calibrant.results._smooth_curve import SmoothCurve
+from calibrant.results._uncertainty import (
+    CalibrationTest,
+    CoxCalibration,
+    Interval,
+    NoiseFloor,
+    Verdict,
+    VoteNoise,
+)
+from calibrant.results._vote_profile import VoteProfile
+from calibrant.results._windows import Windows
+from calibrant.scaling import (
+    BetaCalibration,
+    DirichletCalibration,
+    HistogramBinning,
+    IsotonicCalibration,
+    LabelSmoothingTemperature,
+    MatrixScaling,
+    PlattScaling,
+    TemperatureScaling,
+    VectorScaling,
+)
+
+__all__ = [
+    "Accumulator",
+    "BetaCalibration",
+    "BinSensitivity",
+    "CalibrantError",
+    "CalibrantWarning",
+    "CalibrationTest",
+    "Check",
+    "CheckFailed",
+    "ClasswiseReliability",
+    "ClinicalSummary",
+    "Comparison",
+    "Conventions",
+    "CoxCalibration",
+    "DecisionCurve",
+    "DirichletCalibration",
+    "Edges",
+    "EqualWidth",
+    "Estimate",
+    "Evaluation",
+    "HistogramBinning",
+    "InputError",
+    "Interval",
+    "IsotonicCalibration",
+    "LabelSmoothingTemperature",
+    "LevelSets",
+    "LossDecomposition",
+    "MatrixScaling",
+    "MissingExtra",
+    "Monitor",
+    "Multilabel",
+    "NoiseFloor",
+    "NotDefined",
+    "PlattScaling",
+    "Quantile",
+    "RankRobustness",
+    "Recommendation",
+    "ReliabilityCurve",
+    "ReliabilityTable",
+    "RiskCoverage",
+    "Segments",
+    "Slices",
+    "SmoothCurve",
+    "StateError",
+    "TemperatureScaling",
+    "UnknownOption",
+    "VectorScaling",
+    "Verdict",
+    "VoteNoise",
+    "VoteProfile",
+    "Windows",
+    "__version__",
+    "accuracy",
+    "accuracy_at_coverage",
+    "ace",
+    "annotator_ceiling",
+    "annotators",
+    "atb",
+    "audit",
+    "aurc",
+    "auroc",
+    "bayes_error",
+    "bin_sensitivity",
+    "brier_decomposition",
+    "brier_score",
+    "catalogue",
+    "check",
+    "classification_error",
+    "classwise_ce",
+    "classwise_reliability",
+    "clinical_summary",
+    "compare",
+    "confidence_ce",
+    "confidence_loss",
+    "conventions",
+    "count_votes",
+    "cox_calibration",
+    "cutoff_ce",
+    "cutoff_test",
+    "debiased_l2",
+    "decision_curve",
+    "decompose",
+    "dist_ce",
+    "ece",
+    "ent_ce",
+    "entropy_bands",
+    "evaluate",
+    "evaluate_file",
+    "find_segments",
+    "hosmer_lemeshow",
+    "ici",
+    "interval",
+    "jsd",
+    "kl",
+    "ks_error",
+    "lin_ce",
+    "log_loss",
+    "ls_ece",
+    "multilabel",
+    "noise_floor",
+    "rank_cs",
+    "rank_robustness",
+    "read_file",
+    "recommend",
+    "reliability",
+    "reliability_curve",
+    "report",
+    "reproduce",
+    "risk_coverage",
+    "smooth_ece",
+    "smooth_reliability",
+    "soft_ece",
+    "spherical_loss",
+    "spiegelhalter",
+    "sweep_ece",
+    "tace",
+    "top_label_ece",
+    "truthful_test",
+    "verdict",
+    "vote_noise",
+    "vote_profile",
+    "wasserstein",
+]
+
+def accuracy(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Accuracy: the share of rows whose top label is the target, 1 less `classification_error`.
+
+    .. math:: \frac{1}{W} \sum_i w_i z_{i r_i}, \quad r_i = \arg\max_r p_{ir}
+
+    where the lowest class wins ties; with soft labels, z is the target's mass on the top label.
+    Range [0, 1], higher is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The accuracy, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    Where labels say whether an answer was right, the answer was given whatever the confidence in
+    it: accuracy is then the mean label, and no prediction is held against 1/2. Labels are taken so
+    if their column or series is called `correct`, `is_correct` or alike; an array has no name.
+
+    References
+    ----------
+    Breiman, Friedman, Olshen and Stone (1984), Classification and Regression Trees.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.accuracy([0, 1, 1, 0], [0.2, 0.7, 0.4, 0.4])
+    0.75
+    >>> import pandas as pd
+    >>> answers = pd.DataFrame({"correct": [0, 1, 1, 0], "confidence": [0.2, 0.7, 0.4, 0.4]})
+    >>> cal.accuracy("correct", "confidence", data=answers)
+    0.5
+    """
+
+def accuracy_at_coverage(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    coverage: float = COVERAGE,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Accuracy among the share of rows with the highest predictions.
+
+    .. math:: \frac{1}{c W} \sum_{i \text{ among the highest } c W} w_i z_i
+
+    It measures ranking and accuracy together, **not calibration**. Range [0, 1], higher is better.
+    Of equal predictions that are kept in part, each counts in part.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    coverage : float in (0, 1], default 0.8
+        The share of rows (of their weight) that is answered.
+    notion : {"binary", "confidence"}, optional
+        What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
+        probability, held against whether that class is right (`"confidence"`, the default for
+        (n, k)).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean target of the rows kept, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Geifman and El-Yaniv (2017), arXiv:1705.08500.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.accuracy_at_coverage([1, 1, 0, 0], [0.9, 0.8, 0.7, 0.6], coverage=0.5)
+    1.0
+    """
+
+def ace(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: int | Quantile = 15,
+    norm: str = "l1",
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Adaptive calibration error: the mean gap over bins of equal mass, over all classes.
+
+    .. math:: \frac{1}{k} \sum_{r} \frac{1}{W} \sum_B
+        \Bigl| \sum_{i \in B} w_i (u_{ir} - z_{ir}) \Bigr|
+
+    where the bins B are quantile bins of the predictions of each class r. Range [0, 1], lower is
+    better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str or Quantile, default 15
+        Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the mean over classes (`"classwise"`, the
+        default) or the top label (`"confidence"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Nixon et al. (2019), arXiv:1904.01685.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.ace([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
+    0.25
+    """
+
+def annotator_ceiling(
+    y_true: ArrayLike,
+    y_proba: Mapping[str, ArrayLike] | ArrayLike | None = None,
+    *,
+    measures: Iterable[str] | None = None,
+    votes: ArrayLike | None = None,
+    n_splits: int = 20,
+    level: float = 0.95,
+    seed: int = 0,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+) -> AnnotatorCeiling:
+    """How well annotators predict each other: what a model of people can be held to.
+
+    Votes stand in for predictions, in three ways. *One annotator*: every vote, as a certain
+    prediction, against the shares of the item's other votes. *Half of the votes*: the shares of
+    half of an item's votes against those of the other half. *As many annotators again*: what all
+    votes would reach against as many others; halves are noisier, and what twice as many votes
+    change in a Dirichlet population with the same mean and the same agreement of two votes is
+    added. Models are scored against the shares of all votes, in the same table.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n, k) or (n,)
+        Counts of votes, a column for each class; or shares, with `votes`. (n,): of class 1.
+    y_proba : mapping of str to array-like, or array-like, optional
+        Predicted probabilities of models by name, or of one; (n, k), or (n,) as P(y = 1).
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default those that compare distributions, and losses.
+    votes : int or array-like of shape (n,), optional
+        Number of votes behind each row of shares; counts bring theirs.
+    n_splits : int, default 20
+        How often votes are split into halves.
+    level : float in (0, 1), default 0.95
+        Level of the intervals.
+    seed : int, default 0
+        Seed of the splits.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns.
+
+    Returns
+    -------
+    AnnotatorCeiling
+        A table: a line for each of the three, and for each model; measures as columns. Measures
+        that are means of rows have intervals of the items (`columns`, `to_frame`).
+
+    Raises
+    ------
+    InputError
+        If `y_true` does not hold votes, if no item has two, or if a measure or a model does not
+        fit.
+
+    Notes
+    -----
+    A certain prediction that is wrong has infinite `kl` and `log_loss`; they count as much as
+    1e-12 does, here as everywhere, which for single votes says little. One annotator is nearly
+    always worse than a good model: it is certain where people are not.
+
+    References
+    ----------
+    Nie, Zhou and Bansal (2020), arXiv:2010.03532; Baan et al. (2022), arXiv:2210.16133.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.dirichlet([0.5, 0.5, 0.5], 500)
+    >>> counts = rng.multinomial(10, truth)
+    >>> table = cal.annotator_ceiling(counts, {"the truth": truth}, measures=["dist_ce"])
+    >>> for line in table:
+    ...     print(line.name, round(line.values["dist_ce"], 2))
+    one annotator 0.41
+    half of the votes 0.23
+    as many annotators again 0.17
+    the truth 0.13
+    """
+
+def annotators(
+    votes: VoteTable,
+    y_proba: ArrayLike | None = None,
+    *,
+    groups: Mapping[Any, Any] | None = None,
+    measure: str = HEADLINE,
+    bins: Bins = 15,
+    level: float = 0.95,
+    n_resamples: int = 200,
+    seed: int = 0,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+) -> Annotators:
+    """Each annotator's agreement with the rest, and how calibrated a predictor is for each.
+
+    The agreement of an annotator is the mean, over his or her votes, of the share of the item's
+    other votes that are the same. Were annotators exchangeable, an item's votes would be handed out
+    at random among those who voted on it: the expected agreement is that of two votes of the same
+    items, so that nobody looks odd for having been given the hard ones, and the p-value is the
+    chance of one as far from it, whatever the number of votes. With `y_proba`, each annotator's
+    votes are labels that the predictor is held against, with the noise floor of so many votes. Both
+    p-values are corrected for the number of annotators (Holm).
+
+    Parameters
+    ----------
+    votes : VoteTable
+        Votes with who gave them, from ``count_votes(..., annotator=...)``.
+    y_proba : array-like of shape (n, k) or (n,), optional
+        Predicted probabilities, a row for each of ``votes.items`` and a column for each of
+        ``votes.classes``; (n,) is the probability of the second of two.
+    groups : mapping, optional
+        Group of each annotator: rows of the table are then groups, and the rest is everybody
+        outside.
+    measure : str, default "ece"
+        Any name of `catalogue()` that has a noise floor.
+    bins : int, str or rule, default 15
+        Bins of the measure.
+    level : float in (0, 1), default 0.95
+        Level of the intervals; a row stands out where a corrected p-value is below 1 less it.
+    n_resamples : int, default 200
+        Number of draws behind each noise floor.
+    seed : int, default 0
+        Seed of all random draws.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+
+    Returns
+    -------
+    Annotators
+        A table, those that stand out first; `to_frame` and `to_markdown` give it away.
+
+    Raises
+    ------
+    InputError
+        If the votes do not say who gave them, an annotator has no group, or the predictions do not
+        fit the items.
+
+    Notes
+    -----
+    An annotator's interval is that of a mean over his or her items. Few votes make it wide, and
+    p-values large; nobody is dropped for having few. Predictions that fit people on average need
+    not fit any of them: where annotators differ on purpose, a predictor of shares is miscalibrated
+    for each.
+
+    References
+    ----------
+    Holm (1979), Scandinavian Journal of Statistics 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> item, who = np.divmod(np.arange(600), 5)
+    >>> label = np.where(who == 4, rng.integers(0, 2, 600), rng.random(600) < 0.95 * (item % 2))
+    >>> long = {"item": item, "label": label.astype(int), "who": who}
+    >>> votes = cal.count_votes(long, item="item", label="label", annotator="who")
+    >>> first = cal.annotators(votes).rows[0]
+    >>> first.name, first.verdict
+    ('4', 'agrees less than others')
+    """
+
+def atb(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    norm: str = "l2",
+    root: bool = False,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Averaged two-bin calibration error: truthful, continuous, complete and sound at once.
+
+    .. math:: \frac{1}{W^2} \int_0^1 \Bigl( \sum_{u_i < q} w_i (u_i - z_i) \Bigr)^2
+        + \Bigl( \sum_{u_i \ge q} w_i (u_i - z_i) \Bigr)^2 dq
+
+    The squared gaps of two bins, averaged over where they meet. Range [0, 1], lower is better. For
+    (n,) predictions no other report has a lower expectation than the true probabilities, whose own
+    is ``sum w^2 u (1 - u) / W^2``, and a prediction that moves by a hair moves it by as little.
+    Both hold for each class against the rest too, but not for the top label, which changes at a
+    tie.
+
+    Values are small and squared: `root` gives them on the scale of gaps.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    norm : {"l2", "l1"}, default "l2"
+        Squares over W^2, or absolute values over W, which are not truthful.
+    root : bool, default False
+        Whether the square root is returned, for `norm="l2"`: of a mean over classes the root of the
+        mean. It ranks predictors alike, but is not truthful.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if `norm` is none of these, or `root` is asked of absolute values.
+
+    See Also
+    --------
+    lin_ce : the truthful error of bins that stay where they are.
+    truthful_test : a test of calibration by this error, with ``measure="atb"``.
+
+    References
+    ----------
+    Hartline, Hu and Wu (2026), A Perfectly Truthful Calibration Measure, PMLR 336,
+    arXiv:2508.13100.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.atb([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 6)
+    0.01225
+    >>> round(cal.atb([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], root=True), 4)
+    0.1107
+
+    A prediction moves by a hair, and so does its error:
+
+    >>> round(cal.atb([0, 1], [0.5, 0.5]), 9), round(cal.ece([0, 1], [0.5, 0.5]), 9)
+    (0.0, 0.0)
+    >>> near = [0.5 - 1e-9, 0.5 + 1e-9]
+    >>> round(cal.atb([0, 1], near), 8), round(cal.ece([0, 1], near, bins=2), 8)
+    (0.0, 0.5)
+    """
+
+def audit(
+    measure: str | Function | Sequence[str] | None = None,
+    *,
+    properties: Iterable[str] | None = None,
+    shape: str | None = None,
+    bins: Bins | None = None,
+    claims: Mapping[str, bool] | None = None,
+    n_draws: int = 50,
+    seed: int = 0,
+) -> Audit:
+    """Test which properties measures have, in worlds where the truth is known.
+
+    Small worlds are summed over every outcome; large ones are drawn. Each property gets a verdict
+    with a witness, beside what the catalogue claims. An audit that does not bear out every claim is
+    false, so that ``assert audit(...)`` can fail.
+
+    Parameters
+    ----------
+    measure : str, list of str or callable, optional
+        A name of the catalogue, several names, or your own function ``f(y_true, y_proba)`` that
+        returns a number to keep low; a function with the argument `sample_weight` is tested with
+        weights too. By default the whole catalogue (a minute or two).
+    properties : iterable of str, optional
+        By default all of:
+
+        - "truthful": no misreport has a lower expectation than the true probabilities;
+        - "continuous": no jump along paths of predictors;
+        - "complete": it tends to 0 (a score: to its best) for calibrated predictors;
+        - "sound": it stays above that for miscalibrated predictors;
+        - "weighted": weights are shares, and multiplying them by a constant changes nothing;
+        - "bin_sensitivity": how often another number of bins reverses the order of two predictors.
+    shape : {"binary", "multiclass"}, optional
+        Audit one shape of predictions only; by default both.
+    bins : int or binning rule, optional
+        Another rule than each measure's own; nothing is claimed then.
+    claims : mapping of str to bool, optional
+        What you claim of your own function, such as ``{"complete": True}``.
+    n_draws : int, default 50
+        Draws of each world that is too large to sum over every outcome.
+    seed : int, default 0
+        Seed of all draws.
+
+    Returns
+    -------
+    Audit
+        A row for each measure, shape and property: `verdict(measure, property)`, `table()`,
+        `disagreements`, `replay(row)`, `to_frame()`, `to_json()`, `save(folder)`.
+
+    Raises
+    ------
+    InputError
+        If a measure, property, shape or claim is unknown, or the function returns no number.
+
+    Examples
+    --------
+    >>> from calibrant import audit
+    >>> result = audit("ece", shape="binary", properties=["truthful"])
+    >>> row = result.verdict("ece", "truthful")
+    >>> row.holds, row.witness["misreport"]
+    (False, '0.5 for all')
+    >>> result.replay(row)
+    {'truth': 0.375, 'misreport': 0.1875, 'standard_error': 0.0}
+    """
+
+def aurc(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Area under the risk-coverage curve: the mean risk of answering only what is surest.
+
+    .. math:: \frac{1}{W} \sum_i w_i \,
+        \frac{\sum_{u_j \ge u_i} w_j (1 - z_j)}{\sum_{u_j \ge u_i} w_j}
+
+    Each row in turn sets the threshold; its risk is the error rate among all rows predicted at
+    least as high. It measures ranking and accuracy together, **not calibration**: any rising map of
+    the predictions leaves it as it is. Range [0, 1], lower is better. Equal predictions are kept or
+    dropped together, so that the order of rows does not matter.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    notion : {"binary", "confidence"}, optional
+        What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
+        probability, held against whether that class is right (`"confidence"`, the default for
+        (n, k)).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The area, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    For (n,) predictions the risk is the share of y = 0 among the rows kept: what is wanted where y
+    says whether an answer is right and y_proba how sure it was. For a classifier of two classes
+    give ``notion="confidence"``: the risk is then its classification error.
+
+    References
+    ----------
+    Geifman, Uziel and El-Yaniv (2019), arXiv:1805.08206.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.aurc([1, 1, 0, 0], [0.9, 0.8, 0.7, 0.6]), 4)
+    0.2083
+    """
+
+def auroc(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Area under the ROC curve: how often an event is predicted higher than a non-event.
+
+    .. math:: \frac{\sum_{ij} w_i z_i \, w_j (1 - z_j)
+        \bigl( 1[u_i > u_j] + \tfrac12 1[u_i = u_j] \bigr)}
+        {\sum_i w_i z_i \sum_j w_j (1 - z_j)}
+
+    The C-statistic of clinical papers. It measures ranking, **not calibration**: any rising map of
+    the predictions leaves it as it is. Range [0, 1], higher is better, 1/2 for no ranking. A soft
+    label z is z of an event and 1 - z of a non-event.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is ranked: P(y = 1) for (n,), held against y (`"binary"`); the largest predicted
+        probability, held against whether that class is right (`"confidence"`, the default for
+        (n, k)); or each class against the rest, averaged (`"classwise"`, scikit-learn's
+        ``multi_class="ovr"``).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The area, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+    NotDefined
+        If all labels are alike: no pair can be ranked.
+
+    References
+    ----------
+    Hanley and McNeil (1982), Radiology 143. DeLong, DeLong and Clarke-Pearson (1988),
+    doi:10.2307/2531595 (its interval, by `interval`).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.auroc([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.8])
+    0.75
+    """
+
+def bayes_error(
+    y_true: ArrayLike,
+    *,
+    debias: bool = True,
+    votes: ArrayLike | None = None,
+    labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    level: float = 0.95,
+    n_resamples: int = 200,
+    seed: int = 0,
+) -> BayesError:
+    r"""The smallest classification error that any classifier can have, from soft labels.
+
+    .. math:: \frac{1}{W} \sum_i w_i \, (1 - \max_r q_{ir})
+
+    where q is the distribution of the labels of a row: for two classes the mean of min(q, 1 - q).
+    Range [0, 1 - 1/k].
+
+    Shares of few votes are surer than what they were drawn from, and the mean above is then too
+    low: of two votes a row by a third and more. With `debias` the difference is taken out that so
+    many votes make in a Dirichlet population with the same mean and the same chance that two votes
+    on a row agree; no votes need be drawn for it. Of other populations a part may be left: where
+    some rows are level between two classes and the others certain, a third of the value with two
+    votes and a quarter with five. The interval allows for all populations.
+
+    With `labels`, shares need not be the true distributions: an isotonic regression of the labels
+    on the shares, class by class, corrects them first.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n, k) or (n,)
+        Counts of votes, a row for each item and a column for each class; or shares. (n,): shares of
+        class 1, or with `votes` counts of it.
+    debias : bool, default True
+        Whether to take out the bias of few votes; it needs counts, or `votes`.
+    votes : int or array-like of shape (n,), optional
+        Number of votes behind each row of shares; counts bring theirs.
+    labels : array-like of shape (n,), optional
+        Hard labels, one a row: class indices, or 0/1.
+    sample_weight : array-like of shape (n,), optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    level : float in (0, 1), default 0.95
+        Level of the interval.
+    n_resamples : int, default 200
+        Number of resamples of rows behind the interval with `labels`; otherwise none are drawn.
+    seed : int, default 0
+        Seed of these resamples.
+
+    Returns
+    -------
+    BayesError
+        A float, with `low` and `high` (both: `interval`), `plug_in` (the mean without correction),
+        `method` and `note`.
+
+    Raises
+    ------
+    InputError
+        If `y_true` holds neither counts nor shares, if every row has a single vote, or if `labels`
+        do not fit.
+
+    Notes
+    -----
+    Two votes of a row disagree with the chance ``1 - sum(q^2)``, which is known without bias and is
+    at least the row's error. So are a least and a greatest error of all populations with the same
+    votes: rows that are all alike, and rows that are level between classes beside certain ones. The
+    interval reaches from the one to the other, and beyond by the limits that a BCa bootstrap of the
+    rows would have (DiCiccio and Efron, 1992). More rows do not make it narrower than that; more
+    votes do.
+
+    References
+    ----------
+    Ishida et al. (2023), Is the performance of my deep network too good to be true?, ICLR,
+    arXiv:2202.00395. Ushio, Ishida and Sugiyama (2025), arXiv:2505.20761.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> found = cal.bayes_error([[3, 0], [2, 1], [0, 3], [1, 2]] * 25)
+    >>> round(found, 3), round(found.plug_in, 3)
+    (0.25, 0.167)
+    >>> round(cal.bayes_error([[0.9, 0.1], [0.6, 0.4]] * 50), 3)
+    0.25
+    """
+
+def bin_sensitivity(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Iterable[int] = range(1, 101),
+    measures: Iterable[str] | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+) -> BinSensitivity:
+    """Each measure at every number of bins: how much of a value is the choice of its bins?
+
+    A count means so many equal-width bins for the ordinary errors and so many quantile bins for the
+    truthful ones, as in `evaluate`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : iterable of int, default range(1, 101)
+        Numbers of bins, each at least 1.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default those with bins that one pass over the rows can give.
+        Those without bins are the same throughout.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+
+    Returns
+    -------
+    BinSensitivity
+        `values` of each measure over `bins`, `at(count)`, and their diagram (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(2000)
+    >>> y = rng.random(2000) < p  # calibrated: what there is to see is noise
+    >>> found = cal.bin_sensitivity(y, p, measures=["ece", "lin_ce"])
+    >>> [round(value, 3) for value in (found.at(5)["ece"], found.at(100)["ece"])]
+    [0.013, 0.067]
+    """
+
+def brier_decomposition(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    method: str = "isotonic",
+    bins: Bins = 15,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> BrierDecomposition:
+    r"""The Brier score as miscalibration, less discrimination, plus uncertainty.
+
+    .. math:: \mathrm{Brier} = \mathrm{MCB} - \mathrm{DSC} + \mathrm{UNC}
+
+    where, with ``method="isotonic"`` (CORP), MCB is what an isotonic recalibration gains, DSC what
+    the recalibrated predictions gain over a constant prediction of the mean target, and UNC the
+    score of that constant. With ``method="binned"`` the recalibration is each bin's mean target,
+    and a fourth part, the spread of predictions within bins, completes the sum. Classwise parts are
+    summed over classes, as the Brier score is. All parts but `within_bin` are at least 0.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    method : {"isotonic", "binned"}, default "isotonic"
+        How predictions are recalibrated: by isotonic regression, or by bins.
+    bins : int, str, sequence of float or bin rule, default 15
+        Bins of ``method="binned"``: their number (equal width), edges, or a rule such as
+        `Quantile`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    BrierDecomposition
+        `brier`, `miscalibration`, `discrimination`, `uncertainty` and `within_bin`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118; Murphy (1973), Journal of
+    Applied Meteorology 12.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> parts = cal.brier_decomposition([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> round(parts.miscalibration, 4), round(parts.discrimination, 4), parts.uncertainty
+    (0.075, 0.25, 0.25)
+    """
+
+def brier_score(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Brier score: the mean squared distance between prediction and target.
+
+    .. math:: \frac{1}{W} \sum_i w_i \sum_r (p_{ir} - z_{ir})^2
+
+    summed over classes for (n, k) predictions; ``(u - z)^2`` for (n,). Range [0, 2], or [0, 1] for
+    (n,); lower is better. A proper loss.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean loss.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Brier (1950), Monthly Weather Review 78.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.brier_score([0, 1], [0.2, 0.6]), 4)
+    0.1
+    """
+
+def catalogue(shape: Shape | None = None) -> tuple[Measure, ...]:
+    """Every measure, or those that apply to predictions of one shape.
+
+    Parameters
+    ----------
+    shape : {"binary", "answers", "multiclass"}, optional
+        Predictions (n,) ("binary"; "answers" where labels say whether an answer was right) or
+        (n, k) ("multiclass"); by default those of (n,) and (n, k).
+
+    Returns
+    -------
+    tuple of Measure
+        An entry has a `name`, `title`, `formula`, `range`, `reference`, `aliases` and `claims`.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> [measure.name for measure in cal.catalogue("binary")][:4]
+    ['ece', 'rmsce', 'mce', 'debiased_l2']
+    >>> cal.catalogue()[0].title
+    'expected calibration error'
+    """
+
+def check(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    at_most: Mapping[str, float] | None = None,
+    at_least: Mapping[str, float] | None = None,
+    baseline: Any = None,
+    max_increase: Mapping[str, float] | None = None,
+    max_decrease: Mapping[str, float] | None = None,
+    ids: ArrayLike | None = None,
+    paired: bool | None = None,
+    own_labels: bool = False,
+    level: float = 0.95,
+    point: bool = False,
+    bins: Bins = 15,
+    groups: ArrayLike | None = None,
+    by: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+) -> Check:
+    """Check measures against limits, or against a baseline: pass, fail, or undecided by noise.
+
+    A limit is kept if the whole confidence interval of the measure, or of its change from the
+    baseline, lies on its good side, broken if the whole interval lies on the other, and undecided
+    otherwise. All must be kept to pass; one broken limit fails. Only a pass is true:
+    ``assert check(...)`` fails where a limit is broken and where noise decides, and
+    ``check(...).assert_passed()`` says why.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    at_most : mapping of str to float, optional
+        Largest acceptable value by name of a measure: a name of `catalogue()`, or "slope",
+        "intercept" or "intercept_in_the_large" of `cox_calibration`.
+    at_least : mapping of str to float, optional
+        Smallest acceptable value by name of a measure. What is better the higher it is takes this
+        limit; a slope may have both.
+    baseline : array-like, str or mapping, optional
+        What to compare with. Predictions (or the name of their column) are of the same rows in the
+        same order. Other rows come as a mapping with `y_true` and `y_proba`, and where there are
+        any `sample_weight`, `groups`, `by`, `ids` and `data`.
+    max_increase : mapping of str to float, optional
+        Largest acceptable increase from the baseline by name of a measure that is better the lower
+        it is; 0 asks for no increase, a negative number for an improvement.
+    max_decrease : mapping of str to float, optional
+        Largest acceptable decrease from the baseline by name of a measure that is better the higher
+        it is.
+    ids : array-like of shape (n,) or str, optional
+        Id of each row, matched with the `ids` of the baseline.
+    paired : bool, optional
+        Whether the baseline has the same rows. By default it has if ids or, without ids, all labels
+        agree; `notes` of the result says so. Otherwise the two are independent samples, whose
+        difference is known less well; with ids that have to be said.
+    own_labels : bool, default False
+        Whether labels of rows with the same id may differ, because they say whether each model's
+        own answer was right. Without it that is an error.
+    level : float in (0, 1), default 0.95
+        Confidence level of the intervals.
+    point : bool, default False
+        Whether to compare the values alone, without intervals, which is unreliable on few rows.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); intervals, and the rows that a pass needs,
+        count clusters.
+    by : array-like of shape (n,), str or list of str, optional
+        Value of each row, or names of columns: every slice must keep the limits too.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
+        distances have no noise floor without it.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+
+    Returns
+    -------
+    Check
+        `verdict` ("pass", "fail" or "undecided"), true only for a pass, and every limit with its
+        interval; prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if there is no limit, one that every value keeps or none can keep, or one that a
+        model keeps by becoming worse.
+
+    Notes
+    -----
+    Two errors can be made, each with a chance of at most ``(1 - level) / 2``. A false pass: some
+    limit is broken in truth, and all are found to be kept. The one that is broken must then have
+    been found to be kept too, so every interval has the plain level, however many there are. A
+    false fail: all limits are kept in truth, and one is found to be broken. Chances of that add up
+    over limits and slices, so what fails must do so at a level that takes their number into
+    account, ``1 - (1 - level) / number``.
+
+    What a sample does not show, no resampling of it shows either: a fault in a share s of all rows
+    is not seen once in n rows with probability ``(1 - s)^n``. So a pass also needs rows enough to
+    have shown a fault as large as the limit, and fewer than 30 decide nothing.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
+    >>> cal.check(y, p, at_most={"ece": 0.05}).verdict
+    'fail'
+    >>> cal.check(y, p, at_most={"brier": 0.2}).verdict
+    'pass'
+    >>> cal.check(y[:12], p[:12], at_most={"ece": 0.2}).verdict
+    'undecided'
+    >>> worse = [0.4, 0.5, 0.7, 0.5] * 25
+    >>> cal.check(y, worse, baseline=p, max_increase={"brier": 0.01}).verdict
+    'fail'
+    """
+
+def classification_error(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Classification error: the share of rows whose top label is not the target.
+
+    .. math:: 1 - \frac{1}{W} \sum_i w_i z_{i r_i}, \quad r_i = \arg\max_r p_{ir}
+
+    where the lowest class wins ties; with soft labels, z is the target's mass on the top label.
+    Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean loss, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction,
+    definition B.6.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.classification_error([0, 1, 1, 0], [0.2, 0.7, 0.4, 0.4])
+    0.25
+    """
+
+def classwise_ce(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = Quantile(15),
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Truthful classwise calibration error: LinCE of each class against the rest, averaged.
+
+    .. math:: \frac{1}{k} \sum_r \frac{1}{W^2} \sum_B
+        \Bigl( \sum_{i \in B} w_i (p_{ir} - z_{ir}) \Bigr)^2
+
+    where each class has its own bins. Range [0, 1], lower is better; truthful.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n, k), or list of str
+        Predicted probabilities, one column per class; with `data`, the columns' names.
+    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, section
+    3.1.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.classwise_ce([0, 1], [[0.8, 0.2], [0.4, 0.6]], bins=cal.Quantile(1)), 6)
+    0.01
+    """
+
+def classwise_reliability(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> ClasswiseReliability:
+    """The reliability table of each class against the rest, worst first.
+
+    The worst class is the one with the largest ECE.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n, k), or list of str
+        Predicted probabilities, one column per class; with `data`, the columns' names.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    ClasswiseReliability
+        `names` and `tables` of the classes, and their diagrams (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> rows = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.1, 0.7, 0.2]]
+    >>> cal.classwise_reliability([0, 1, 2, 1], rows, bins=2, classes=["a", "b", "c"])
+    Reliability of 3 classes, worst first; 2 equal-width bins, left-closed
+      class  mean_predicted  mean_target     ece
+      b              0.5000       0.5000  0.2500
+      a              0.3000       0.2500  0.2000
+      c              0.2000       0.2500  0.0500
+    """
+
+def clinical_summary(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    by: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    level: float = 0.95,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> ClinicalSummary:
+    """What clinical papers report of predicted risks: slope, O:E, C-statistic, ICI and others.
+
+    Each value has its interval; what these rows do not give (one outcome alone, outcomes separated
+    by the predictions) is "not estimable", with the reason, and no number.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or str
+        Outcomes: 0/1, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or str
+        Predicted risks, P(y = 1); with `data`, a column's name.
+    by : array-like of shape (n,), str or list of str, optional
+        Value of each row, or names of columns, by which rows are split into subgroups.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, hospital); rows of one cluster are resampled together.
+    level : float in (0, 1), default 0.95
+        Level of the intervals.
+    n_resamples : int, default 1000
+        Number of resamples behind the intervals of ICI, E50, E90 and Emax.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    ClinicalSummary
+        A mapping of names to floats with `low`, `high`, `method` and `note`: `slope`, `intercept`,
+        `intercept_in_the_large`, `observed_expected`, `c_statistic`, `brier`, `scaled_brier`,
+        `ici`, `e50`, `e90`, `emax`. `subgroups` has the same of each subgroup.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as outcomes and risks, or has several classes.
+
+    Notes
+    -----
+    Slope and intercepts are `cox_calibration`'s, with Wald limits (robust with weights, soft labels
+    and clusters). The interval of the C-statistic is DeLong's, on the logit scale. ICI, E50, E90
+    and Emax are the mean, the median, the 90% quantile and the maximum of the distance between the
+    risks and a local regression of the outcomes on them, as in R's ``loess(y ~ p)``: span 0.75,
+    degree 2; their intervals are found by test inversion, for a sample's distance is above the true
+    one.
+
+    References
+    ----------
+    Van Calster et al. (2019), doi:10.1186/s12916-019-1466-7. Austin and Steyerberg (2019),
+    doi:10.1002/sim.8281.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 0, 1, 0, 0] * 30, [0.1, 0.6, 0.5, 0.3, 0.2, 0.35] * 30
+    >>> found = cal.clinical_summary(y, p)
+    >>> round(found["scaled_brier"], 3), found["c_statistic"]
+    (0.196, 0.7500 [0.6622, 0.8211])
+    >>> cal.clinical_summary([0, 0, 0], [0.1, 0.2, 0.3])["c_statistic"].estimable
+    False
+    """
+
+def compare(
+    y_true: ArrayLike | Mapping[str, ArrayLike],
+    y_proba: Mapping[str, ArrayLike] | ArrayLike,
+    *,
+    ids: Mapping[str, ArrayLike] | ArrayLike | None = None,
+    models: ArrayLike | None = None,
+    measures: Iterable[str] | None = None,
+    bins: Bins = 15,
+    bin_counts: Sequence[int] = (5, 20, 100),
+    tolerance: float = 0.05,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    by: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    resample: str | None = None,
+    scale_on: Mapping[str, Any] | None = None,
+    scaler: str = "temperature",
+    ceiling: bool = False,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Comparison:
+    """Compare predictors on the same rows: differences with intervals, ranks and robustness.
+
+    All predictors are resampled together, so what a draw does to both of a pair cancels in their
+    difference.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str, list of str, or mapping of str to these
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`. By
+        the names of predictors where each has its own, such as whether its own answer was right.
+    y_proba : mapping of str to array-like or str
+        Predictions of each predictor by its name, as (n,) or (n, k), or columns' names with `data`;
+        with `models`, the predictions of all of them.
+    ids : mapping of str to array-like of shape (n,), optional
+        Id of each row for "y_true" and for predictors by name; rows are matched by it. A predictor
+        without ids is in the order of `y_true`. Of labels for each predictor, ids of each by name;
+        with `models`, the id of every row.
+    models : array-like of shape (n,) or str, optional
+        Long format: the model of each row; `y_true`, `y_proba` and `ids` then have a value for each
+        row of each model. Slices, clusters and weights are those of the first model's rows.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default ECE, smECE, the truthful errors and the usual
+        losses.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    bin_counts : sequence of int, default (5, 20, 100)
+        Numbers of bins at which rank robustness is computed.
+    tolerance : float in (0, 1), default 0.05
+        Largest calibration error, as a gap, that you can accept in a slice (`by`).
+    level : float in (0, 1), default 0.95
+        Confidence level of values and differences.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    by : array-like of shape (n,), str or list of str, optional
+        Value of each row, or names of columns: `slices` then has the slices of each predictor.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
+    scale_on : mapping, optional
+        Validation rows to which a recalibration map of each predictor is fitted, so that predictors
+        are compared after recalibration: `y_true`, `y_proba` (a mapping with the same names), and
+        where there are any `sample_weight`, `votes` and `data`.
+    scaler : str, default "temperature"
+        Map to fit: "temperature", "platt", "isotonic", "beta", "histogram", "vector", "matrix",
+        "dirichlet" or "label-smoothing".
+    ceiling : bool, default False
+        Whether the table has rows of how well annotators predict each other, as
+        `annotator_ceiling` has them: one annotator, half of the votes, and as many annotators
+        again. Needs votes.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    Comparison
+        `values`, `order(measure)`, `difference(first, second, measure)`, `robustness` (rank
+        correlations and the maximum dominance set, of eight predictors or more), and diagrams
+        (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    Predictions that a `calibrant.scaling` map made, in this session, of rows that it was fitted to
+    are recognised, in any order and in part: `notes` says which share of the rows these are.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, section
+    5.2.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y = [0, 1, 1, 0] * 25
+    >>> good, bad = [0.1, 0.8, 0.9, 0.2] * 25, [0.3, 0.5, 0.6, 0.6] * 25
+    >>> found = cal.compare(y, {"good": good, "bad": bad})
+    >>> found.order("brier"), found.difference("bad", "good", "brier").better
+    (['good', 'bad'], 'good')
+    """
+
+def confidence_ce(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    corrected: bool = True,
+    bins: Bins = Quantile(15),
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Squared confidence error, with the correction that makes it truthful.
+
+    .. math:: \frac{1}{W^2} \sum_B \Bigl( \sum_{i \in B} w_i (c_i - z_i) \Bigr)^2
+        + \frac{1}{W^2} \sum_i w_i^2 (1 - z_i)
+
+    where c is the largest predicted probability and z whether (or how much of) the target is that
+    class. Without weights the second term is 1/n of the classification error; with them each row
+    counts by the square of its weight, as it does in the variance of the first term. Range [0, 2],
+    lower is better. In the catalogue it is `confidence_ce`, without the second term
+    `confidence_ce_uncorrected`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    corrected : bool, default True
+        Whether to add the second term; without it, a prediction can gain by moving its top label
+        (example C.1 of the paper).
+    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 2].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, theorem
+    3.3.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1], [[0.8, 0.2], [0.4, 0.6]]
+    >>> round(cal.confidence_ce(y, p, bins=cal.Quantile(1)), 6)
+    0.09
+    """
+
+def confidence_loss(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Confidence loss: the loss whose minimiser the corrected `confidence_ce` shares.
+
+    .. math:: \frac{1}{W} \sum_i w_i \bigl[ 1 - z_i + (c_i - z_i)^2 \bigr]
+
+    where c is the largest predicted probability and z the target's mass on that class. Range [0,
+    2], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean loss, in [0, 2].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, section
+    4.2.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.confidence_loss([0, 1], [0.2, 0.6]), 4)
+    0.1
+    """
+
+def conventions(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: int | str = 15,
+    notion: str | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Conventions:
+    """What each well-known tool and benchmark would show as ECE for these data, and why.
+
+    Every tool is followed by its own rule, in its default number of bins and in `bins`; none needs
+    to be installed. Benchmarks of language models have rules of their own: that of Hendrycks, which
+    Humanity's Last Exam (HLE) uses, drops the last bin. (n, k) predictions are judged by their top
+    label.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int or str, default 15
+        Number of bins at which all tools are compared; `"cbrt"` and `"auto"` are numbers that
+        follow from the number of rows.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    Conventions
+        A row for each tool in `rows`, Calibrant first; prints as a table.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y = [1] * 90 + [0] * 10 + [1] * 100
+    >>> p = [1.0] * 100 + [0.91] * 100
+    >>> table = cal.conventions(y, p, bins=10)
+    >>> [(row.tool, round(row.at_common, 4)) for row in table.rows[:2]]
+    [('Calibrant', 0.005), ('torchmetrics', 0.095)]
+    """
+
+def count_votes(
+    data: Any,
+    *,
+    item: str,
+    label: str,
+    annotator: str | None = None,
+    classes: Sequence[Any] | None = None,
+    items: ArrayLike | None = None,
+) -> VoteTable:
+    """Count a long table of votes, one row a vote, by item and class.
+
+    Parameters
+    ----------
+    data : data frame or mapping
+        Table with a row for each vote: pandas, polars, PyArrow, a lazy frame of any engine, or a
+        mapping of column names to arrays.
+    item : str
+        Column of what is voted on: the id that predictions have too.
+    label : str
+        Column of labels: names of classes or class indices.
+    annotator : str, optional
+        Column of who votes; nobody may vote twice on an item.
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; by default the labels that
+        occur, sorted: numbers, and texts that are numbers, by their size.
+    items : array-like of shape (n,), optional
+        Ids of the predictions' rows: `counts` has a row for each, in this order. By default items
+        are in the order in which they first occur.
+
+    Returns
+    -------
+    VoteTable
+        `counts`, to be given as `y_true`; `items`, `classes`, `shares`, `votes`, and the votes
+        themselves.
+
+    Raises
+    ------
+    InputError
+        If a column is not there, a label is none of the classes, an item of `items` has no votes,
+        or somebody votes twice on an item.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> long = {
+    ...     "item": ["a", "a", "a", "b", "b"],
+    ...     "label": ["cat", "dog", "cat", "dog", "dog"],
+    ...     "annotator": ["ann", "bob", "eve", "ann", "bob"],
+    ... }
+    >>> votes = cal.count_votes(
+    ...     long, item="item", label="label", annotator="annotator", classes=["cat", "dog"]
+    ... )
+    >>> votes.counts.tolist()
+    [[2, 1], [0, 2]]
+    >>> round(cal.dist_ce(votes.counts, [[0.6, 0.4], [0.2, 0.8]]), 4)
+    0.1333
+    """
+
+def cox_calibration(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    level: float = 0.95,
+    eps: float = EPS,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> CoxCalibration:
+    r"""Cox's slope and intercepts: the targets regressed on the logits of the predictions.
+
+    .. math:: \operatorname{logit} P(z = 1) = a + b \operatorname{logit} u
+
+    `slope` b and `intercept` a together, and `intercept_at_slope_1`: a alone with b = 1, known as
+    calibration in the large. Calibrated predictions have slope 1 and both intercepts 0, which
+    `p_value` tests together.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    level : float in (0, 1), default 0.95
+        Confidence level of the limits.
+    eps : float, default 1e-06
+        Predictions are clipped to [eps, 1 - eps] before their logits are taken.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); variances are then those of clusters.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    CoxCalibration
+        `slope`, `intercept` and `intercept_at_slope_1` with their limits, `p_value`, `note`,
+        `n_clipped` and the fit `without_clipped`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    Independent outcomes have limits from the curvature of the likelihood, and the likelihood-ratio
+    test. Soft labels, weights and clusters have limits from the scatter of the scores, with
+    Student's t at as many degrees of freedom as rows or clusters are effective; `p_value` is then
+    the larger one of Wald's test with that scatter, and of the score test with the scatter that the
+    predictions imply.
+
+    Outcomes of one class, or separated by the predictions, have no finite fit: NaN, with a `note`.
+    How many predictions were clipped is in `n_clipped`, and the fit without them in
+    `without_clipped`.
+
+    References
+    ----------
+    Cox (1958), doi:10.1093/biomet/45.3-4.562; Miller, Hui and Tierney (1991),
+    doi:10.1002/sim.4780100805.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> fit = cal.cox_calibration([0, 1, 1, 0, 0, 1], [0.2, 0.7, 0.9, 0.4, 0.6, 0.3])
+    >>> round(fit.slope, 3), round(fit.intercept_at_slope_1, 3)
+    (1.07, -0.087)
+    """
+
+def cutoff_ce(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Cutoff calibration error: the largest accumulated gap of any interval of predictions.
+
+    .. math:: \max_{s \le t} \frac{1}{W} \Bigl| \sum_{s \le u_i \le t} w_i (u_i - z_i) \Bigr|
+
+    Known as Kuiper's statistic and as ECCE-R. No bins. Range [0, 1], lower is better; between the
+    Kolmogorov-Smirnov error, whose intervals all begin at the lowest prediction, and twice that.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    See Also
+    --------
+    cutoff_test : its p-value, and the interval of predictions where it is reached.
+    ks_error : the largest accumulated gap from the lowest prediction on.
+
+    References
+    ----------
+    Arrieta-Ibarra et al. (2022), Metrics of Calibration for Probabilistic Predictions, JMLR 23;
+    Rossellini et al. (2025), arXiv:2502.19851.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.cutoff_ce([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
+    0.15
+    """
+
+def cutoff_test(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    seed: int = 0,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> CalibrationTest:
+    """Test of calibration by the cutoff error, and where it is reached.
+
+    Where predictions are right, the partial sums of residuals in their order are a random walk, and
+    the cutoff error its range: that of a Brownian motion with the variance ``sum w^2 u (1 - u) /
+    W^2`` where predictions are many (Feller, 1951). Of few distinct predictions, few rows, rare
+    events or heavy weights walks are drawn. Hard labels only.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); variances are then those of clusters.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    CalibrationTest
+        `statistic` (the cutoff error), `p_value`, the interval of predictions `where` it is
+        reached, and in words the null distribution (`null`) and a `note`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if labels are soft: the test needs outcomes.
+
+    See Also
+    --------
+    cutoff_ce : the error alone.
+
+    References
+    ----------
+    Feller (1951), The asymptotic distribution of the range of sums of independent random variables;
+    Arrieta-Ibarra et al. (2022), Metrics of Calibration for Probabilistic Predictions, JMLR 23.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> found = cal.cutoff_test([0, 0, 1, 0, 1, 1] * 50, [0.1, 0.3, 0.5, 0.6, 0.8, 0.9] * 50)
+    >>> found.where, round(found.statistic, 3), found.p_value < 0.05
+    ((0.6, 0.6), 0.1, True)
+    """
+
+def debiased_l2(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = Quantile(15),
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Root-mean-square gap over bins, less the part that sampling noise adds.
+
+    .. math:: \sqrt{\max\Bigl(0, \frac{1}{W}\sum_B W_B \Bigl[ (\bar u_B - \bar z_B)^2
+        - \frac{\overline{z^2}_B - \bar z_B^2}{n_B - 1} \Bigr]\Bigr)}
+
+    where bars are weighted means in the bin B of weight W_B, and n_B is its effective number of
+    rows, W_B^2 over the sum of squared weights; a bin of one effective row is left out. Range [0,
+    1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The debiased error, in [0, 1]; 0 where noise explains all of it.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Kumar, Liang and Ma (2019), arXiv:1909.10155; Broecker (2012), doi:10.1007/s00382-011-1191-1.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.debiased_l2([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=1)
+    0.0
+    """
+
+def decision_curve(
+    y_true: ArrayLike,
+    y_proba: ArrayLike | Mapping[str, ArrayLike],
+    *,
+    thresholds: Iterable[float] | None = None,
+    recalibration: str | None = "default",
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> DecisionCurve:
+    r"""Decision curves: the net benefit of acting where a prediction reaches a threshold.
+
+    .. math:: \frac{1}{W} \sum_i w_i 1[p_i \ge t] \Bigl( y_i - \frac{t}{1 - t} (1 - y_i) \Bigr)
+
+    in units of events found: at the threshold t a false alarm costs t / (1 - t) of an event found.
+    Beside the models stand acting on everyone and acting on no one (net benefit 0), paired
+    differences with intervals, and what recalibration would add.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or str
+        Outcomes: 0/1, probabilities (soft labels), or a column's name with `data`.
+    y_proba : mapping of str to array-like or str, array-like of shape (n,) or str
+        Predicted risks of each model by its name, P(y = 1); or of one.
+    thresholds : iterable of float in [0, 1), optional
+        The thresholds; by default 0.01 to 0.99.
+    recalibration : {"default", "isotonic", "platt"} or None, default "default"
+        The map that predictions are recalibrated by, each row by a map that was fitted to the other
+        folds; by default isotonic with 200 or more of the rarer outcome, else Platt's.
+    level : float in (0, 1), default 0.95
+        Level of the intervals, at each threshold by itself.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, hospital); rows of one cluster scatter together.
+    seed : int, default 0
+        Seed of the folds; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    DecisionCurve
+        `net_benefit(model)`, `difference(first, second)`, `decision_loss(model)`, a row per model
+        and threshold (`to_frame`), and a diagram (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as outcomes and risks, or has several classes.
+
+    Notes
+    -----
+    Limits are those of means of rows or clusters (see `interval`); a recalibrated model is taken as
+    it is. Where fewer than ten rows with an outcome decide, because they are acted on, or by one
+    of two models alone, the limits are at least those of Poisson counts, put together as Zou and
+    Donner (2008) do.
+
+    References
+    ----------
+    Vickers and Elkin (2006), doi:10.1177/0272989X06295361. Zou and Donner (2008),
+    doi:10.1002/sim.3095. Hu and Wu (2024), Calibration Error for
+    Decision Making, arXiv:2404.13503 (calibration decision loss).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25
+    >>> found = cal.decision_curve(y, {"model": p}, thresholds=[0.3, 0.5])
+    >>> found.to_frame("pandas")["net_benefit"].round(4).tolist()
+    [0.3929, 0.5, 0.2857, 0.0, 0.0, 0.0]
+    """
+
+def decompose(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    loss: str = "log_loss",
+    recalibrate: str | Sequence[str] | None = None,
+    folds: int = FOLDS,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> LossDecomposition:
+    r"""Take a proper loss apart: what recalibration would remove, and what is left.
+
+    .. math:: \ell = \underbrace{\ell - \ell_g}_{\text{calibration}} +
+        \underbrace{\ell_g}_{\text{refinement}}
+
+    where g is a recalibration map, and each row's prediction goes through a map that was fitted to
+    the other folds: a map measured on the rows that it was fitted to removes more than it will
+    (`in_sample`). Of several maps it is the one with the lowest loss so measured. A map that is
+    not flexible enough leaves some miscalibration in the refinement; one that is too flexible for
+    so few rows does harm, and `calibration` may then be below 0.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), counts of votes, or a column's name
+        with `data`. Soft labels are fitted and measured as they are.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    loss : {"log_loss", "brier", "spherical_loss"}, default "log_loss"
+        The proper loss.
+    recalibrate : str or list of str, optional
+        Names of recalibration maps, as `calibrant scale` has them; by default Platt scaling, beta
+        calibration and isotonic regression for (n,), temperature and vector scaling for (n, k).
+    folds : int, default 5
+        Parts that the rows are divided into; a cluster is in one of them.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); intervals are then those of clusters.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own.
+    level : float, default 0.95
+        Confidence level of the intervals.
+    seed : int, default 0
+        Seed of the division into folds.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    LossDecomposition
+        `calibration`, `refinement`, `overconfidence`, `underconfidence`, `in_sample`, the `map`,
+        and `intervals` of the parts, paired by row.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities, the loss or a map is not known,
+        there are fewer rows (or clusters) than folds, or labels are of one class alone.
+
+    See Also
+    --------
+    brier_decomposition : the Brier score by bins or by isotonic regression, in sample.
+
+    References
+    ----------
+    Berta, Holzmueller, Jordan and Bach (2025), Rethinking Early Stopping: Refine, Then Calibrate,
+    arXiv:2501.19195; arXiv:2602.24230.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.random(4000)
+    >>> y = (rng.random(4000) < truth).astype(int)
+    >>> sharp = truth**2 / (truth**2 + (1 - truth) ** 2)  # overconfident
+    >>> found = cal.decompose(y, sharp, loss="brier")
+    >>> round(found.loss, 3), round(found.calibration, 3), round(found.refinement, 3)
+    (0.182, 0.012, 0.17)
+    >>> found.overconfidence > found.underconfidence
+    True
+    """
+
+def dist_ce(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    norm: str = "tv",
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Distribution calibration error: mean total variation between prediction and target.
+
+    .. math:: \frac{1}{W} \sum_i w_i \, \tfrac12 \sum_r |p_{ir} - q_{ir}|
+
+    where q is the target distribution: soft labels such as shares of human votes, or the label
+    itself. Range [0, 1], lower is better. ``norm="l1"`` gives twice as much, the Manhattan distance
+    that LeWiDi's boards print (the catalogue's `manhattan`), in [0, 2].
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    norm : {"tv", "l1"}, default "tv"
+        Total variation, half the sum of absolute differences; or the whole sum.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean distance, in [0, 1]; in [0, 2] with ``norm="l1"``.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Baan et al. (2022), arXiv:2210.16133; Leonardelli et al. (2025), arXiv:2510.08460.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> votes, predicted = [[0.6, 0.4], [0.1, 0.9]], [[0.8, 0.2], [0.3, 0.7]]
+    >>> round(cal.dist_ce(votes, predicted), 4), round(cal.dist_ce(votes, predicted, norm="l1"), 4)
+    (0.2, 0.4)
+    """
+
+def ece(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    norm: str = "l1",
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Expected calibration error: the mean gap between predictions and targets, over bins.
+
+    .. math:: \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
+
+    where B runs over the bins, u is the prediction, z the target, w the weight and W the sum of
+    weights. ``norm="l2"`` is the root of the mean square gap (RMSCE), ``norm="max"`` the largest
+    gap of any bin (MCE). On soft labels this is SMECE (`soft_ece`).
+
+    Range [0, 1], lower is better. Not truthful and not continuous: see `catalogue`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), arXiv:1706.04599.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=10)
+    0.25
+    """
+
+def ent_ce(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    signed: bool = False,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Entropy calibration error: mean difference of entropies of prediction and target, in nats.
+
+    .. math:: \frac{1}{W} \sum_i w_i \, | H(p_i) - H(q_i) |
+
+    where H is the entropy, p the prediction and q the target distribution. Range [0, log k], lower
+    is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    signed : bool, default False
+        Whether to keep the sign: above 0 the predictions are less sure than the targets.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean difference, in nats.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Baan et al. (2022), arXiv:2210.16133.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.ent_ce([[0.5, 0.5]], [[0.9, 0.1]]), 4)
+    0.3681
+    """
+
+def entropy_bands(
+    y_true: ArrayLike, *, bands: int = 4, votes: ArrayLike | None = None, data: Any = None
+) -> NDArray[Any]:
+    """Sort rows into bands by how much people disagree: the entropy of their votes.
+
+    For ``by=`` of any function: ``evaluate(counts, p, by=entropy_bands(counts))``.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), or list of str
+        Counts or shares of votes; (n,) are shares of class 1, or counts of it beside `votes`.
+    bands : int, default 4
+        Number of quantile bands; rows of equal entropy stay together, so that there may be fewer.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of all votes of each row, where (n,) labels are counts.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    ndarray of shape (n,) of str
+        The band of each row, in words that sort by entropy (in nats).
+
+    Raises
+    ------
+    InputError
+        If the labels are neither counts nor shares.
+
+    Notes
+    -----
+    The bands are of the labels themselves, so that even predictions that are exactly right seem
+    unsure where few votes happen to agree; `vote_profile` says by how much.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.entropy_bands([[4, 0], [2, 2], [0, 4], [1, 3]], bands=2).tolist()
+    ['1 of 2: entropy 0.00', '2 of 2: entropy 0.56 to 0.69', '1 of 2: entropy 0.00', '2 of 2: entropy 0.56 to 0.69']
+    """
+
+def evaluate(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    measures: Iterable[str] | None = None,
+    uncertainty: bool = False,
+    tolerance: float = 0.05,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    resample: str | None = None,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+    by: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+) -> Evaluation:
+    """Compute every measure that applies, with the reliability table and notes on the input.
+
+    The values are those of the functions of the same name with their defaults; files, frames and
+    streams give the same ones. `ace` and `tace` are defined by bins of equal mass: of another rule
+    they take its number of bins, and a note says so.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default all that apply, but for distances between distributions
+        with hard labels and full calibration with more than 200 classes.
+    uncertainty : bool, default False
+        Whether to add a confidence interval and a noise floor to each measure, and a verdict.
+    tolerance : float in (0, 1), default 0.05
+        Largest calibration error, as a gap, that you can accept.
+    level : float in (0, 1), default 0.95
+        Confidence level of intervals and verdicts.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+        Needs `uncertainty` or `by`.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    by : array-like of shape (n,), str or list of str, optional
+        Value of each row, or names of columns: `slices` then has an evaluation for each value, with
+        p-values corrected for their number.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name. Lazy frames (polars, DuckDB, Spark, Dask,
+        Ibis) are summed where they are, in one pass.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+
+    Returns
+    -------
+    Evaluation
+        `evaluation["ece"]` is a value, `estimates` all of them, `reliability` the bins, `verdict`
+        and `slices` where asked for, `inferred` and `notes` what to know of the input; prints as a
+        table.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if a measure asked for by name has no value for these data; one that was not asked
+        for is left out with a note.
+
+    Notes
+    -----
+    `classes` names the classes in the order of the columns, and a label belongs to the class of its
+    name, where a number and its text are one name: 0 and "0". Only where no class has a number for
+    its name are numeric labels class indices. `inferred` says how labels were read.
+
+    Rows are matched by position: pandas objects with different indexes are an error.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> result = cal.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], measures=["ece", "brier"])
+    >>> result["ece"], round(result["brier"], 4)
+    (0.25, 0.075)
+    """
+
+def evaluate_file(
+    path: Paths,
+    *,
+    y_true: str | Sequence[str] | None = None,
+    y_proba: str | Sequence[str] | None = None,
+    sample_weight: str | None = None,
+    votes: str | None = None,
+    counts: str | Sequence[str] | None = None,
+    bins: Bins = 15,
+    measures: Iterable[str] | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    by: str | Sequence[str] | None = None,
+    missing: str = "error",
+    format: str | None = None,
+    filter: str | None = None,
+    percent: bool = False,
+    words: Mapping[str, float] | None = None,
+    answer: str | None = None,
+    gold: str | None = None,
+    exact: bool = True,
+    progress: bool | None = None,
+) -> Evaluation:
+    r"""Evaluate Parquet, CSV, JSONL, Arrow or NPZ files, which are never loaded whole, and logs.
+
+    The values are those that `evaluate` has for the same rows. Most come from one pass; quantile
+    bins, those of every class included, need a refinement pass over the few rows near their edges,
+    and full calibration a third.
+
+    Parameters
+    ----------
+    path : str, path-like or list of these
+        File, folder, pattern such as `"day-*.parquet"`, or a list of these.
+    y_true : str or list of str, optional
+        Column of labels; found by its usual names by default. Two candidates are an error.
+    y_proba : str or list of str, optional
+        Column of probabilities (numbers, lists or records), or one column per class; found by its
+        usual names by default.
+    sample_weight : str, optional
+        Column of weights; every row counts 1 by default.
+    votes : str, optional
+        Column of the number of votes behind each soft label, or behind counts of class 1.
+    counts : str or list of str, optional
+        Columns of counts of votes, one per class (a column of lists alone), in place of `y_true`.
+    bins : int, str, sequence of float, EqualWidth or Edges, default 15
+        Bins that are fixed before the rows are seen; a number means so many quantile bins where a
+        measure goes by these.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default all that apply.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns; labels belong to the class of their name.
+    by : str or list of str, optional
+        Columns whose values split the rows into `slices`, in the first pass.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+    format : str, optional
+        Format of the files: "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval",
+        "inspect", "excel", "stata", "sas" or "r"; by default it follows from their names, and of
+        records from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
+    filter : str, optional
+        Which filter of a log of lm-evaluation-harness is meant, where it has several.
+    percent : bool, default False
+        Whether `y_proba` is in percent, as 85 or "85%".
+    words : mapping of str to float, optional
+        The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``.
+    answer, gold : str, optional
+        Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
+        same.
+    exact : bool, default True
+        Whether to take refinement passes; if not, what goes by an order comes from some 2,500 cells
+        of [0, 1], and the result says so.
+    progress : bool, optional
+        Whether to draw a line of rows and rate; by default only on a terminal.
+
+    Returns
+    -------
+    Evaluation
+        As `evaluate` returns; `inferred` says which columns were found, `notes` what was dropped or
+        approximated.
+
+    Raises
+    ------
+    InputError
+        If a file, column or value cannot be read; the message names the file and its first bad row.
+
+    Notes
+    -----
+    Fields within records have dotted paths as names; the fields of a record of probabilities are
+    classes by their names. Measures that need all predictions in order are there for up to 2^17
+    distinct ones, and left out with a note for more. Of labels, 0 and "0" are one name (the guide
+    to files has the rule).
+
+    Examples
+    --------
+    >>> import json, tempfile, pathlib
+    >>> import calibrant as cal
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "answers.jsonl"
+    >>> rows = [(0, 0.2), (1, 0.7), (1, 0.9), (0, 0.4)]
+    >>> lines = [json.dumps({"correct": y, "confidence": p}) for y, p in rows]
+    >>> _ = file.write_text("\n".join(lines))
+    >>> cal.evaluate_file(file, bins=10)["ece"]
+    0.25
+    """
+
+def find_segments(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    segments: Mapping[str, ArrayLike] | Sequence[str] | str,
+    *,
+    depth: int = 2,
+    parts: int = PARTS,
+    min_rows: int = MIN_ROWS,
+    min_gap: float = 0.0,
+    contrast: bool | None = None,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    n_draws: int = N_DRAWS,
+    seed: int = 0,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Segments:
+    r"""Find the segments where predictions are wrong: values of columns, and their crossings.
+
+    .. math:: \frac{\sum_{i \in S} w_i (u_i - z_i)}{\sqrt{\sum_{i \in S} w_i^2 u_i (1 - u_i)}}
+
+    is the ratio of a segment S. Every value of every column is a segment, and every crossing of up
+    to `depth` columns. Where all rows together are off, a segment is judged by its contrast, the
+    gap of the segment less that of all rows, so that a shift which all share is not found in each.
+    Segments are ranked by the lower end of the size of their gap, or contrast: of many rows the
+    largest error comes first, and not the surest. That lower end holds for all segments at once, in
+    95 % of samples; segments that may be off by nothing follow by their ratio.
+
+    Among thousands some ratio is large by chance: p-values are
+    of the whole search. Outcomes are drawn from the predictions, once for all segments, and the
+    largest ratio of each draw tells how much is found where nothing is wrong. Of many rows blocks
+    are drawn instead, with the same variances. With clusters, or soft labels without votes, the
+    variance is that of the residuals seen.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    segments : mapping of str to array-like, or list of str
+        Columns to look at, by name: a value a row; or, with `data`, the columns' names.
+    depth : int, default 2
+        The most columns that are crossed.
+    parts : int, default 5
+        Ranges that a column of more than 12 distinct numbers is cut into, at its quantiles.
+    min_rows : int, default 30
+        Segments of fewer rows are not judged, nor are those with so few events that a single
+        outcome could decide.
+    min_gap : float in [0, 1), default 0.0
+        The smallest gap, or contrast, that matters: segments with a smaller one are not listed, but
+        for the worst where all are smaller.
+    contrast : bool, optional
+        Whether a segment's gap is compared with that of all rows, or with 0. By default it is where
+        the gap of all rows is more than chance (p < 0.05).
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); variances are then those of clusters.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own.
+    n_draws : int, default 500
+        Samples behind the p-values.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame, mapping or path, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow in memory; a lazy
+        frame of polars, DuckDB, Spark or Dask, or the path of a Parquet file, which are summed
+        where they are.
+
+    Returns
+    -------
+    Segments
+        Every segment that was judged, the worst first: `worst`, `p_value`, `sentence`, `to_frame`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities, a column has another number of
+        rows, or no segment has enough rows.
+
+    See Also
+    --------
+    evaluate : with `by`, every measure of the values of one column.
+
+    Notes
+    -----
+    Of a lazy frame or a Parquet file the sums of every combination of the columns' values come
+    here, a million at most, and no rows: memory does not grow with them. The table is that of the
+    rows. For the p-values the sum of each combination's residuals is drawn as normal, with its
+    variance where predictions are right, in place of single outcomes. `groups` and `votes` need
+    rows in memory.
+
+    References
+    ----------
+    Tax et al. (2025), MCGrad, arXiv:2506.11251; Hebert-Johnson et al. (2018), Multicalibration;
+    Westfall and Young (1993), Resampling-Based Multiple Testing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(0.1, 0.9, 5000)
+    >>> age, ward = rng.integers(20, 90, 5000), rng.choice(["a", "b", "c"], 5000)
+    >>> risk = np.where((age > 75) & (ward == "b"), p / 2, p)
+    >>> found = cal.find_segments(rng.random(5000) < risk, p, {"age": age, "ward": ward})
+    >>> found.worst.name, found.p_value < 0.01
+    ('age 75 to 89, ward = b', True)
+    """
+
+def hosmer_lemeshow(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = Quantile(10),
+    fitted: bool = False,
+    notion: str | None = None,
+    groups: ArrayLike | None = None,
+    seed: int = 0,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> CalibrationTest:
+    r"""The Hosmer-Lemeshow test: are the counts in bins of equal size as expected?
+
+    .. math:: \sum_B \frac{(O_B - E_B)^2}{n_B \bar u_B (1 - \bar u_B)}
+
+    Chi-square with as many degrees of freedom as bins for predictions on new data, and two fewer
+    where the model was `fitted` to these rows. Hard labels only; the test counts rows, and takes
+    neither weights nor clusters.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default Quantile(m=10, ties='together')
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    fitted : bool, default False
+        Whether the model was fitted to these rows.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    groups : None, optional
+        Not taken: rows of a cluster are not independent, and giving them is an error.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    CalibrationTest
+        `statistic`, `p_value`, and in words the null distribution (`null`) and a `note`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if labels are soft: the test needs outcomes.
+
+    Notes
+    -----
+    Where a bin is expected to hold fewer than two events or non-events, the chi-square rejects
+    calibrated predictions too often: the p-value then comes from outcomes drawn from the
+    predictions with `seed` (not for a `fitted` model, whose fit would have to be drawn too: `note`
+    warns).
+
+    References
+    ----------
+    Hosmer and Lemeshow (1980), doi:10.1080/03610928008827941.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> test = cal.hosmer_lemeshow([0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25, bins=2)
+    >>> round(test.statistic, 1), test.p_value < 1e-4
+    (33.9, True)
+    """
+
+def ici(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    part: str = "mean",
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Integrated calibration index: the mean distance between a local regression and the risks.
+
+    .. math:: \frac{1}{W} \sum_i w_i \, | \hat f(u_i) - u_i |
+
+    where the curve is a local regression of the outcomes on the predictions, as R's ``loess`` has
+    it (span 0.75, degree 2, interpolated between vertices). Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or str
+        Outcomes: 0/1, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or str
+        Predicted risks, P(y = 1); with `data`, a column's name.
+    part : {"mean", "e50", "e90", "emax"}, default "mean"
+        The mean distance (ICI), its median, its 90% quantile, or its maximum.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The distance, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    Neighbourhoods are shares of weight, where R counts rows: the two differ by at most one row. Up
+    to three distinct predictions have the mean outcomes themselves.
+
+    References
+    ----------
+    Austin and Steyerberg (2019), doi:10.1002/sim.8281. Cleveland and Grosse (1991), Statistics and
+    Computing 1.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y, p = [0, 1, 0, 1, 0, 0] * 30, [0.1, 0.6, 0.5, 0.3, 0.2, 0.35] * 30
+    >>> round(cal.ici(y, p), 4), round(cal.ici(y, p, part="emax"), 4)
+    (0.351, 0.7)
+    """
+
+def interval(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    measure: str = "ece",
+    bins: Bins = 15,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    resample: str | None = None,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Interval:
+    """A confidence interval for a measure, without the upward bias of small samples.
+
+    Calibration errors have intervals by test inversion over a least-favourable family of
+    populations, from calibrated to worse than observed; losses and distances have BCa limits of a
+    mean, and Poisson limits too where fewer than ten events, or wrong top labels, were seen.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    measure : str, default "ece"
+        Any name of `catalogue()` that applies to predictions of this shape.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    level : float in (0, 1), default 0.95
+        Confidence level of intervals and verdicts.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    Interval
+        `value`, `low`, `high`, `level`, the `method`, and `estimate`: the value without its bias.
+        ``x in interval`` tests whether x lies in it.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    The interval is for the value in the population, in the bins of this sample. A sample's
+    calibration error lies above it on average, so `value` may lie above `high`.
+
+    Labels that are shares of m votes scatter about the distributions behind them, and losses and
+    distances are larger against the shares, however many rows there are. With `votes` squares are
+    corrected by the shares' variance, z (1 - z) / (m - 1). Votes identify other distances only in
+    part: their limits are bounds over all distributions that could have given the votes (see the
+    guide on votes), and `method` says so. `estimand` says what the limits are about.
+
+    References
+    ----------
+    DiCiccio and Romano (1990), Nonparametric confidence limits by resampling methods and least
+    favorable families, International Statistical Review 58; DiCiccio and Efron (1992), More
+    accurate confidence intervals in exponential families, Biometrika 79.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> found = cal.interval([0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25)
+    >>> found.low > 0.1, 0.25 in found
+    (True, True)
+    """
+
+def jsd(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    squared: bool = False,
+    base: float | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Jensen-Shannon distance: the mean ROOT of the divergence between prediction and target.
+
+    .. math:: \frac{1}{W} \sum_i w_i \sqrt{ H\left(\frac{p_i + q_i}{2}\right)
+        - \frac{H(p_i) + H(q_i)}{2} }
+
+    where H is the entropy, p the prediction and q the target distribution: soft labels such as
+    shares of human votes. It is the same in both directions.
+
+    Under the name JSD papers print two things. ChaosNLI's board prints this one, the distance, with
+    natural logarithms (its code calls ``scipy.spatial.distance.jensenshannon``), and so does this
+    function by default; ``squared=True`` gives the mean divergence itself (the catalogue's
+    `js_divergence`). The mean of squares is not the square of the mean. Range
+    [0, sqrt(log 2)], that is 0.8326, or [0, log 2]; with ``base=2`` [0, 1]. Lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    squared : bool, default False
+        Whether to average the divergence and not its root.
+    base : float, optional
+        Base of the logarithm, above 1; natural logarithms (nats) by default.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean distance, or with `squared` the mean divergence.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    See Also
+    --------
+    kl : Kullback-Leibler divergence, which has a direction and no upper end.
+
+    References
+    ----------
+    Nie, Zhou and Bansal (2020), arXiv:2010.03532 (ChaosNLI); Lin (1991), doi:10.1109/18.61115.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> votes, predicted = [[0.76, 0.2, 0.04]], [[0.9, 0.08, 0.02]]
+    >>> round(cal.jsd(votes, predicted), 4), round(cal.jsd(votes, predicted, squared=True), 4)
+    (0.1339, 0.0179)
+    """
+
+def kl(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    zero: str = "lift",
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Kullback-Leibler divergence of targets against predictions, KL(target || prediction).
+
+    .. math:: \frac{1}{W} \sum_i w_i \sum_r q_{ir} \log \frac{q_{ir}}{p_{ir}}
+
+    where q is the target distribution (soft labels such as shares of human votes) and p the
+    prediction, in nats: the direction of ChaosNLI's board, ``scipy.stats.entropy(human, model)``.
+    It is the log loss (cross-entropy, `log_loss`) less the entropy of the targets, and of hard
+    labels the log loss itself.
+
+    By this definition one prediction of 0 under a positive share makes the mean infinite. A
+    prediction below 1e-12 therefore counts as 1e-12, as in `log_loss`, and `evaluate` notes how
+    many did (ChaosNLI's code lifts them to 1e-15); `zero` chooses otherwise. Range [0, 27.64],
+    lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    zero : {"lift", "infinite", "raise"}, default "lift"
+        What becomes of a prediction below 1e-12 under a positive share: it counts as 1e-12, the
+        value is infinite, or there is an error.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean divergence, in nats; infinite only with ``zero="infinite"``.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. With ``zero="raise"`` also if a prediction is 0 under a positive share.
+
+    See Also
+    --------
+    jsd : Jensen-Shannon distance, which has no direction and is never infinite.
+    log_loss : Cross-entropy against the same soft labels.
+
+    References
+    ----------
+    Nie, Zhou and Bansal (2020), arXiv:2010.03532 (ChaosNLI).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.kl([[0.76, 0.2, 0.04]], [[0.9, 0.08, 0.02]]), 4)
+    0.0825
+    >>> cal.kl([[0.9, 0.1], [0.5, 0.5]], [[1.0, 0.0], [0.6, 0.4]], zero="infinite")
+    inf
+    """
+
+def ks_error(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Kolmogorov-Smirnov calibration error: the largest accumulated gap in order of predictions.
+
+    .. math:: \max_t \frac{1}{W} \Bigl| \sum_{u_i \le t} w_i (u_i - z_i) \Bigr|
+
+    where t runs over the predictions. No bins. Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Gupta et al. (2021), arXiv:2006.12800.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.ks_error([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
+    0.15
+    """
+
+def lin_ce(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    phi: ArrayLike | None = None,
+    norm: str = "l2",
+    bins: Bins = Quantile(15),
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Truthful calibration error of a linear property of the label (LinCE).
+
+    .. math:: \frac{1}{W^2} \sum_B \Bigl\| \sum_{i \in B} w_i (u_i - \phi(y_i)) \Bigr\|_2^2
+
+    where u is the prediction of the property: the probability of class 1 for (n,) predictions, the
+    whole distribution for (n, k) (full calibration, ``phi(y) = e_y``), or with `phi` the mean of
+    ``phi`` under the prediction. Vector predictions share a cell when the same coordinate is
+    largest and that coordinate falls into the same bin. With soft labels phi(y) is its mean under
+    the label.
+
+    Range [0, 1] for (n,), [0, 2] for (n, k); lower is better. A calibrated predictor scores ``1/n``
+    of its expected squared error, not 0: compare predictors on the same samples.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    phi : array-like of shape (k,) or (k, d), optional
+        Value of the property for each class, for (n, k) predictions; by default the class itself.
+    norm : {"l1", "l2"}, default "l2"
+        `"l2"` is LinCE; `"l1"` is LinECE, ``(1/W) sum_B ||R_B||_1``, of which ECE is the scalar
+        case and which is not truthful.
+    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
+        Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1] for (n,) and [0, 2] for (n, k).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    ``bins=Quantile(m, ties="rank")`` gives the bins of the paper, which separate equal predictions
+    in the order of the rows; of vectors they rank the largest coordinate.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction,
+    definition 2.1 and theorem 3.1.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.lin_ce([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=cal.Quantile(2)), 6)
+    0.0325
+    >>> round(cal.lin_ce([0, 2], [[0.5, 0.25, 0.25], [0.2, 0.2, 0.6]], phi=[0, 1, 2], bins=1), 6)
+    0.005625
+    >>> round(cal.lin_ce([0, 2], [[0.5, 0.25, 0.25], [0.2, 0.2, 0.6]], norm="l1", bins=1), 6)
+    0.9
+    """
+
+def log_loss(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Log loss (cross-entropy, in nats): minus the mean log probability of the outcome.
+
+    .. math:: -\frac{1}{W} \sum_i w_i \sum_r z_{ir} \log p_{ir}
+
+    where a prediction below 1e-12 counts as 1e-12. Range [0, 27.64], lower is better. A proper
+    loss. Against soft labels, such as shares of votes, it is the cross-entropy; less the labels'
+    own entropy it is `kl`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean loss, in nats.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Good (1952), Journal of the Royal Statistical Society B 14.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.log_loss([0, 1], [0.2, 0.6]), 4)
+    0.367
+    """
+
+def ls_ece(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sigma: float | str = LS_SIGMA,
+    noise: str = "gaussian",
+    method: str = "exact",
+    notion: str | None = None,
+    eps: float = EPS,
+    n_draws: int = 10000,
+    rng: np.random.Generator | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Logit-smoothed ECE: the calibration error of the predictions after noise on their logits.
+
+    .. math:: \int \Bigl| \frac{1}{W} \sum_i w_i K_\sigma(t - h_i) (z_i - \rho(t)) \Bigr| \, dt
+
+    where h is the logit of the prediction, rho the sigmoid and K the density of the noise:
+    Gaussian, or uniform on [-sigma/2, sigma/2]. It is continuous in the predictions, where binned
+    ECE jumps. Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sigma : float or "schedule", default 0.1
+        Width of the noise, the same for every model by default, so that values can be compared;
+        `"schedule"` is ``n^(-1/3)``, with which LS-ECE estimates the true ECE consistently.
+    noise : {"gaussian", "uniform"}, default "gaussian"
+        Shape of the noise.
+    method : {"exact", "monte-carlo"}, default "exact"
+        Evaluate the integral, or draw places with `rng` as the paper does.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    eps : float, default 1e-06
+        Predictions are clipped to [eps, 1 - eps] before their logits are taken.
+    n_draws : int, default 10000
+        Number of draws of ``method="monte-carlo"``.
+    rng : numpy.random.Generator, optional
+        Generator of ``method="monte-carlo"``; by default a fresh one.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    With ``sigma="schedule"`` sigma tends to 0 while n sigma grows (theorem 5.4); with weights, n is
+    (sum w)^2 / sum w^2. Logits are clipped to [-40, 40]. With Gaussian noise memory does not grow
+    with n; uniform noise has a closed form between the sorted samples, which are copied. As sigma
+    tends to 0 LS-ECE tends to the error over distinct logits, ``ece(bins=LevelSets())``, and as it
+    grows to 1/2, whatever the predictions.
+
+    References
+    ----------
+    Chidambaram, Lee, McSwiggen and Rezchikov (2024), How Flawed Is ECE? An Analysis via Logit
+    Smoothing, ICML, arXiv:2402.10046.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.ls_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
+    0.2504
+    """
+
+def multilabel(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    labels: Sequence[Any] | None = None,
+    measures: Iterable[str] | None = None,
+    bins: Bins = 15,
+    uncertainty: bool = False,
+    tolerance: float = 0.05,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    n_resamples: int = N_RESAMPLES,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    data: Any = None,
+) -> Multilabel:
+    r"""Evaluate multi-label predictions: every label a binary problem, their mean, the worst.
+
+    .. math:: \frac{1}{L} \sum_{l=1}^{L} \mathrm{error}(y_{\cdot l}, p_{\cdot l}), \qquad
+        \max_l \mathrm{error}(y_{\cdot l}, p_{\cdot l})
+
+    for the L labels, whose probabilities need not sum to 1: a row may have none of them, or
+    several. A label that is missing (NaN or null) in a row was not annotated there, and the row
+    does not count for it; `n_missing` says how many. Each label has a noise floor, and its p-value
+    is corrected for the number of labels.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n, labels), or list of str
+        Labels: 0/1, probabilities (soft labels), or NaN where one was not annotated. With `data`,
+        names of columns.
+    y_proba : array-like of shape (n, labels), or list of str
+        Predicted probability of each label. With `data`, names of columns, in the same order.
+    labels : sequence, optional
+        Names of the labels; by default those of the columns of `y_true`, or their numbers.
+    measures : iterable of str, optional
+        Names of `catalogue()`; the first error among them is judged. By default the ECE and all
+        others of bins and losses.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of bins (equal-width for ordinary, quantile for truthful errors), or a rule for all.
+    uncertainty : bool, default False
+        Whether each label has a confidence interval and a verdict, and the mean an interval.
+    tolerance : float in (0, 1), default 0.05
+        Largest gap between prediction and outcome that would not matter, for the verdicts.
+    level : float in (0, 1), default 0.95
+        Level of the intervals.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    n_resamples : int, default 1000
+        Resamples behind an interval.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits, to which a sigmoid is applied.
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities, to which exp is applied.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    Multilabel
+        A row per label, the worst first: `mean`, `worst`, `miscalibrated`, `sentence`, `to_frame`,
+        `plot`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as columns of labels and probabilities; the message names the
+        first bad entry and its label.
+
+    See Also
+    --------
+    evaluate : of rows that have one of several classes, whose probabilities sum to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random((2000, 3))
+    >>> risk = np.where(np.arange(3) == 2, 0.7 * p, p)  # the third label is predicted too high
+    >>> y = (rng.random((2000, 3)) < risk).astype(float)
+    >>> y[:500, 0] = np.nan  # not annotated
+    >>> result = cal.multilabel(y, p, labels=["cat", "dog", "fox"])
+    >>> result.worst.name, result.miscalibrated, result.n_missing["cat"]
+    ('fox', ('fox',), 500)
+    """
+
+def noise_floor(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    measure: str = "ece",
+    bins: Bins = 15,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> NoiseFloor:
+    """What a measure shows by chance when predictions are calibrated, with a p-value.
+
+    Hard labels are drawn as outcomes from the predictions, `n_resamples` times for errors over bins
+    and fewer for others; losses have known moments. Of soft labels and of clusters the signs of the
+    residuals are drawn, which assumes only that predictions are right on average; where events are
+    rare outcomes are drawn too, and the higher floor counts. Losses and distances of soft labels
+    need `votes`: labels are then drawn as means of so many votes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    measure : str, default "ece"
+        Any name of `catalogue()` that applies to predictions of this shape.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game), where rows are not independent.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Losses and
+        distances have no noise floor without it.
+    n_resamples : int, default 1000
+        Number of samples drawn for errors over bins; others take fewer.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    NoiseFloor
+        `value`, its `mean` and 95% point `upper` under calibration, `p_value`, and the `method`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if the measure has no noise floor: losses and distances of soft labels without
+        `votes`, or with `groups`, and measures of ranking (`auroc`, `aurc`, accuracy at coverage),
+        of which calibrated predictions show no value in particular.
+
+    Notes
+    -----
+    The mean of the truthful errors of hard labels is exact (theorem 3.1 of the paper): the mean of
+    ``u (1 - u)``, over n.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, theorem
+    3.1.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> floor = cal.noise_floor([0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25)
+    >>> round(floor.mean, 3), floor.p_value < 0.05
+    (0.066, True)
+    """
+
+def rank_cs(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Ranking calibration score: how often the prediction ranks the classes as the target does.
+
+    .. math:: \frac{1}{W} \sum_i w_i \, 1[\, q_{ia} > q_{ib} \Rightarrow p_{ia} > p_{ib}
+        \text{ for all } a, b \,]
+
+    where classes that the target ranks equal may come in any order. Range [0, 1], higher is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The share of rows, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Baan et al. (2022), arXiv:2210.16133.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.rank_cs([[0.6, 0.3, 0.1], [0.5, 0.5, 0.0]], [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
+    0.5
+    """
+
+def rank_robustness(
+    errors: Mapping[tuple[str, int], ArrayLike],
+    losses: Mapping[str, ArrayLike],
+    *,
+    names: Sequence[str] | None = None,
+) -> RankRobustness:
+    r"""Rank correlations of errors with losses, with themselves at other bins, and with dominance.
+
+    .. math:: \rho \pm 1.96 \, (1 - \rho^2) / \sqrt{N}
+
+    For each measure there is a row for each loss and number of bins, then for each pair of numbers
+    of bins, over all N predictors; then for each number of bins the correlation with the order of
+    the maximum dominance set of all the losses, over its members. Higher is better: an error that
+    keeps the order of the losses is near 1, one whose sign turns with its bins ranks by its bins.
+
+    Parameters
+    ----------
+    errors : mapping of (str, int) to array-like of shape (N,)
+        Value per predictor for each measure and number of bins.
+    losses : mapping of str to array-like of shape (N,)
+        Value per predictor for each loss.
+    names : sequence of str, optional
+        Names of the predictors, for messages and the result.
+
+    Returns
+    -------
+    RankRobustness
+        `rows` with every correlation and its margin, and the maximum dominance set (`chain`).
+
+    Raises
+    ------
+    InputError
+        If there are no errors or losses, or they are not of the same predictors.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, section
+    5.2 and table 1.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> losses = {"brier_score": [0.1, 0.2, 0.3, 0.4]}
+    >>> errors = {("ece", 20): [0.02, 0.01, 0.04, 0.03], ("ece", 5): [0.03, 0.02, 0.01, 0.00]}
+    >>> cal.rank_robustness(errors, losses)
+    Rank robustness over 4 predictors, 4 of them in the maximum dominance set
+      measure  relation   first            second   spearman  margin  n
+      ece      loss       brier_score      ece(20)    0.6000  0.6272  4
+      ece      loss       brier_score      ece(5)    -1.0000  0.0000  4
+      ece      bins       ece(20)          ece(5)    -0.6000  0.6272  4
+      ece      dominance  dominance order  ece(20)    0.6000  0.6272  4
+      ece      dominance  dominance order  ece(5)    -1.0000  0.0000  4
+    """
+
+def read_file(
+    path: Any,
+    *,
+    y_true: Any = None,
+    y_proba: Any = None,
+    sample_weight: str | None = None,
+    votes: str | None = None,
+    counts: str | Sequence[str] | None = None,
+    item: str | None = None,
+    annotator: str | None = None,
+    classes: Sequence[Any] | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    missing: str = "error",
+    format: str | None = None,
+    filter: str | None = None,
+    percent: bool = False,
+    words: Mapping[str, float] | None = None,
+    answer: str | None = None,
+    gold: str | None = None,
+    columns: str | Sequence[str] | None = None,
+    progress: bool | None = None,
+) -> FileArrays:
+    r"""Read the rows of files as arrays, for what needs them in memory: intervals, fits.
+
+    Columns are found as by `evaluate_file`; values are checked by the function that they are given
+    to.
+
+    Parameters
+    ----------
+    path : str, path-like or list of these
+        File, folder, pattern such as `"day-*.parquet"`, or a list of these.
+    y_true : str or list of str, optional
+        Column of labels; found by its usual names by default. Two candidates are an error.
+    y_proba : str or list of str, optional
+        Column of probabilities (numbers, lists or records), or one column per class; found by its
+        usual names by default.
+    sample_weight : str, optional
+        Column of weights; every row counts 1 by default.
+    votes : str, optional
+        Column of the number of votes behind each soft label, or behind counts of class 1.
+    counts : str or list of str, optional
+        Columns of counts of votes, one per class (a column of lists alone), in place of `y_true`.
+    item, annotator : str, optional
+        Columns of long tables, a row a vote: what is voted on, and who votes. `y_true` is then the
+        vote, and predictions are repeated in each row of an item.
+    classes : sequence, optional
+        Names of the classes in the order of the columns; labels belong to the class of their name.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+    format : str, optional
+        Format of the files: "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval",
+        "inspect", "excel", "stata", "sas" or "r"; by default it follows from their names, and of
+        records from their fields: a JSON list, a log of lm-evaluation-harness or of Inspect AI.
+    filter : str, optional
+        Which filter of a log of lm-evaluation-harness is meant, where it has several.
+    percent : bool, default False
+        Whether `y_proba` is in percent, as 85 or "85%".
+    words : mapping of str to float, optional
+        The probability that each word of `y_proba` stands for, such as ``{"likely": 0.7}``.
+    answer, gold : str, optional
+        Columns of answers and of right answers, in place of `y_true`: a row is 1 where they are the
+        same.
+    columns : str or list of str, optional
+        Further columns to read as text: slices, clusters, ids.
+    progress : bool, optional
+        Whether to draw a line of rows and rate; by default only on a terminal.
+
+    Returns
+    -------
+    FileArrays
+        `y_true`, `y_proba`, `sample_weight`, `class_names`, `inferred`, `n_missing`, `columns`,
+        `votes`, `vote_table`.
+
+    Raises
+    ------
+    InputError
+        If a file, column or value cannot be read; the message names the file and its first bad row.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import calibrant as cal
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "answers.jsonl"
+    >>> _ = file.write_text('{"correct": 1, "confidence": 0.9}\n{"correct": 0, "confidence": 0.4}')
+    >>> rows = cal.read_file(file)
+    >>> rows.y_true.tolist(), rows.y_proba.tolist()
+    ([1, 0], [0.9, 0.4])
+    """
+
+def recommend(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    maps: str | Sequence[str] | None = None,
+    loss: str = "log_loss",
+    folds: int = FOLDS,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    seed: int = 0,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Recommendation:
+    r"""Choose a recalibration map by its loss on rows that it was not fitted to.
+
+    The rows are divided into folds, and each row's prediction goes through a map that was fitted
+    to the other folds. Of the maps m with mean losses L(m), the lowest being that of m*, the one
+    with the fewest parameters is recommended for which
+
+    .. math:: L(m) - L(m^*) \le \mathrm{SE}\bigl(L(m) - L(m^*)\bigr)
+
+    if it is better than the predictions as they are by more than one standard error. If not, these
+    may stay, and `scaler` changes nothing. Standard errors are those of paired differences, of rows
+    or of clusters.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), counts of votes, or a column's name
+        with `data`. Soft labels are fitted and measured as they are.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    maps : str or list of str, optional
+        Names of maps, as `calibrant scale --map` has them. By default all that suit the problem: a
+        map needs 10 rows a parameter unless its penalty weighs by the number of rows, one with
+        parameters for each class 20 rows a class, and maps of several classes that are others under
+        another name for two are left out there.
+    loss : {"log_loss", "brier", "spherical_loss"}, default "log_loss"
+        The proper loss. The log loss of a certainty that was wrong is that of 1e-12.
+    folds : int, default 5
+        Parts that the rows are divided into; a cluster is in one of them.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game).
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own.
+    seed : int, default 0
+        Seed of the division into folds; the same seed gives the same recommendation.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    Recommendation
+        `best`, the `scaler` fitted to all rows, whether it `helps` at all, `why`, and a table of
+        every map that was tried. Where none helps, `best` is "as they are".
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities, the loss or a map is not known,
+        there are fewer rows (or clusters) than folds, labels are of one class alone, or no map can
+        be fitted.
+
+    See Also
+    --------
+    decompose : what recalibration would remove of a loss.
+
+    Notes
+    -----
+    Of many rows, some (or clusters) are drawn at random to try the maps on: 20,000 for two classes,
+    5,000 for ten, 2,500 for a hundred. The map itself is fitted to all. From 50,000 predictions on,
+    a map whose loss in the first fold is more than four standard errors above the lowest is given
+    up, with a note. The report page and `calibrant scale --map auto` choose by the same rule.
+    A map that was chosen for these rows looks a little better on them than it is: measure it on
+    others.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> from calibrant import examples
+    >>> shirt = examples.load("fashion-shirt")
+    >>> found = cal.recommend(shirt.val_labels, shirt.val_proba, maps=["platt", "beta", "isotonic"])
+    >>> found.best
+    'platt'
+    >>> found.scaler.transform(shirt.test_proba).shape
+    (4000,)
+    """
+
+def reliability(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    notion: str | None = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> ReliabilityTable:
+    """The reliability table: edges, rows, mean prediction, mean target and gap of each bin.
+
+    Empty bins stay, and counts add up to n.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game): limits of mean targets are then as wide as so
+        many clusters allow.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    ReliabilityTable
+        A row per bin (`columns`, `to_frame`), its `intervals` and its diagram (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
+    ReliabilityTable (binary, 2 equal-width bins, left-closed)
+      bin   lower   upper  n  mean_predicted  mean_target      gap
+        0  0.0000  0.5000  2          0.3000       0.0000   0.3000
+        1  0.5000  1.0000  2          0.8000       1.0000  -0.2000
+    """
+
+def reliability_curve(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    method: str = "isotonic",
+    band: str | None = "default",
+    span: float | None = None,
+    notion: str | None = None,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> ReliabilityCurve:
+    """A reliability curve without bins that follows the rows, with a band.
+
+    ``method="isotonic"`` is the increasing curve nearest to the labels (CORP): it steps where the
+    frequencies step, however few rows that takes. ``method="local"`` is a local regression
+    (parabolas) that looks as far as a share of the rows lies, a share that is chosen by generalised
+    cross validation. Neither has a bandwidth that is the same everywhere, as the curve of
+    `smooth_reliability` has.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    method : {"isotonic", "local"}, default "isotonic"
+        How the curve is fitted.
+    band : {"default", "consistency", "confidence", "pointwise"} or None, default "default"
+        For the isotonic curve `"consistency"` (the default: where the curves of calibrated
+        predictions lie, by redrawing outcomes) or `"confidence"` (limits that hold everywhere
+        together, at any number of rows; of hard labels without weights or clusters); for the local
+        one `"pointwise"` limits.
+    span : float in (0, 1], optional
+        The share of rows that a local regression looks at; chosen by default.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    level : float in (0, 1), default 0.95
+        Level of the band.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster scatter together.
+    seed : int, default 0
+        Seed of a consistency band's draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    ReliabilityCurve
+        The curve with its band, its table (`columns`), its height anywhere (`at`) and its diagram
+        (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118 (isotonic curve,
+    consistency band). Dimitriadis, Duembgen, Henzi, Puke and Ziegel (2023),
+    doi:10.1093/biomet/asac068 (confidence band). Cleveland and Grosse (1991), Statistics and
+    Computing 1 (local regression).
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> curve = cal.reliability_curve([0, 1, 0, 1] * 9, [0.2, 0.7, 0.8, 0.9] * 9)
+    >>> curve.at([0.2, 0.75, 0.9]).tolist(), curve.band
+    ([0.0, 0.5, 1.0], 'consistency')
+    """
+
+def report(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    name: str | None = None,
+    measures: Iterable[str] | None = None,
+    bins: Bins = 15,
+    by: ArrayLike | None = None,
+    segments: Mapping[str, ArrayLike] | Sequence[str] | None = None,
+    depth: int = 2,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    resample: str | None = None,
+    annotators: Annotators | None = None,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+    tolerance: float = 0.05,
+    level: float = 0.95,
+    seed: int = 0,
+    recalibrate: str | Iterable[str] | None = None,
+    source: Mapping[str, Any] | str | None = None,
+) -> Report:
+    """Everything worth knowing about some predictions, as data and as an HTML page.
+
+    The page answers in words, shows every measure with its interval and noise floor, and has an
+    interactive reliability diagram, the classes, the slices, the effect of recalibration, the
+    values of other tools, and the recipe. ``report(...).save("page.html")`` writes it as one file
+    that needs no network.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    name : str, optional
+        Title of the page; by default a neutral one.
+    measures : iterable of str, optional
+        Names of `catalogue()`; by default all that apply. ECE, which the answer goes by, is always
+        included.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    by : array-like of shape (n,), str or list of str, optional
+        Value of each row, or names of columns, by which rows are split into slices.
+    segments : mapping of str to array-like, or list of str, optional
+        Columns to search for segments where predictions are wrong, as `find_segments` has them.
+    depth : int, default 2
+        The most columns that segments are crossings of.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
+    annotators : Annotators, optional
+        The table that `annotators` gives, to be shown on the page beside the votes.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+    tolerance : float in (0, 1), default 0.05
+        Largest calibration error, as a gap, that you can accept.
+    level : float in (0, 1), default 0.95
+        Confidence level of intervals and verdicts.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    recalibrate : str or iterable of str, optional
+        Names of the recalibration maps to show side by side: "temperature", "platt", "beta",
+        "isotonic", "histogram", "vector", "matrix", "dirichlet", "label-smoothing". Left out, those
+        that such rows can have.
+    source : str or mapping, optional
+        Where the rows come from, for the recipe: a text, or names with values (file, columns,
+        command).
+
+    Returns
+    -------
+    Report
+        `answer` and `sentences` in words, `evaluation` with every measure, `save` for the page;
+        shows itself in notebooks.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> found = cal.report([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50, name="a toy")
+    >>> found.answer
+    'No: they are miscalibrated.'
+    >>> found.evaluation["ece"] == cal.ece([0, 1, 1, 0] * 50, [0.2, 0.7, 0.9, 0.4] * 50)
+    True
+    """
+
+def reproduce(
+    paper: str,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    data: str | os.PathLike[str] | None = None,
+    quick: bool = False,
+    seed: int | None = None,
+    progress: bool = False,
+) -> Reproduction:
+    """Do a paper's experiments again, through the same functions that everyone calls.
+
+    Parameters
+    ----------
+    paper : {"soft-mean", "logit-smoothing", "truthful", "ambiguous"}
+        Leznik (2026), Chidambaram et al. (2024), Lu, Wu, Hartline and Hu, or Tao et al. (2026).
+    out : str or os.PathLike, optional
+        The folder to write: one page, the tables as CSV and JSON, the figures as SVG and PNG. It
+        must be new, empty or an earlier reproduction. Without it nothing is written.
+    data : str or os.PathLike, optional
+        A folder of saved predictions (.npz), for the papers that measure real predictors; for
+        "ambiguous", with the votes of annotators.
+    quick : bool, default False
+        Run fewer replications: seconds, instead of the paper's own counts.
+    seed : int, optional
+        Seed of the paper's generator; by default the seed that gives the paper's numbers.
+    progress : bool, default False
+        Show a progress bar on standard error, if that is a terminal.
+
+    Returns
+    -------
+    Reproduction
+        The results: `tables` and `figures` by name, `errata`, `to_dict()`, `to_html()` and
+        `write(folder)`.
+
+    Raises
+    ------
+    InputError
+        If an option is not valid, or `out` cannot be written; before any work is done.
+    MissingExtra
+        If `out` is given and matplotlib or jinja2 is not installed.
+
+    Examples
+    --------
+    >>> from calibrant import reproduce
+    >>> done = reproduce("logit-smoothing", quick=True)  # with out="folder": a page to read
+    >>> [round(e, 4) for e in done.tables["two_point"].columns["ECE"][:2]]  # 1/2, and a nudge
+    [0.0, 0.5]
+    """
+
+def risk_coverage(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    notion: str | None = None,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> RiskCoverage:
+    """The risk-coverage curve: the error rate of answering only what is surest, with a band.
+
+    It measures ranking and accuracy together, **not calibration**.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    notion : {"binary", "confidence"}, optional
+        What is ranked: P(y = 1) for (n,), held against y (`"binary"`), or the largest predicted
+        probability, held against whether that class is right (`"confidence"`, the default for
+        (n, k)).
+    level : float in (0, 1), default 0.95
+        Level of the band, at each coverage by itself.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster scatter together.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    RiskCoverage
+        `coverage`, `risk`, `threshold` and limits at up to 200 points (`to_frame`), `aurc`,
+        `accuracy_at(coverage)`, and a diagram (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    El-Yaniv and Wiener (2010), JMLR 11. Geifman and El-Yaniv (2017), arXiv:1705.08500.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> curve = cal.risk_coverage([1, 1, 0, 0] * 25, [0.9, 0.8, 0.7, 0.6] * 25)
+    >>> round(curve.aurc, 4), curve.accuracy_at(0.5)
+    (0.2083, 1.0)
+    """
+
+def smooth_ece(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sigma: float | None = None,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Smooth ECE (smECE): the error after smoothing the residuals over the predictions.
+
+    .. math:: \sigma^* \text{ with } \int_0^1 \Bigl| \frac{1}{W} \sum_i w_i (z_i - u_i)
+        \tilde K_{\sigma^*}(t, u_i) \Bigr| \, dt = \sigma^*
+
+    where K is the Gaussian reflected at 0 and 1: the bandwidth is its own answer. Not to be
+    confused with SMECE, the soft mean error (`soft_ece`). Range [0, 1], lower is better;
+    continuous.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sigma : float, optional
+        Bandwidth at which to evaluate the integral, in place of its fixed point.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Blasiok and Nakkiran (2024), Smooth ECE: Principled Reliability Diagrams via Kernel Smoothing,
+    arXiv:2309.12236.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.smooth_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), 4)
+    0.1778
+    """
+
+def smooth_reliability(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    kind: str = "unit",
+    sigma: float | None = None,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> SmoothCurve:
+    """The smoothed reliability curve: density, mean target, and the difference integrated.
+
+    ``kind="unit"`` smooths over the predictions as `smooth_ece` does, ``kind="logit"`` over their
+    logits as `ls_ece` does.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    kind : {"unit", "logit"}, default "unit"
+        The axis over which the curve is smoothed.
+    sigma : float, optional
+        Bandwidth; by default the fixed point of `smooth_ece` (`"unit"`) or the schedule of `ls_ece`
+        (`"logit"`), as smooth as the rows allow.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    SmoothCurve
+        The curve with its band, its table (`columns`) and its diagram (`plot`).
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    The curve is an average over neighbouring predictions: where the frequency changes within a
+    bandwidth it does not follow, and its band does not include that bias. It is checked against
+    bins of the same rows: `SmoothCurve.outside` lists those that lie outside the band, and `notes`
+    says so.
+
+    References
+    ----------
+    Blasiok and Nakkiran (2024), arXiv:2309.12236; Chidambaram, Lee, McSwiggen and Rezchikov (2024),
+    arXiv:2402.10046.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> curve = cal.smooth_reliability([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> list(curve.columns())
+    ['prediction', 'density', 'mean_target', 'difference']
+    """
+
+def soft_ece(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    norm: str = "l1",
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Soft mean expected calibration error (SMECE): ECE against targets that are probabilities.
+
+    .. math:: \frac{1}{W} \sum_B \Bigl| \sum_{i \in B} w_i (u_i - z_i) \Bigr|
+
+    where z is a probability: a teacher's, a posterior, a share of votes. The formula is that of
+    `ece`, which it equals to the last bit on 0/1 targets; a prediction equal to its target
+    everywhere scores exactly 0 at any sample size. Not to be confused with smECE, the smooth error
+    (`smooth_ece`).
+
+    Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Leznik (2026), arXiv:2603.14092.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.soft_ece([0.1, 0.8, 0.6, 0.3], [0.2, 0.7, 0.9, 0.4], bins=10), 4)
+    0.15
+    """
+
+def spherical_loss(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Spherical loss: one less the cosine-like agreement of prediction and target.
+
+    .. math:: 1 - \frac{1}{W} \sum_i w_i \frac{\sum_r z_{ir} p_{ir}}{\lVert p_i \rVert_2}
+
+    where a prediction (n,) stands for the row (1 - u, u). Range [0, 1], lower is better. A proper
+    loss.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean loss, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Gneiting and Raftery (2007), doi:10.1198/016214506000001437.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.spherical_loss([0, 1], [0.2, 0.6]), 4)
+    0.0989
+    """
+
+def spiegelhalter(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    seed: int = 0,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> CalibrationTest:
+    r"""Spiegelhalter's test: is the Brier score what the predictions make one expect?
+
+    .. math:: Z = \frac{\sum w (z - u)(1 - 2u)}{\sqrt{\sum w^2 (1 - 2u)^2 u (1 - u)}}
+
+    Standard normal when the predictions are calibrated and the rows many; the p-value is two-sided.
+    Where few rows decide (rare events, heavy weights) it comes from outcomes drawn from the
+    predictions. Hard labels only.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); variances are then those of clusters.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    CalibrationTest
+        `statistic`, `p_value`, and in words the null distribution (`null`) and a `note`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if labels are soft: the test needs outcomes.
+
+    References
+    ----------
+    Spiegelhalter (1986), doi:10.1002/sim.4780050506.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.spiegelhalter([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]).statistic, 4)
+    -1.005
+    """
+
+def sweep_ece(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    norm: str = "l1",
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""ECE at the most equal-mass bins for which mean targets rise with the predictions.
+
+    .. math:: \mathrm{ECE}_{m^*}, \quad m^* = \max\{m : \bar z_1 \le \dots \le \bar z_{m'}
+        \text{ for all } m' \le m\}
+
+    where the bins are quantile bins with ties together. Range [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    notion : {"binary", "confidence", "classwise"}, optional
+        What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+        or the mean over classes (`"classwise"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Roelofs, Cain, Shlens and Mozer (2022), arXiv:2012.08668.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.sweep_ece([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    0.25
+    """
+
+def tace(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    threshold: float = 0.01,
+    bins: int | Quantile = 15,
+    norm: str = "l1",
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Thresholded adaptive calibration error: `ace` over the predictions above a threshold.
+
+    .. math:: \frac{1}{|C|} \sum_{r \in C} \frac{1}{W_r} \sum_B
+        \Bigl| \sum_{i \in B,\, u_{ir} > t} w_i (u_{ir} - z_{ir}) \Bigr|
+
+    where C are the classes with a prediction above the threshold t, and W_r the weight above it.
+    The many predictions near zero of a problem with many classes then do not hide the others. Range
+    [0, 1], lower is better.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    threshold : float in [0, 1], default 0.01
+        Predictions at or below this are not counted.
+    bins : int, str or Quantile, default 15
+        Number of bins of equal mass, or a `Quantile` rule; other rules are an error.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    References
+    ----------
+    Nixon et al. (2019), arXiv:1904.01685.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> round(cal.tace([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=1, threshold=0.3), 4)
+    0.0
+    """
+
+def top_label_ece(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    bins: Bins = 15,
+    norm: str = "l1",
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Top-label calibration error given the class (TL-ECE): the gap where each class is predicted.
+
+    .. math:: \frac{1}{W} \sum_r \sum_B \Bigl| \sum_{i \in B \cap T_r} w_i (u_i - z_i) \Bigr|
+
+    where r runs over the classes, T_r are the rows whose top label is r, B runs over the bins, u is
+    the confidence, z the target of the top label, w the weight and W the sum of weights.
+    "When it says *cat* with 0.9, is it a cat in 9 of 10?", for every class: the ECE of the top
+    label asks it of all classes together, where one may be too high and another as much too low.
+    In the same bins this error is therefore never below `ece`. It has as many bins as classes and
+    bins together: on few rows it is unreliable, and `noise_floor` says what calibrated predictions
+    would show.
+
+    Range [0, 1], lower is better. Not truthful and not continuous: see `catalogue`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n, k), or list of str
+        Predicted probabilities of the classes. With `data`, names of columns, one per class.
+    bins : int, str, sequence of float or bin rule, default 15
+        Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+        `LevelSets`. They are bins of the confidences of all rows, the same for every class.
+    norm : {"l1", "l2", "max"}, default "l1"
+        How gaps are put together: their mean, the root of their mean square, or the largest.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row of shares; counts carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits, to which a softmax is applied.
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities, to which a softmax is applied.
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The calibration error, in [0, 1].
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities of classes; the message names the
+        first bad row.
+
+    References
+    ----------
+    Gupta and Ramdas (2022), Top-label calibration and multiclass-to-binary reductions, ICLR,
+    arXiv:2107.08353.
+
+    Examples
+    --------
+    Where it says class 0 it is too high, where it says class 1 as much too low:
+
+    >>> import calibrant as cal
+    >>> y = [0, 0, 1, 1, 1, 1, 1, 1]
+    >>> p = [[0.75, 0.25]] * 4 + [[0.25, 0.75]] * 4
+    >>> cal.ece(y, p), cal.top_label_ece(y, p)
+    (0.0, 0.25)
+    """
+
+def truthful_test(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    measure: str = "lin_ce",
+    bins: Bins = Quantile(15),
+    notion: str | None = None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    seed: int = 0,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> CalibrationTest:
+    """Test of calibration by a truthful error, whose mean and variance under it are known.
+
+    ``E[LinCE] = E[ATB] = sum w^2 u (1 - u) / W^2`` whatever the bins, and the variances have closed
+    forms too. The p-value of LinCE is that of the scaled chi-square with both; ATB is a sum of
+    squares with known weights, and needs no bins and, but for the order, time linear in the rows.
+    Where few rows decide (small samples, rare events, heavy weights) it comes from outcomes drawn
+    from the predictions; with clusters, from the covariance of their residuals. Hard labels only.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    measure : {"lin_ce", "atb"}, default "lin_ce"
+        The truthful error: of bins (LinCE), or of two bins wherever they meet (ATB).
+    bins : int, str, sequence of float or bin rule, default Quantile(m=15, ties='together')
+        Of LinCE: number of quantile bins, edges, or a rule (`EqualWidth`, `Quantile`, `Edges`).
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    notion : {"binary", "confidence"}, optional
+        What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); variances are then those of clusters.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    CalibrationTest
+        `statistic`, `p_value`, and in words the null distribution (`null`) and a `note`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if labels are soft: the test needs outcomes.
+
+    References
+    ----------
+    Lu, Wu, Hartline and Hu (2026), Truthful Calibration Errors for Multi-Class Prediction, theorem
+    3.1; Hartline, Hu and Wu (2026), arXiv:2508.13100.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.truthful_test([0, 1, 1, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25).p_value < 1e-4
+    True
+    >>> found = cal.truthful_test([0, 1, 0, 0] * 25, [0.2, 0.7, 0.9, 0.4] * 25, measure="atb")
+    >>> found.p_value < 1e-4
+    True
+    """
+
+def verdict(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    measure: str = "ece",
+    tolerance: float = 0.05,
+    bins: Bins = 15,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    votes: ArrayLike | None = None,
+    resample: str | None = None,
+    n_resamples: int = 1000,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Verdict:
+    """Say whether predictions are calibrated, miscalibrated, or cannot be judged from these rows.
+
+    Four tests ask whether predictions are calibrated: of the calibration slope, of the mean
+    prediction, of the measure's noise floor, and of the curve of gaps along the predictions. The
+    measure's confidence interval is then compared with `tolerance`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    measure : str, default "ece"
+        Any name of `catalogue()` that applies to predictions of this shape.
+    tolerance : float in (0, 1), default 0.05
+        Largest value of the measure, as a gap, that you can accept.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    level : float in (0, 1), default 0.95
+        Confidence level of intervals and verdicts.
+    groups : array-like of shape (n,) or str, optional
+        Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+        taken out of estimates and intervals, and losses and distances have a noise floor.
+    resample : {"rows", "votes", "both"}, optional
+        What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+        votes; the votes of these rows; or both, so that the interval is about the distributions
+        behind the votes. Left out, both where votes are known.
+    n_resamples : int, default 1000
+        Number of resamples behind each interval and noise floor.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    Verdict
+        `verdict` ("calibrated within noise", "miscalibrated" or "not enough data"), `decided_by`,
+        `value`, `low`, `high`, `slope` and `rows_needed`; prints as one or two sentences.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row.
+
+    Notes
+    -----
+    Miscalibrated: a test rejects. `decided_by` names it, and `p_value`, the p-value of all tests
+    together, is below ``1 - level``. Calibrated within noise: no test rejects, and an error above
+    `tolerance` can be excluded. Not enough data: no test rejects, and an error above `tolerance`
+    cannot be excluded. `rows_needed` is about how many rows would decide whether the error exceeds
+    the tolerance, where these do not.
+
+    Each test has a share of ``1 - level``: 0.4 for the slope, 0.2 for the mean, 0.5 for the noise
+    floor and 0.1 for the curve. At a level of 95% calibrated predictions are called miscalibrated
+    in 6% of samples at most, and in 3 to 5% as measured, since the tests overlap. The slope's
+    interval has the level of its test, 98%: where it excludes 1, the verdict is "miscalibrated".
+    Losses, and errors over all classes (`classwise_ece`, `ace`, ...), are judged by their noise
+    floor alone: several classes have no single slope.
+
+    For errors that are sums of squares (`lin_ce`, `classwise_ce`, ...) limits are converted to the
+    gap that, in every bin, would give them; for losses the tolerance is on their own scale. Whether
+    it is kept is decided as in `check`.
+
+    References
+    ----------
+    Cox (1958), doi:10.1093/biomet/45.3-4.562, for the slope; Neyman (1937),
+    doi:10.1080/03461238.1937.10404821, for smooth tests. The shares are Calibrant's own.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> cal.verdict([0, 1, 1, 0, 1, 1], [0.2, 0.7, 0.9, 0.4, 0.6, 0.7]).verdict
+    'not enough data'
+    """
+
+def vote_noise(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    measure: str = "dist_ce",
+    votes: ArrayLike | None = None,
+    bins: Bins = 15,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> VoteNoise:
+    r"""Take the noise of votes out of a measure: its value against the distributions behind them.
+
+    Shares z of m votes scatter about the distribution q that they were drawn from. Squares are
+    corrected without bias,
+
+    .. math:: \|p - z\|^2 - \frac{1 - \|z\|^2}{m - 1}
+        \quad\text{has the mean}\quad \|p - q\|^2
+
+    and so are the truthful errors, by the sum of the shares' variances. What is linear in the
+    labels needs nothing. Votes identify other distances only in part: these have bounds, over all
+    distributions that could have given the votes, and the estimate is midway between them.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Counts of votes (n, k), or their shares; with `data`, columns' names.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    measure : str, default "dist_ce"
+        Any name of `catalogue()` that applies to predictions of this shape.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each label; counts as `y_true` carry their own.
+    bins : int, str, sequence of float or bin rule, default 15
+        A number means so many equal-width bins for ordinary errors and so many quantile bins for
+        truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+        `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+    seed : int, default 0
+        Seed of all random draws; the same seed gives the same result.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+
+    Returns
+    -------
+    VoteNoise
+        `value` against the shares, `estimate` without the noise of votes, `noise`, their
+        difference, the `method`, and for distances the bounds `low` and `high`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities, if the number of votes is not
+        known, or if votes do not tell how they scatter: one a row, or labels that are no shares of
+        so many votes.
+
+    Notes
+    -----
+    The estimate is for these rows, and unbiased where it is exact: it may be below 0. `interval`
+    with `votes` has its confidence interval, for rows like these or for these rows
+    (``resample="votes"``).
+
+    Examples
+    --------
+    >>> import numpy as np, calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.dirichlet([1, 1, 1], 2000)
+    >>> shares = np.array([rng.multinomial(5, q) for q in truth]) / 5
+    >>> found = cal.vote_noise(shares, truth, measure="brier", votes=5)
+    >>> round(found.value, 3), round(abs(found.estimate), 2)
+    (0.099, 0.0)
+    """
+
+def vote_profile(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    votes: ArrayLike | None = None,
+    bins: Bins = 15,
+    bands: int = 4,
+    level: float = 0.95,
+    seed: int = 0,
+    sample_weight: ArrayLike | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+) -> VoteProfile:
+    """Show predictions beside the votes of people, with what so many votes let one expect.
+
+    Reliability with the votes' own spread, the distances of rows from their votes, the entropy of
+    predictions beside that of votes, and distances by bands of how much people disagree; each with
+    what predictions that are exactly right would show against as many votes.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Counts of votes (n, k), or (n, 2) for (n,) predictions; shares of votes, with `votes`; or
+        hard labels, which are one vote each. With `data`, names of columns.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each soft label; counts carry their own.
+    bins : int, str, sequence of float or bin rule, default 15
+        Bins of the reliability diagram.
+    bands : int, default 4
+        Number of quantile bands of the votes' entropy; rows of equal entropy stay together, so that
+        there may be fewer.
+    level : float in (0, 1), default 0.95
+        Level of the limits of what is expected.
+    seed : int, default 0
+        Seed of the draws.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+    missing : {"error", "drop"}, default "error"
+        What to do with rows in which a value is missing: raise an error, or drop and count them.
+
+    Returns
+    -------
+    VoteProfile
+        `bins`, `distances`, `entropies` and `bands` as columns; prints as the table of bands, and
+        `plot` draws all of it.
+
+    Raises
+    ------
+    InputError
+        If labels are soft and nobody says how many votes they are of.
+
+    Notes
+    -----
+    Bands of the votes' entropy are bands of the labels themselves: where few votes agree by chance,
+    predictions that are exactly right seem unsure. What is expected is therefore of rows whose
+    votes, drawn from the predictions, lie in the band.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibrant as cal
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.dirichlet([1, 1, 1], 500)
+    >>> profile = cal.vote_profile(rng.multinomial(5, p), p)
+    >>> profile.n_votes, len(profile.bands["band"])
+    (2500, 3)
+    """
+
+def wasserstein(
+    y_true: ArrayLike,
+    y_proba: ArrayLike,
+    *,
+    positions: ArrayLike | None = None,
+    normalize: bool = False,
+    sample_weight: ArrayLike | None = None,
+    votes: ArrayLike | int | None = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> float:
+    r"""Wasserstein-1 (earth mover's) distance for ordered classes, such as a Likert scale.
+
+    .. math:: \frac{1}{W} \sum_i w_i \sum_{r < k} (x_{r+1} - x_r) \, | P_{ir} - Q_{ir} |
+
+    where P and Q are the cumulative sums of prediction and target distribution over the classes in
+    the order of the columns, and x are the classes' positions: 0, 1, 2, ... by default, as
+    LeWiDi 2025 has it. A vote moved to the next class costs 1, to the one after it 2. Range
+    [0, k - 1], with `normalize` [0, 1]; lower is better. It is the same in both directions; for
+    (n,) predictions and default positions it is `dist_ce`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,) or (n, k), str or list of str
+        Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+    y_proba : array-like of shape (n,) or (n, k), str or list of str
+        Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+    positions : array-like of shape (k,), optional
+        Where each class lies, rising; 0 to k - 1 by default.
+    normalize : bool, default False
+        Whether to divide by the distance of the first and the last class.
+    sample_weight : array-like of shape (n,) or str, optional
+        Weight of each row, at least 0; every row counts 1 by default.
+    votes : int, array-like of shape (n,) or str, optional
+        Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+        class carry their own.
+    from_logits : bool, default False
+        Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+    from_logprobs : bool, default False
+        Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+    classes : sequence, optional
+        Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+    data : data frame or mapping, optional
+        Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+
+    Returns
+    -------
+    float
+        The mean distance, in units of `positions`.
+
+    Raises
+    ------
+    InputError
+        If the input cannot be read as labels and probabilities; the message names the first bad
+        row. Also if `positions` are not k rising numbers.
+
+    References
+    ----------
+    Leonardelli et al. (2025), arXiv:2510.08460 (LeWiDi); Villani (2009),
+    doi:10.1007/978-3-540-71050-9.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> votes = [[0.0, 0.5, 0.5]]
+    >>> near, far = [[0.0, 0.75, 0.25]], [[0.5, 0.5, 0.0]]
+    >>> cal.wasserstein(votes, near), cal.wasserstein(votes, far)
+    (0.25, 1.0)
+    >>> cal.wasserstein(votes, far, positions=[0, 1, 10])
+    5.0
+    """

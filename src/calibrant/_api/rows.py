@@ -1,0 +1,62 @@
+"""From the arguments of a public function to its samples.
+
+A function whose last argument is ``**rows: Unpack[Rows]`` hands these on: defaults are here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from calibrant._data.logprobs import given_as
+from calibrant._data.samples import Samples
+from calibrant._data.source import Source
+from calibrant._data.to_samples import to_samples, to_samples_in_place
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenRows:
+    """Rows as users give them: arrays, or names of columns of `data`."""
+
+    y_true: Any = None
+    y_proba: Any
+    sample_weight: Any = None
+    groups: Any = None
+    by: Any = None
+    votes: Any = None
+    ids: Any = None
+    data: Any = None
+
+
+def as_source(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    sample_weight: Any = None,
+    votes: Any = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+) -> Source:
+    """Samples where they are: lazy frames stay in their engine, tensors on their device."""
+    given = given_as(from_logits, from_logprobs)
+    return to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+
+
+def as_samples(
+    y_true: Any,
+    y_proba: Any,
+    *,
+    sample_weight: Any = None,
+    votes: Any = None,
+    from_logits: bool = False,
+    from_logprobs: bool = False,
+    classes: Sequence[Any] | None = None,
+    data: Any = None,
+    missing: str = "error",
+) -> Samples:
+    """Samples in memory."""
+    given = given_as(from_logits, from_logprobs)
+    return to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)

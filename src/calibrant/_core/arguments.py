@@ -1,0 +1,213 @@
+"""Arguments that many public functions have: their types and descriptions, once.
+
+A measure takes the keywords that belong to labels and predictions as ``**rows: Unpack[Rows]``, and
+its docstring describes what is its own. When the function is defined, `whole_signature` and
+`whole_docstring` put in the rest, so that `help`, doctests and the reference have all of it:
+
+- the keywords of `Rows`, each by its name;
+- the arguments of the input (labels, predictions and what belongs to them) that the docstring
+  leaves out;
+- the type of an argument that it names alone, and the words where none follow: a line ``seed`` is
+  enough. Where an argument has several meanings, a word in parentheses tells them apart:
+  ``bins (quantile)``;
+- what every function of labels and predictions raises, if there is no section Raises.
+
+Types come from here, defaults and order from the signature. Editors and type checkers, which do not
+run the code, read all of it in the stub of the package (`.ci/stub.py`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, TypedDict
+
+from numpy.typing import ArrayLike
+
+
+class Rows(TypedDict, total=False):
+    """Keywords that belong to labels and predictions; False or None where they are not given."""
+
+    sample_weight: ArrayLike | None
+    votes: ArrayLike | int | None
+    from_logits: bool
+    from_logprobs: bool
+    classes: Sequence[Any] | None
+    data: Any
+
+
+# Added to every docstring whose function has them.
+INPUT = ("y_true", "y_proba", *Rows.__annotations__, "missing")
+_ARGUMENTS = """\
+y_true : array-like of shape (n,) or (n, k), str or list of str
+    Labels: 0/1, class indices, probabilities (soft labels), or a column's name with `data`.
+y_proba : array-like of shape (n,) or (n, k), str or list of str
+    Predicted probabilities; (n,) is P(y = 1). With `data`, a column's name, or one per class.
+sample_weight : array-like of shape (n,) or str
+    Weight of each row, at least 0; every row counts 1 by default.
+votes : int, array-like of shape (n,) or str
+    Number of votes behind each row, where `y_true` counts those for class 1; counts of every
+    class carry their own.
+votes (of soft labels) : int, array-like of shape (n,) or str
+    Number of votes behind each soft label; counts as `y_true` carry their own.
+votes (taken out) : int, array-like of shape (n,) or str
+    Number of votes behind each soft label; counts as `y_true` carry their own. Their noise is
+    taken out of estimates and intervals, and losses and distances have a noise floor.
+from_logits : bool
+    Whether `y_proba` holds logits: a sigmoid is applied to (n,), a softmax to (n, k).
+from_logprobs : bool
+    Whether `y_proba` holds log-probabilities: exp is applied to (n,), a softmax to (n, k).
+classes : sequence
+    Names of the classes in the order of the columns of `y_proba`; for (n,): negative, positive.
+data : data frame or mapping
+    Frame whose columns the other arguments name: pandas, polars, PyArrow, DuckDB, Spark, Dask.
+data (in memory) : data frame or mapping
+    Frame in memory whose columns the other arguments name: pandas, polars, PyArrow.
+missing : {"error", "drop"}
+    What to do with rows in which a value is missing: raise an error, or drop and count them.
+groups : array-like of shape (n,) or str
+    Cluster of each row (patient, document, game); rows of one cluster are resampled together.
+groups (variances) : array-like of shape (n,) or str
+    Cluster of each row (patient, document, game); variances are then those of clusters.
+notion : {"binary", "confidence", "classwise"}
+    What is judged: `"binary"` for (n,); for (n, k) the top label (`"confidence"`, the default)
+    or the mean over classes (`"classwise"`).
+notion (scalar) : {"binary", "confidence"}
+    What is judged: P(y = 1) for (n,) (`"binary"`), the top label for (n, k) (`"confidence"`).
+norm : {"l1", "l2", "max"}
+    How gaps are put together: their mean, the root of their mean square, or the largest.
+bins : int, str, sequence of float or bin rule
+    A number means so many equal-width bins for ordinary errors and so many quantile bins for
+    truthful ones; a rule (`EqualWidth`, `Quantile`, `Edges`, `LevelSets`) is used for both.
+    `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+bins (equal-width) : int, str, sequence of float or bin rule
+    Number of equal-width bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`,
+    `LevelSets`. `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+bins (quantile) : int, str, sequence of float or bin rule
+    Number of quantile bins, edges, or a rule: `EqualWidth`, `Quantile`, `Edges`, `LevelSets`.
+    `"cbrt"` and `"auto"` are numbers that follow from the number of rows.
+by : array-like of shape (n,), str or list of str
+measures : iterable of str
+tolerance : float in (0, 1)
+measure : str
+    Any name of `catalogue()` that applies to predictions of this shape.
+level : float in (0, 1)
+    Level of the intervals.
+level (and verdicts) : float in (0, 1)
+    Confidence level of intervals and verdicts.
+resample : {"rows", "votes", "both"}
+    What is drawn anew, where labels are shares of votes: the rows, with labels of as many
+    votes; the votes of these rows; or both, so that the interval is about the distributions
+    behind the votes. Left out, both where votes are known.
+n_resamples : int
+    Number of resamples behind each interval and noise floor.
+seed : int
+    Seed of all random draws; the same seed gives the same result.
+"""
+_RAISES = """\
+Raises
+------
+InputError
+    If the input cannot be read as labels and probabilities; the message names the first bad
+    row.
+"""
+_TITLE = re.compile(r"^[A-Z][A-Za-z ]+\n-{3,}$", re.MULTILINE)
+_AFTER_RAISES = re.compile(r"^(?:Warns|See Also|Notes|References|Examples)\n-{3,}$", re.MULTILINE)
+
+
+def whole_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a function with the keywords of `Rows` in place of ``**rows``."""
+    signature = inspect.signature(function)
+    kept = [each for each in signature.parameters.values() if each.annotation != "Unpack[Rows]"]
+    if len(kept) == len(signature.parameters):
+        return signature
+    return signature.replace(parameters=[*kept, *keywords_of_rows()])
+
+
+@cache
+def keywords_of_rows() -> list[inspect.Parameter]:
+    types = {name: hint.__forward_arg__ for name, hint in Rows.__annotations__.items()}
+    return [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False if kind == "bool" else None,
+            annotation=kind,
+        )
+        for name, kind in types.items()
+    ]
+
+
+def whole_docstring(text: str, parameters: Mapping[str, inspect.Parameter]) -> str:
+    """A docstring with the whole of its sections Parameters and Raises."""
+    doc = _with_parameters(inspect.cleandoc(text), parameters)
+    if {"y_true", "y_proba"} <= parameters.keys() and "\nRaises\n------\n" not in doc:
+        before, after = _divided(doc, _AFTER_RAISES)
+        doc = f"{before}\n\n{_RAISES}\n{after}"
+    return doc.strip()
+
+
+def _with_parameters(doc: str, parameters: Mapping[str, inspect.Parameter]) -> str:
+    before, title, rest = doc.partition("\n\nParameters\n----------\n")
+    if title:
+        section, after = _divided(rest, _TITLE)
+        own = _entries(section)
+    else:
+        before, after = _divided(doc, _TITLE)
+        own = {}
+    if not own.keys() | (parameters.keys() & set(INPUT)):
+        return doc
+    found = [
+        _entry(parameter, own.get(name, name))
+        for name, parameter in parameters.items()
+        if name in own or name in INPUT
+    ]
+    section = "\n".join(dict.fromkeys(found))  # two arguments may have one entry
+    return f"{before}\n\nParameters\n----------\n{section}\n\n{after}"
+
+
+def _divided(doc: str, title: re.Pattern[str]) -> tuple[str, str]:
+    """What stands before the first such title, and the title with what follows."""
+    found = title.search(doc)
+    at = found.start() if found else len(doc)
+    return doc[:at].rstrip(), doc[at:]
+
+
+def _entries(section: str) -> dict[str, str]:
+    """The entries of a section by argument: its name stands before a colon or a parenthesis."""
+    blocks = re.split(r"\n(?=\S)", section.strip("\n"))
+    return {
+        name.strip(" *"): block
+        for block in blocks
+        for name in re.split(r" : | \(|\n", block, maxsplit=1)[0].split(",")
+    }
+
+
+def _entry(parameter: inspect.Parameter, own: str) -> str:
+    """What the docstring says of an argument; what it leaves out, type or words, is said here."""
+    head, _, words = own.partition("\n")
+    if " : " in head:
+        return own
+    kind, shared_words = _arguments()[head]
+    return f"{parameter.name} : {kind}{_default(parameter.default)}\n{words or shared_words}"
+
+
+def _default(value: object) -> str:
+    if value is inspect.Parameter.empty:
+        return ""
+    if value is None:
+        return ", optional"
+    return f', default "{value}"' if isinstance(value, str) else f", default {value!r}"
+
+
+@cache
+def _arguments() -> dict[str, tuple[str, str]]:
+    """The type and the description of every argument above, by its name there."""
+    found = {}
+    for block in re.split(r"\n(?=\S)", _ARGUMENTS.strip()):
+        head, _, words = block.partition("\n")
+        name, _, kind = head.partition(" : ")
+        found[name] = kind, words
+    return found
