@@ -138,9 +138,13 @@ def annotators(
     lonely = f"{alone} voted on items that nobody else voted on, and have no agreement"
     notes = (_WHAT, _CORRECTED, *([lonely] if alone else []))
     return Annotators(
-        tuple(_judged(rows, level)), "annotator" if groups is None else "group",
-        "" if p is None else measure, len(votes.items), level, notes,
-    )  # fmt: skip
+        rows=tuple(_judged(rows, level)),
+        by="annotator" if groups is None else "group",
+        measure="" if p is None else measure,
+        n_items=len(votes.items),
+        level=level,
+        notes=notes,
+    )
 
 
 def _who(votes: Any, groups: Mapping[Any, Any] | None) -> NDArray[Any]:
@@ -199,9 +203,15 @@ def _agreed(
         ends = found.value + below, found.value + above
         low, high = with_unseen(found.value, ends, (0.0, 1.0), parts.units, level)
     return Annotator(
-        name, int(mine.sum()), found.n_shared, found.value, low, high, found.expected,
-        found.p_value,
-    )  # fmt: skip
+        name=name,
+        n=int(mine.sum()),
+        n_shared=found.n_shared,
+        agreement=found.value,
+        low=low,
+        high=high,
+        expected=found.expected,
+        p_agreement=found.p_value,
+    )
 
 
 def _judged(rows: list[Annotator], level: float) -> list[Annotator]:

@@ -224,21 +224,23 @@ def compare(
     )  # fmt: skip
     drawn_anew_note = resampled_note(resamples[0].uncertainty.resampling)
     return Comparison(
-        tuple(samples),
-        tuple(m.name for m in chosen),
-        tuple(m.higher_is_better for m in chosen),
-        np.array(values),
-        np.array([each.limits for each in resamples]),
-        pair_limits(values, resamples, chosen, float(level)),
-        float(level),
-        _robustness(samples, shape, bin_counts, threads, chosen if measures is not None else None),
-        slices,
-        (
+        names=tuple(samples),
+        measures=tuple(m.name for m in chosen),
+        higher_is_better=tuple(m.higher_is_better for m in chosen),
+        values=np.array(values),
+        limits=np.array([each.limits for each in resamples]),
+        pairs=pair_limits(values, resamples, chosen, float(level)),
+        level=float(level),
+        robustness=_robustness(
+            samples, shape, bin_counts, threads, chosen if measures is not None else None
+        ),
+        slices=slices,
+        inferred=(
             *describe_input(first, next(iter(summaries.values())).findings),
             *own_note(n_own, first.n),
         ),
-        (*maps, *_notes(samples, summaries), *undefined, *drawn_anew_note),
-        {
+        notes=(*maps, *_notes(samples, summaries), *undefined, *drawn_anew_note),
+        recipe={
             "n": first.n,
             "n_classes": first.n_classes,
             "bins": str(fixed),
@@ -255,8 +257,8 @@ def compare(
             **({"own_labels": True} if n_own else {}),
             **({} if scale_on is None else {"scaler": scaler}),
         },
-        tuple(_table(summary) for summary in summaries.values()),
-        people,
+        tables=tuple(_table(summary) for summary in summaries.values()),
+        ceiling=people,
     )
 
 

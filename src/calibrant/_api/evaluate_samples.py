@@ -231,7 +231,14 @@ def assemble(
     if n_missing:
         general = (missing_note(n_missing), *general)
     every_note = (*general, *notes, *undefined)
-    return Evaluation(tuple(estimates), table, classes, inferred, every_note, recipe)
+    return Evaluation(
+        estimates=tuple(estimates),
+        reliability=table,
+        classes=classes,
+        inferred=inferred,
+        notes=every_note,
+        recipe=recipe,
+    )
 
 
 def estimate_of(measure: Measure, summary: SourceStatistics, rules: dict[str, str]) -> Estimate:

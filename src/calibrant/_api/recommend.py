@@ -188,7 +188,15 @@ def choose_map(
     best, gain_error, table = _chosen(losses, rows, units)
     notes = (*notes, *left_out, *failed)
     return Recommendation(
-        best, best != AS_THEY_ARE, table, loss, gain_error, rows.n, folds, seed, notes
+        best=best,
+        helps=best != AS_THEY_ARE,
+        rows=table,
+        measure=loss,
+        gain_error=gain_error,
+        n=rows.n,
+        folds=folds,
+        seed=seed,
+        notes=notes,
     )
 
 
@@ -347,11 +355,15 @@ def _chosen(
     sizes = {name: n_parameters(name, samples.n_classes) for name in losses if name != AS_THEY_ARE}
     table = tuple(
         TriedMap(
-            name, sizes.get(name, 0.0), means[name], means[name] - means[lowest], errors[name],
-            means[AS_THEY_ARE] - means[name],
+            map=name,
+            parameters=sizes.get(name, 0.0),
+            loss=means[name],
+            above=means[name] - means[lowest],
+            standard_error=errors[name],
+            gain=means[AS_THEY_ARE] - means[name],
         )
         for name in losses
-    )  # fmt: skip
+    )
     first = simplest_of(table)
     gain_error = error(AS_THEY_ARE, first.map)
     return first.map if first.gain > gain_error else AS_THEY_ARE, gain_error, table

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from calibrant._core.errors import CheckFailed
 from calibrant._measures.gap_scale import GapScale
-from calibrant.results._base import Result, Rows
+from calibrant.results._base import Record, TableOfRows
 from calibrant.results._rendering import distinct_numbers, in_full, json_value, percent
 from calibrant.results._uncertainty import Interval, interval_words
 
@@ -92,7 +92,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class LimitCheck:
+class LimitCheck(Record):
     """One limit, checked on all rows or on a slice.
 
     Attributes
@@ -157,6 +157,32 @@ class LimitCheck:
     baseline: float | None = None
     n_baseline: int | None = None
     same: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the limit and its verdict as JSON has them.
+
+        Returns
+        -------
+        dict
+            `measure`, the limit under its kind, `slice`, `n`, `value`, `baseline`, `change`,
+            `interval`, `verdict`, `joint_interval`, `rows_needed`, `clusters_needed`, `sentence`.
+        """
+        out = {
+            "measure": self.limit.measure,
+            self.limit.kind: self.limit.value,
+            "slice": self.where,
+            "n": self.n,
+            "value": self.value,
+            "baseline": self.baseline,
+            "change": self.compared if self.limit.of_change else None,
+            "interval": self.interval,
+            "verdict": self.verdict,
+            "joint_interval": self.joint,
+            "rows_needed": self.rows_needed,
+            "clusters_needed": self.clusters_needed,
+            "sentence": self.sentence,
+        }
+        return {key: json_value(value) for key, value in out.items()}
 
     @property
     def compared(self) -> float:
@@ -330,7 +356,7 @@ class LimitCheck:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Check(Rows[LimitCheck], Result):
+class Check(TableOfRows[LimitCheck]):
     """Whether all limits are kept: "pass", "fail" or "undecided".
 
     Made by `check`. Only a pass is true, so that ``assert check(...)`` fails on a fail and where
@@ -357,6 +383,9 @@ class Check(Rows[LimitCheck], Result):
     >>> found.verdict, found.code, bool(found)
     ('fail', 1, False)
     """
+
+    _row_class = LimitCheck
+    _json_keys = "verdict code n n_missing level point notes limits"
 
     rows: tuple[LimitCheck, ...]
     n: int
@@ -464,41 +493,10 @@ class Check(Rows[LimitCheck], Result):
                 out[end] = [getattr(row.interval, end) if row.interval else nan for row in rows]
         return {**out, "verdict": [row.verdict for row in rows]}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the check as JSON has it.
-
-        Returns
-        -------
-        dict
-            `verdict`, `code`, `n`, `n_missing`, `level`, `point`, `notes` and `limits`.
-        """
-        return {
-            "verdict": self.verdict,
-            "code": self.code,
-            "n": self.n,
-            "n_missing": self.n_missing,
-            "level": self.level,
-            "point": self.point,
-            "notes": list(self.notes),
-            "limits": [
-                {
-                    "measure": row.limit.measure,
-                    row.limit.kind: row.limit.value,
-                    "slice": row.where,
-                    "n": row.n,
-                    "value": json_value(row.value),
-                    "baseline": json_value(row.baseline),
-                    "change": json_value(row.compared) if row.limit.of_change else None,
-                    "interval": row.interval.to_dict() if row.interval else None,
-                    "verdict": row.verdict,
-                    "joint_interval": row.joint.to_dict() if row.joint else None,
-                    "rows_needed": row.rows_needed,
-                    "clusters_needed": row.clusters_needed,
-                    "sentence": row.sentence,
-                }
-                for row in self.rows
-            ],
-        }
+    def _json_item(self, key: str) -> Any:
+        if key == "limits":
+            return [row.to_dict() for row in self.rows]
+        return super()._json_item(key)
 
     @property
     def title(self) -> str:

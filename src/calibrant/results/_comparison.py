@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from calibrant.results._notebook import boxed, folded, html_table, notes
 from calibrant.results._paper_tables import PaperTables
 from calibrant.results._ranked_pairs import RankedPairs
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_frame, as_text, json_value, scaled_columns
+from calibrant.results._rendering import as_frame, as_text, scaled_columns
 from calibrant.results._report import Entry, entry
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Comparison(RankedPairs, PaperTables, WithPage, Result):
     """Several predictors on the same rows: values, ranks and differences, with uncertainty.
 
@@ -78,6 +78,11 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     >>> comparison.order("brier"), comparison.difference("bad", "good", "brier").better
     (['good', 'bad'], 'good')
     """
+
+    _json_keys = (
+        "values intervals rankings differences robustness slices inferred notes recipe ceiling"
+    )
+    _table_key = "values"
 
     names: tuple[str, ...]
     measures: tuple[str, ...]
@@ -214,23 +219,18 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
             `values`, `intervals`, `rankings`, `differences`, `robustness`, `slices`, `inferred`,
             `notes` and `recipe`; `ceiling`, where it was asked for.
         """
-        return {
-            "values": json_value(self.columns()),
-            "intervals": {m: json_value(self.intervals(m)) for m in self.measures},
-            "rankings": {m: json_value(self.ranking(m)) for m in self.measures},
-            "differences": {
-                m: [json_value(vars(d)) for d in self.differences(m)] for m in self.measures
-            },
-            "robustness": None if self.robustness is None else self.robustness.to_dict(),
-            "slices": (
-                None if self.slices is None
-                else {name: slices.to_dict() for name, slices in self.slices.items()}
-            ),
-            "inferred": list(self.inferred),
-            "notes": list(self.notes),
-            "recipe": json_value(self.recipe),
-            **({} if self.ceiling is None else {"ceiling": self.ceiling.to_dict()}),
-        }  # fmt: skip
+        out = super().to_dict()
+        return out if self.ceiling else {key: out[key] for key in out if key != "ceiling"}
+
+    def _json_item(self, key: str) -> Any:
+        by_measure: dict[str, Callable[[str], Any]] = {
+            "intervals": self.intervals,
+            "rankings": self.ranking,
+            "differences": self.differences,
+        }
+        if key in by_measure:
+            return {measure: by_measure[key](measure) for measure in self.measures}
+        return super()._json_item(key)
 
     def plot(
         self,

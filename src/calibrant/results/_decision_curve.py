@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant._measures.decision_loss import envelope_loss
 from calibrant.results._base import Result
-from calibrant.results._rendering import json_value, shown
+from calibrant.results._rendering import shown
 
 if TYPE_CHECKING:
     from calibrant.results._plots.decision_curve import DecisionCurveDisplay
@@ -57,7 +57,7 @@ class NetBenefit:
     gain_high: Array | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DecisionCurve(Result):
     """The net benefit of models, of acting on everyone and on no one, by threshold.
 
@@ -90,6 +90,9 @@ class DecisionCurve(Result):
     >>> found.net_benefit("model").tolist(), found.net_benefit("all").tolist()
     ([0.5], [0.0])
     """
+
+    _json_keys = "models n prevalence level recalibration curves"
+    _table_key = "curves"
 
     models: tuple[str, ...]
     thresholds: Array
@@ -289,23 +292,6 @@ class DecisionCurve(Result):
             "the most that it adds to any decision with payoffs in [0, 1] (calibration decision "
             f"loss): {', '.join(losses)}",
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the curves as JSON has them.
-
-        Returns
-        -------
-        dict
-            `models`, `n`, `prevalence`, `level`, `recalibration` and the columns as `curves`.
-        """
-        return {
-            "models": list(self.models),
-            "n": self.n,
-            "prevalence": self.prevalence,
-            "level": self.level,
-            "recalibration": self.recalibration,
-            "curves": json_value(self.columns()),
-        }
 
     def plot(self, *, ax: Any = None, recalibrated: bool = False) -> DecisionCurveDisplay:
         """Draw the net benefits by threshold. Needs matplotlib.

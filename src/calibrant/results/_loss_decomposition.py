@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.results._base import Result
-from calibrant.results._rendering import json_value, percent, shown
+from calibrant.results._rendering import percent, shown
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LossDecomposition(Result):
     """A proper loss taken apart: ``loss = calibration + refinement``.
 
@@ -81,16 +81,6 @@ class LossDecomposition(Result):
             "low": [*(self.intervals[name][0] for name in names), None],
             "high": [*(self.intervals[name][1] for name in names), None],
         }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the parts as JSON has them.
-
-        Returns
-        -------
-        dict
-            Every attribute.
-        """
-        return {name: json_value(value) for name, value in vars(self).items()}
 
     @property
     def title(self) -> str:

@@ -7,6 +7,7 @@ import importlib.util
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from calibrant._core.errors import InputError, MissingExtra, one_of
@@ -192,15 +193,19 @@ def as_frame(columns: Columns, backend: str | None = None) -> Any:
 
 
 def json_value(value: Any) -> Any:
-    """A value that JSON can hold: what is not a finite number becomes null."""
+    """A value that JSON can hold: results by their `to_dict`, null for what is no finite number."""
     if type(value) in (float, int, str):  # nearly all of a page's long columns
         return None if type(value) is float and not math.isfinite(value) else value
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
     if isinstance(value, float) and not math.isfinite(value):
         return None
+    if is_dataclass(value):
+        return {each.name: json_value(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [json_value(item) for item in value]
     if hasattr(value, "tolist"):
         return json_value(value.tolist())
-    return value
+    return value.isoformat() if hasattr(value, "isoformat") else value

@@ -15,7 +15,7 @@ from calibrant._measures.smooth_rows import curve_limits
 from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, html_table, notes, side_by_side
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_frame, as_text, json_value
+from calibrant.results._rendering import as_frame, as_text
 from calibrant.results._sketch import curve_sketch
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBi
     return tuple(out)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SmoothCurve(Result):
     """A smoothed reliability curve: points along the predictions (or their logits).
 
@@ -133,6 +133,9 @@ class SmoothCurve(Result):
     >>> curve.kind, curve.sigma
     ('unit', 0.2)
     """
+
+    _json_keys = "kind sigma notion points outside notes"
+    _table_key = "points"
 
     points: Mapping[str, NDArray[np.float64]]
     kind: str
@@ -243,23 +246,6 @@ class SmoothCurve(Result):
         from calibrant.results._plots.smooth import SmoothReliabilityDisplay
 
         return SmoothReliabilityDisplay(self, name=name).plot(ax=ax, level=level)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the curve as JSON has it.
-
-        Returns
-        -------
-        dict
-            `kind`, `sigma`, `notion`, `points`, `outside` and `notes`.
-        """
-        return {
-            "kind": self.kind,
-            "sigma": self.sigma,
-            "notion": self.notion,
-            "points": json_value(self.columns()),
-            "outside": [json_value(vars(each)) for each in self.outside],
-            "notes": list(self.notes),
-        }
 
     @property
     def title(self) -> str:

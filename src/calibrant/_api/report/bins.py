@@ -102,10 +102,14 @@ def _view(
     }
     curve = smooth_curve(problem, "binary")
     return BinView(
-        labels, counts, tables, values, replace(curve, notion=notion),
-        _curves(problem, notion, groups, level),
-        worst_interval(Summary(problem).table("binary", LevelSets())),
-    )  # fmt: skip
+        labels=labels,
+        counts=counts,
+        tables=tables,
+        values=values,
+        curve=replace(curve, notion=notion),
+        curves=_curves(problem, notion, groups, level),
+        cutoffs=worst_interval(Summary(problem).table("binary", LevelSets())),
+    )
 
 
 def _curves(
