@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas, panels
+from calibrant.results._plots.canvas import DrawnFromPredictions, canvas, panels
 from calibrant.results._plots.legends import below, below_panels
 from calibrant.results._plots.style import COLUMN, GREY, look
 from calibrant.results._plots.typing import SensitivityData
@@ -17,13 +17,34 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class BinSensitivityDisplay(Drawn):
-    """Lines of a `BinSensitivity`; a panel for each scale of values.
+class BinSensitivityDisplay(DrawnFromPredictions):
+    """A line for each measure over all numbers of bins; a panel for each scale of values.
+
+    Use `from_predictions` or `from_estimator`, or `BinSensitivity.plot`. A line that keeps rising
+    adds the noise of ever smaller bins; a measure without bins is a level line. The thin upright
+    line is at the usual number of bins.
 
     Parameters
     ----------
     sensitivity : BinSensitivity
         The values to draw.
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+        One for each scale.
+    figure_ : matplotlib Figure or SubFigure
+        Where the lines are drawn.
+    lines_ : dict of str to matplotlib Line2D
+        The line of each measure.
+
+    Examples
+    --------
+    >>> from calibrant.plots import BinSensitivityDisplay
+    >>> y, p = [0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5
+    >>> display = BinSensitivityDisplay.from_predictions(y, p, bins=[5, 10], measures=["ece"])
+    >>> display.lines_["ece"].get_xdata().tolist()
+    [5, 10]
     """
 
     def __init__(self, sensitivity: SensitivityData) -> None:

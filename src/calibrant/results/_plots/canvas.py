@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from calibrant._core.errors import InputError
 from calibrant._core.optional import need
@@ -71,6 +71,24 @@ class Drawn:
                 bbox_inches=None if figure.get_layout_engine() is not None else "tight",
             )  # fmt: skip
         return where
+
+
+class DrawnFromPredictions(Drawn):
+    """A Display with constructors for predictions and for classifiers, in scikit-learn's style.
+
+    They compute the result that is drawn, and so they live above the results: `calibrant.plots`
+    adds them, with every option in the signature.
+    """
+
+    @classmethod
+    def from_predictions(cls, y_true: Any, y_proba: Any, **options: Any) -> Self:
+        """Draw the diagram of labels and predictions."""
+        raise InputError(f"use calibrant.plots.{cls.__name__}.from_predictions")
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **options: Any) -> Self:  # noqa: N803
+        """Draw the diagram of a fitted classifier."""
+        raise InputError(f"use calibrant.plots.{cls.__name__}.from_estimator")
 
 
 # What those who know Matplotlib look for, and where it is.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import check_count, public
-from calibrant.results._plots.canvas import Drawn, panels
+from calibrant.results._plots.canvas import DrawnFromPredictions, panels
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     draw_fitted,
@@ -29,13 +29,41 @@ _ACROSS = 3
 _TITLE = 15
 
 
-class ClasswiseDisplay(Drawn):
-    """Small reliability diagrams of a `ClasswiseReliability`, the largest error first.
+class ClasswiseDisplay(DrawnFromPredictions):
+    """Small reliability diagrams of each class against the rest, the largest error first.
+
+    Use `from_predictions` or `from_estimator`, or `ClasswiseReliability.plot`. Lines are isotonic
+    curves of the rows, points are bins. Bars are intervals for the mean target; grey columns show
+    the share of rows in each bin, the highest of a diagram at half of its height. The line below
+    says how many classes are shown.
 
     Parameters
     ----------
     tables : ClasswiseReliability
         The tables to draw.
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+        One for each class that is shown.
+    figure_ : matplotlib Figure or SubFigure
+        Where the diagrams are drawn.
+    lines_ : list of matplotlib Line2D
+        The points of the bins of each class.
+    curves_ : list of matplotlib Line2D or None
+        The curves of the rows.
+    intervals_ : list of matplotlib LineCollection or None
+        The bars of each class.
+    note_ : matplotlib Text
+        The line below.
+
+    Examples
+    --------
+    >>> from calibrant.plots import ClasswiseDisplay
+    >>> rows = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.1, 0.7, 0.2]]
+    >>> display = ClasswiseDisplay.from_predictions([0, 1, 2, 1], rows, bins=2, cap=2)
+    >>> display.note_.get_text()
+    '2 of 3 classes, worst first; columns: share of rows'
     """
 
     def __init__(self, tables: ClasswiseData) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas, panels
+from calibrant.results._plots.canvas import DrawnFromPredictions, canvas, panels
 from calibrant.results._plots.legends import below, below_all
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import (
@@ -28,13 +28,39 @@ if TYPE_CHECKING:
 KINDS = ("values", "ranks", "differences")
 
 
-class ComparisonDisplay(Drawn):
-    """Predictors of a `Comparison` from the best to the worst, with how sure that is.
+class ComparisonDisplay(DrawnFromPredictions):
+    """Predictors from the best to the worst, with how sure that is.
+
+    Use `from_predictions` or `from_estimator`, or `Comparison.plot`. A kind is "values"
+    (dots: bias-corrected estimates; bars: confidence intervals), "ranks" (bars: confidence
+    intervals of the ranks) or "differences" (from the best predictor; a ring: the interval includes
+    0). A cross is the value of the sample, where it is another number: raw values of calibration
+    errors are biased upwards. Several measures stand side by side, the rows in the order of the
+    first.
 
     Parameters
     ----------
     comparison : Comparison
         The comparison to draw.
+
+    Attributes
+    ----------
+    names_ : list of str
+        The predictors that are shown, from the top.
+    axes_ : list of matplotlib Axes
+        One for each measure.
+    figure_ : matplotlib Figure or SubFigure
+        Where the dots are drawn.
+    dots_, bars_ : dict of str to matplotlib collections
+        Values and intervals, by measure.
+
+    Examples
+    --------
+    >>> from calibrant.plots import ComparisonDisplay
+    >>> y = [0, 1, 1, 0] * 25
+    >>> models = {"good": [0.1, 0.8, 0.9, 0.2] * 25, "bad": [0.3, 0.5, 0.6, 0.6] * 25}
+    >>> ComparisonDisplay.from_predictions(y, models, measures=["brier"]).names_
+    ['good', 'bad']
     """
 
     def __init__(self, comparison: ComparisonData) -> None:
@@ -178,12 +204,3 @@ class ComparisonDisplay(Drawn):
                 Line2D([], [], linestyle="none", label=f"{shown} of {n} predictors, best first")
             )
         return handles
-
-
-def _same(problem: Any, first: Any) -> bool:
-    """Whether two classifiers pose the same problem."""
-    if (problem.classes is None) != (first.classes is None):
-        return False
-    if problem.classes is not None and list(problem.classes) != list(first.classes):
-        return False
-    return np.array_equal(np.asarray(problem.y_true), np.asarray(first.y_true))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn
+from calibrant.results._plots.canvas import DrawnFromPredictions
 from calibrant.results._plots.diagram_parts import turn_of
 from calibrant.results._plots.reliability import ReliabilityDisplay
 from calibrant.results._plots.style import turns_of
@@ -17,13 +17,31 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class OverlaidReliabilityDisplay(Drawn):
+class OverlaidReliabilityDisplay(DrawnFromPredictions):
     """A curve for each of several predictors, in one reliability diagram.
+
+    Use `from_predictions` or `from_estimator`, or give tables by name. Intervals of more than two
+    curves hide one another: they are drawn only if `level` is given.
 
     Parameters
     ----------
     tables : mapping of str to ReliabilityTable
         The table of each predictor, by name.
+
+    Attributes
+    ----------
+    displays_ : list of ReliabilityDisplay
+        The display of each predictor.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+
+    Examples
+    --------
+    >>> from calibrant.plots import OverlaidReliabilityDisplay
+    >>> models = {"first": [0.2, 0.7, 0.9, 0.4], "second": [0.1, 0.8, 0.8, 0.6]}
+    >>> display = OverlaidReliabilityDisplay.from_predictions([0, 1, 1, 0], models, bins=2)
+    >>> [each.line_.get_label() for each in display.displays_]
+    ['first: ECE 0.250', 'second: ECE 0.075']
     """
 
     def __init__(self, tables: Mapping[str, ReliabilityData]) -> None:

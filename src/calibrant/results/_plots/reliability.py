@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas, fit_height
+from calibrant.results._plots.canvas import DrawnFromPredictions, canvas, fit_height
 from calibrant.results._plots.cutoffs import cutoff_interval, draw_cutoff
 from calibrant.results._plots.diagram_parts import (
     CURVE,
@@ -35,8 +35,14 @@ if TYPE_CHECKING:
 _CROWD = 60
 
 
-class ReliabilityDisplay(Drawn):
-    """A reliability diagram of a `ReliabilityTable`.
+class ReliabilityDisplay(DrawnFromPredictions):
+    """A reliability diagram: the isotonic curve of the rows, and each bin's mean target.
+
+    Use `from_predictions` or `from_estimator`, or `ReliabilityTable.plot`. Points above the
+    diagonal are predictions that were too low, points below it predictions that were too high. Bars
+    are intervals for the mean target (see `ReliabilityTable.intervals`), the grey band is where
+    the curves of calibrated predictions would lie (see `reliability_curve`), and the strip on top
+    shows where the predictions lie. Draw another on the same axes with ``ax=display.ax_``.
 
     Parameters
     ----------
@@ -44,6 +50,30 @@ class ReliabilityDisplay(Drawn):
         The bins to draw.
     name : str, optional
         The name of the predictor, for the legend.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    line_ : matplotlib Line2D
+        The points of bins; joined by a line where no curve is drawn.
+    curve_ : matplotlib Line2D or None
+        The curve of the rows.
+    band_ : matplotlib PolyCollection or None
+        The band of the curve.
+    intervals_ : matplotlib LineCollection or None
+        The bars.
+    cutoff_ : matplotlib Rectangle or None
+        The shaded interval of predictions.
+    counts_ax_ : matplotlib Axes or None
+        The strip on top.
+
+    Examples
+    --------
+    >>> from calibrant.plots import ReliabilityDisplay
+    >>> display = ReliabilityDisplay.from_predictions([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
+    >>> display.line_.get_ydata().tolist()
+    [0.0, 1.0]
     """
 
     # The number of its look among others', where they are drawn together.

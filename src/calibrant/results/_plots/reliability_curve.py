@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas, fit_height
+from calibrant.results._plots.canvas import DrawnFromPredictions, canvas, fit_height
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     clear_corners,
@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class ReliabilityCurveDisplay(Drawn):
-    """A reliability diagram of a `ReliabilityCurve`.
+class ReliabilityCurveDisplay(DrawnFromPredictions):
+    """A reliability diagram without bins, of a curve that follows the rows, with a band.
+
+    Use `from_predictions` or `from_estimator`, or `ReliabilityCurve.plot`. The strip on top shows
+    where the predictions lie. The curve may be drawn over a `ReliabilityDisplay`, with its
+    ``ax_``.
 
     Parameters
     ----------
@@ -36,6 +40,24 @@ class ReliabilityCurveDisplay(Drawn):
         The curve to draw.
     name : str, optional
         The name of the predictor, for the legend.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    line_ : matplotlib Line2D
+        The curve.
+    band_ : matplotlib PolyCollection or None
+        The band.
+    counts_ax_ : matplotlib Axes or None
+        The strip on top.
+
+    Examples
+    --------
+    >>> from calibrant.plots import ReliabilityCurveDisplay
+    >>> display = ReliabilityCurveDisplay.from_predictions([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> display.line_.get_ydata().tolist()
+    [0.0, 0.0, 1.0, 1.0]
     """
 
     def __init__(self, curve: CurveData, *, name: str | None = None) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas
+from calibrant.results._plots.canvas import DrawnFromPredictions, canvas
 from calibrant.results._plots.legends import below
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.style import COLUMN, GREY, look
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 _CURVE = "calibrant risk"
 
 
-class RiskCoverageDisplay(Drawn):
-    """A risk-coverage curve of a `RiskCoverage`.
+class RiskCoverageDisplay(DrawnFromPredictions):
+    """The risk of answering only what is surest, against the share that is answered.
+
+    Use `from_predictions` or `from_estimator`, or `RiskCoverage.plot`. It shows ranking and
+    accuracy together, not calibration. Draw another on the same axes with ``ax=display.ax_``.
 
     Parameters
     ----------
@@ -29,6 +32,22 @@ class RiskCoverageDisplay(Drawn):
         The curve to draw.
     name : str, optional
         The name of the predictor, for the legend.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    line_ : matplotlib Line2D
+        The curve.
+    band_ : matplotlib PolyCollection or None
+        The limits.
+
+    Examples
+    --------
+    >>> from calibrant.plots import RiskCoverageDisplay
+    >>> display = RiskCoverageDisplay.from_predictions([1, 1, 0, 0], [0.9, 0.8, 0.7, 0.6])
+    >>> display.line_.get_ydata().round(4).tolist()
+    [0.0, 0.0, 0.3333, 0.5]
     """
 
     def __init__(self, curve: RiskCoverageData, *, name: str | None = None) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibrant._core.errors import one_of
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas
+from calibrant.results._plots.canvas import DrawnFromPredictions, canvas
 from calibrant.results._plots.legends import below
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 _OUTCOMES = {"confidence": ("right", "wrong")}
 
 
-class RiskHistogramDisplay(Drawn):
-    """A histogram of predictions by outcome, of the bins of a `ReliabilityTable`.
+class RiskHistogramDisplay(DrawnFromPredictions):
+    """Where predictions lie, by outcome: rows with the event above a line, the others below it.
+
+    Use `from_predictions` or `from_estimator`, or give a table. Heights are shares of the rows with
+    the same outcome, or of all rows (`of`); a soft label is both outcomes in part. Of several
+    classes it shows the top label's confidence where it is right, and where it is wrong.
 
     Parameters
     ----------
@@ -30,6 +34,23 @@ class RiskHistogramDisplay(Drawn):
         The bins to draw.
     name : str, optional
         The name of the predictor, for the title.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the histogram is drawn.
+    events_, rest_ : matplotlib BarContainer or LineCollection
+        The bars of rows with the event, and of the others.
+
+    Examples
+    --------
+    >>> from calibrant.plots import RiskHistogramDisplay
+    >>> y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
+    >>> display = RiskHistogramDisplay.from_predictions(y, p, bins=2, of="rows")
+    >>> [float(bar.get_height()) for bar in display.events_]
+    [0.0, 0.5]
+    >>> [float(bar.get_height()) for bar in display.rest_]
+    [-0.5, 0.0]
     """
 
     def __init__(self, table: ReliabilityData, *, name: str | None = None) -> None:

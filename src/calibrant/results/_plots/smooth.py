@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas, fit_height
+from calibrant.results._plots.canvas import DrawnFromPredictions, canvas, fit_height
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     OUTSIDE,
@@ -27,8 +27,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class SmoothReliabilityDisplay(Drawn):
-    """A smoothed reliability diagram of a `SmoothCurve`.
+class SmoothReliabilityDisplay(DrawnFromPredictions):
+    """The smoothed mean target against the prediction, without bins.
+
+    Use `from_predictions` or `from_estimator`, or `SmoothCurve.plot`. The curve is an average over
+    neighbouring predictions: it does not follow where the frequency changes within a bandwidth, and
+    its band does not include that bias. Bins of the same rows that lie outside the band
+    (`SmoothCurve.outside`) are drawn over it, as dots with their intervals.
+
+    The curve is drawn where at least one row lies within about a bandwidth. The band is for one
+    point at a time, and for the smoothed mean target (see `SmoothCurve.intervals`); soft labels
+    have none. The strip on top shows the density of the predictions. The curve may be drawn over a
+    `ReliabilityDisplay`, with its ``ax_``.
 
     Parameters
     ----------
@@ -36,6 +46,27 @@ class SmoothReliabilityDisplay(Drawn):
         The curve to draw.
     name : str, optional
         The name of the predictor, for the legend.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    line_ : matplotlib Line2D
+        The curve.
+    band_ : matplotlib PolyCollection or None
+        The band.
+    outside_ : matplotlib ErrorbarContainer or None
+        The bins that lie outside the band.
+    density_ax_ : matplotlib Axes or None
+        The strip on top.
+
+    Examples
+    --------
+    >>> from calibrant.plots import SmoothReliabilityDisplay
+    >>> y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
+    >>> display = SmoothReliabilityDisplay.from_predictions(y, p, sigma=0.2)
+    >>> display.line_.get_label()
+    'smoothed, σ = 0.2'
     """
 
     def __init__(self, curve: SmoothData, *, name: str | None = None) -> None:

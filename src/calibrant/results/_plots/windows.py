@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas
+from calibrant.results._plots.canvas import DrawnFromPredictions, canvas
 from calibrant.results._plots.legends import below
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY
 from calibrant.results._plots.typing import WindowsData
@@ -23,13 +23,37 @@ if TYPE_CHECKING:
 _CROWD = 80
 
 
-class WindowsDisplay(Drawn):
-    """A measure over the windows of a `Windows`.
+class WindowsDisplay(DrawnFromPredictions):
+    """A measure over time, with its noise floor and the rows of each window.
+
+    Use `Windows.plot`, or `from_predictions` and `from_estimator` for rows with times. Where the
+    line leaves the grey area, a calibrated model would be above it in less than 5 of 100 windows;
+    rings are windows within it. The line is broken where windows have no rows.
 
     Parameters
     ----------
     windows : Windows
         The windows to draw.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    line_ : matplotlib Line2D
+        The measure.
+    noise_ : matplotlib PolyCollection or None
+        The grey area; None for a measure without a noise floor.
+    counts_ax_ : matplotlib Axes or None
+        The strip on top.
+
+    Examples
+    --------
+    >>> from calibrant.plots import WindowsDisplay
+    >>> y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
+    >>> time = ["2026-01-05", "2026-01-05", "2026-01-06", "2026-01-06"]
+    >>> display = WindowsDisplay.from_predictions(y, p, time=time, every="1d")
+    >>> display.line_.get_ydata().tolist() == display.windows.columns()["ece"]
+    True
     """
 
     def __init__(self, windows: WindowsData) -> None:
