@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from calibrant.results._plots.classwise import ClasswiseDisplay
     from calibrant.results._plots.comparison import ComparisonDisplay
     from calibrant.results._plots.decision_curve import DecisionCurveDisplay
-    from calibrant.results._plots.overlay import OverlaidReliabilityDisplay
-    from calibrant.results._plots.reliability import ReliabilityDisplay
+    from calibrant.results._plots.reliability import OverlaidReliabilityDisplay, ReliabilityDisplay
     from calibrant.results._plots.reliability_curve import ReliabilityCurveDisplay
     from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
     from calibrant.results._plots.risk_histogram import RiskHistogramDisplay

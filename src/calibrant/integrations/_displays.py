@@ -32,8 +32,7 @@ from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
 from calibrant.results._plots.canvas import DrawnFromPredictions
 from calibrant.results._plots.classwise import ClasswiseDisplay
 from calibrant.results._plots.comparison import ComparisonDisplay
-from calibrant.results._plots.overlay import OverlaidReliabilityDisplay
-from calibrant.results._plots.reliability import ReliabilityDisplay
+from calibrant.results._plots.reliability import OverlaidReliabilityDisplay, ReliabilityDisplay
 from calibrant.results._plots.reliability_curve import ReliabilityCurveDisplay
 from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
 from calibrant.results._plots.risk_histogram import RiskHistogramDisplay

@@ -31,12 +31,17 @@ DIGITS = "%.8g"
 def assembled(template: str, data: dict[str, Any], **facts: Any) -> str:
     """Render the page of a template. All text in it is escaped."""
     # In a function of their own: names of the libraries stay out of the page's.
+    # In a function of their own: names of the libraries stay out of the page's.
     vega = f"(function(){{{vega_script()}\n}})();"
     code = "\n".join(map(_read, ("downloads.js", "page.js")))
-    page = environment().get_template(template).render(
-        **facts, version=__version__, full_rows=FULL_ROWS, css=_read("page.css"), vega=vega,
-        code=code, data=script_json(data), policy=_policy(vega, code),
-    )  # fmt: skip
+    parts = {"vega": vega, "code": code, "css": _read("page.css"), "data": script_json(data)}
+    page = (
+        environment()
+        .get_template(template)
+        .render(
+            **facts, **parts, version=__version__, full_rows=FULL_ROWS, policy=_policy(vega, code)
+        )
+    )
     return str(page)
 
 
@@ -174,6 +179,11 @@ def curve_columns(curve: SmoothData, level: float) -> dict[str, list[Any]]:
         out["lo"] = short(columns["low"][i] for i in kept)
         out["hi"] = short(columns["high"][i] for i in kept)
     return out
+
+
+def limits_text(low: float, high: float) -> str:
+    """An interval in a table; a dash where there is none."""
+    return "–" if low != low else f"{shown(low)} – {shown(high)}"
 
 
 def all_shown(values: Any) -> list[str]:

@@ -15,13 +15,14 @@ from calibrant.results._pages.page import (
 )
 from calibrant.results._pages.rows import AS_THEY_ARE, class_rows, map_rows, measure_row, slice_rows
 from calibrant.results._pages.sections import (
+    annotators_section,
     clinical_section,
     decision_section,
     histogram_section,
     ranking_section,
+    votes_section,
 )
 from calibrant.results._pages.typing import ReportData
-from calibrant.results._pages.votes_section import annotators_section, votes_section
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._rendering import shown
 from calibrant.results._verdict import tone_of
@@ -238,8 +239,14 @@ def _call(report: ReportData) -> str:
             arguments.append(f"{key}={options[key].split(', ')}")
     if options["resample"] is not None:
         arguments.append(f"resample={options['resample']!r}")
-    names = {"weighted": "sample_weight", "grouped": "groups", "votes": "votes", "sliced": "by",
-             "segments": "segments", "annotators": "annotators", "classes": "classes"}  # fmt: skip
-    given = {**options, "votes": options["votes"] and not options["counts of votes"]}
-    arguments += [f"{argument}=..." for key, argument in names.items() if given[key]]
+    given = {
+        "sample_weight": options["weighted"],
+        "groups": options["grouped"],
+        "votes": options["votes"] and not options["counts of votes"],
+        "by": options["sliced"],
+        "segments": options["segments"],
+        "annotators": options["annotators"],
+        "classes": options["classes"],
+    }
+    arguments += [f"{argument}=..." for argument, is_given in given.items() if is_given]
     return f"cal.report({', '.join(['y_true', 'y_proba', *arguments])})"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from calibrant._measures.catalogue import HEADLINE, entry_of
+from calibrant.results._pages.page import limits_text
 from calibrant.results._pages.typing import EstimateData, IntervalData, NoiseData, ReportData
 from calibrant.results._rendering import shown
 
@@ -87,14 +88,12 @@ def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
     before = [
         _of_error(row.before, row.before_estimate, row.before_limits) for row in maps[0].changes
     ]
-    return [
-        {"name": AS_THEY_ARE, "learned": "", "chosen": False, "flag": "", "cells": before},
-        *({
-            "name": each.method_name, "learned": each.learned, "chosen": each.chosen,
-            "flag": _flag(each),
-            "cells": [_after(row) for row in each.changes],
-        } for each in maps),
-    ]  # fmt: skip
+    rows = [{"name": AS_THEY_ARE, "learned": "", "chosen": False, "flag": "", "cells": before}]
+    for each in maps:
+        cells = [_after(row) for row in each.changes]
+        own = {"name": each.method_name, "learned": each.learned, "chosen": each.chosen}
+        rows.append({**own, "flag": _flag(each), "cells": cells})
+    return rows
 
 
 def _flag(each: Any) -> str:
@@ -138,11 +137,11 @@ def class_rows(report: ReportData) -> list[dict[str, Any]]:
     if not columns:
         return []
     largest = max(columns["ece"]) or 1.0
-    return [
-        {**dict(zip(columns, row, strict=True)), "gap": row[1] - row[2],
-         "width": round(100 * row[3] / largest, 1)}
-        for row in zip(*columns.values(), strict=True)
-    ]  # fmt: skip
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    for row in rows:
+        row["gap"] = row["mean_predicted"] - row["mean_target"]
+        row["width"] = round(100 * row["ece"] / largest, 1)
+    return rows
 
 
 def slice_rows(report: ReportData) -> list[dict[str, Any]]:
@@ -154,24 +153,35 @@ def slice_rows(report: ReportData) -> list[dict[str, Any]]:
     largest = max([end for end in ends if end == end], default=1.0) or 1.0
     return [
         {
-            "name": each.name,
-            "n": each.n,
-            "mean_predicted": each.mean_predicted,
-            "mean_target": each.mean_target,
+            **slice_facts(each, slices),
             "against_tolerance": "" if slices.tolerance is None else each.against_tolerance,
-            "value": each.values[slices.measure],
-            "noise": each.noise_95,
             "p": each.p_value,
-            "corrected": each.p_corrected,
-            "stands_out": each.p_corrected < 1.0 - slices.level,
             # The same tolerance as that of the verdict above.
-            "flag": "miscalibrated, within the tolerance" if each.within_tolerance
-            else "miscalibrated",
-            "estimate": each.estimate,
-            "interval": "" if each.low != each.low else f"{shown(each.low)} – {shown(each.high)}",
+            "flag": "miscalibrated" + (", within the tolerance" if each.within_tolerance else ""),
             "width": round(100 * each.values[slices.measure] / largest, 1),
-            "noise_at": None if each.noise_95 != each.noise_95
-            else round(100 * each.noise_95 / largest, 1),
+            "noise_at": _share(each.noise_95, largest),
         }
         for each in slices
-    ]  # fmt: skip
+    ]
+
+
+def slice_facts(each: Any, slices: Any) -> dict[str, Any]:
+    """A slice as the tables of both pages have it."""
+    return {
+        "name": each.name,
+        "n": each.n,
+        "mean_predicted": each.mean_predicted,
+        "mean_target": each.mean_target,
+        "value": each.values[slices.measure],
+        "estimate": each.estimate,
+        "noise": each.noise_95,
+        "corrected": each.p_corrected,
+        "interval": "" if each.low != each.low else limits_text(each.low, each.high),
+        "against_tolerance": each.against_tolerance,
+        "stands_out": each.p_corrected < 1.0 - slices.level,
+    }
+
+
+def _share(value: float, largest: float) -> float | None:
+    """A value in percent of the largest; None where there is none."""
+    return None if value != value else round(100 * value / largest, 1)

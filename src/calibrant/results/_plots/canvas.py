@@ -5,21 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from calibrant._core.errors import InputError
 from calibrant._core.optional import need
-from calibrant.results._plots.style import COLUMN_STYLE
+from calibrant.results._plots.style import COLUMN_STYLE, GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Writing systems that DejaVu Sans lacks, where a font for them is installed.
 _MORE_FONTS = (
-    "Noto Sans CJK JP", "Noto Sans CJK SC", "Source Han Sans", "WenQuanYi Zen Hei", "IPAexGothic",
-    "Hiragino Sans", "PingFang SC", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic",
-    "Noto Sans Devanagari", "Noto Sans Thai",
-)  # fmt: skip
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Source Han Sans",
+    "WenQuanYi Zen Hei",
+    "IPAexGothic",
+    "Hiragino Sans",
+    "PingFang SC",
+    "Microsoft YaHei",
+    "Yu Gothic",
+    "Malgun Gothic",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+)
 # Marks axes of our own: what is drawn on them later is in the same style.
 _OURS = "calibrant axes"
 
@@ -34,6 +43,7 @@ class Drawn:
     """
 
     figure_: Any
+    ax_: Axes
 
     if not TYPE_CHECKING:  # a checker would take every name for one that is there
 
@@ -64,13 +74,19 @@ class Drawn:
         dates: dict[str, Any] = {".pdf": "CreationDate", ".svg": "Date", ".ps": "CreationDate"}
         key = dates.get(where.suffix.lower())
         figure = self.figure_.figure  # of a part, the whole
+        # A layout that makes room keeps the figure's size.
+        box = None if figure.get_layout_engine() is not None else "tight"
+        no_date = None if key is None else {key: None}
         with _pyplot().rc_context(_style()):
-            figure.savefig(
-                where, dpi=dpi, metadata=None if key is None else {key: None},
-                # A layout that makes room keeps the figure's size.
-                bbox_inches=None if figure.get_layout_engine() is not None else "tight",
-            )  # fmt: skip
+            figure.savefig(where, dpi=dpi, metadata=no_date, bbox_inches=box)
         return where
+
+    @contextmanager
+    def _canvas(self, ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
+        """The axes of a Display that has one diagram, kept as `ax_` and `figure_`."""
+        with canvas(ax, size) as axes:
+            self.ax_, self.figure_ = axes, axes.figure
+            yield axes
 
 
 class DrawnFromPredictions(Drawn):
@@ -154,6 +170,15 @@ def panels(
             subfigure,
             subfigure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey),
         )
+
+
+def panel(ax: Axes, *, grid: Literal["both", "x", "y"] = "both", **settings: Any) -> None:
+    """Frame a diagram: `settings` of its axes, two spines, and a pale grid behind the data."""
+    ax.set(**settings)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
+    ax.grid(True, axis=grid, color="#e8e8e8", linewidth=0.6)
+    ax.set_axisbelow(True)
 
 
 def is_ours(ax: Axes) -> bool:

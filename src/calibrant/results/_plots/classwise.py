@@ -17,7 +17,7 @@ from calibrant.results._plots.diagram_parts import (
     y_label_of,
 )
 from calibrant.results._plots.names import short_names
-from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK
+from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK, Looks
 from calibrant.results._plots.typing import ClasswiseData, CurveData, ReliabilityData
 
 if TYPE_CHECKING:
@@ -165,10 +165,9 @@ def small_diagram(
         _columns(ax, cells)
     x, y = cells["mean_predicted"][nonempty], cells["mean_target"][nonempty]
     looks: dict[str, Any] = {"color": colour, "linewidth": 0.9, "clip_on": False}
-    (line,) = ax.plot(
-        x, y, marker="o", markersize=2.4, zorder=3, gid=CURVE,
-        linestyle="-" if fitted is None else "none", **looks,
-    )  # fmt: skip
+    style = "-" if fitted is None else "none"
+    dot: Looks = {"marker": "o", "markersize": 2.4, "zorder": 3, **looks}
+    (line,) = ax.plot(x, y, gid=CURVE, linestyle=style, **dot)
     joined = None if fitted is None else draw_fitted(ax, fitted, looks)
     bars = None
     if level is not None:

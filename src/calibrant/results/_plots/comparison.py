@@ -10,16 +10,22 @@ import numpy as np
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import DrawnFromPredictions, canvas, panels
-from calibrant.results._plots.legends import below, below_all
+from calibrant.results._plots.legends import below_all
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import (
+    bar_sign,
     checked_cap,
+    dot_sign,
     dots,
     height_of,
+    legend_of_rows,
     name_rows,
+    ring_sign,
     sample_marks,
+    sample_sign,
+    words_alone,
 )
-from calibrant.results._plots.style import COLOURS, COLUMN, GREY
+from calibrant.results._plots.style import COLUMN, GREY
 from calibrant.results._plots.typing import ComparisonData
 
 if TYPE_CHECKING:
@@ -110,11 +116,7 @@ class ComparisonDisplay(DrawnFromPredictions):
                 self.figure_, self.axes_ = axes.figure, [axes]
                 self._panel(axes, kind, drawn[0], color)
                 name_rows(axes, self.names_)
-                handles = self._handles(kind, color)
-                if ax is None:
-                    below_all(axes.figure, handles)
-                else:
-                    below(axes, handles)
+                legend_of_rows(axes, self._signs(kind, color), on_own_figure=ax is None)
             return self
         width = COLUMN if len(drawn) == 2 else 1.4 + 1.35 * len(drawn)
         with panels(ax, 1, len(drawn), (width, height), sharey=True) as (figure, grid):
@@ -124,7 +126,7 @@ class ComparisonDisplay(DrawnFromPredictions):
                 if kind != "ranks":  # numbers of four places need room
                     axes.locator_params(axis="x", nbins=3)
             name_rows(self.axes_[0], self.names_, 20 if len(drawn) > 2 else 12)
-            below_all(figure, self._handles(kind, color))
+            below_all(figure, self._signs(kind, color))
         return self
 
     def _panel(self, ax: Axes, kind: str, measure: str, color: Any) -> None:
@@ -158,8 +160,10 @@ class ComparisonDisplay(DrawnFromPredictions):
         """
         comparison = self.comparison
         if kind == "differences":
-            rows = {d.first: (d.estimate, d.low, d.high, d.better is not None, d.value)
-                    for d in comparison.differences(measure)}  # fmt: skip
+            rows = {
+                d.first: (d.estimate, d.low, d.high, d.better is not None, d.value)
+                for d in comparison.differences(measure)
+            }
             return {self._best(measure): (0.0, 0.0, 0.0, True, 0.0), **rows}
         if kind == "ranks":
             columns = comparison.ranking(measure)
@@ -175,32 +179,20 @@ class ComparisonDisplay(DrawnFromPredictions):
             )
         }
 
-    def _handles(self, kind: str, color: Any) -> list[Any]:
+    def _signs(self, kind: str, color: Any) -> list[Any]:
         """What the legend says."""
-        from matplotlib.lines import Line2D
-
-        colour = COLOURS[0] if color is None else color
         level = f"{100 * self.comparison.level:g}%"
         words = {
             "values": ("estimate", f"{level} confidence interval"),
             "ranks": ("by the estimated differences", f"{level} confidence interval"),
             "differences": ("estimate", f"{level} interval"),
         }[kind]
-        dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4, "color": colour}
-        handles = [
-            Line2D([], [], label=words[0], **dot),
-            Line2D([], [], color=colour, linewidth=2.2, alpha=0.35, label=words[1]),
-        ]
+        signs = [dot_sign(words[0], color), bar_sign(words[1], color)]
         if any(marks is not None for marks in self.samples_.values()):
-            cross = {**dot, "marker": "x", "markeredgewidth": 0.9}
-            handles.append(Line2D([], [], label="in the sample", **cross))
+            signs.append(sample_sign(color))
         if kind == "differences":
-            handles.append(
-                Line2D([], [], markerfacecolor="white", label="not significantly different", **dot)
-            )
+            signs.append(ring_sign("not significantly different", color))
         n, shown = len(self.comparison.names), len(self.names_)
         if shown < n:
-            handles.append(
-                Line2D([], [], linestyle="none", label=f"{shown} of {n} predictors, best first")
-            )
-        return handles
+            signs.append(words_alone(f"{shown} of {n} predictors, best first"))
+        return signs

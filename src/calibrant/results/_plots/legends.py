@@ -12,8 +12,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LOOKS: dict[str, Any] = {
-    "frameon": False, "handlelength": 1.8, "columnspacing": 1.2, "labelspacing": 0.35,
-}  # fmt: skip
+    "frameon": False,
+    "handlelength": 1.8,
+    "columnspacing": 1.2,
+    "labelspacing": 0.35,
+}
 # More than this of the height of several panels is not given up for their legend.
 _MOST = 0.6
 
@@ -84,11 +87,18 @@ def _hang(
 
     down = _height_of_labels(ax)
     looks = {**_LOOKS, "labelspacing": 0.1} if fontsize == "x-small" else _LOOKS
+    lower = ScaledTranslation(0, -down / 72, ax.figure.dpi_scale_trans)
     ax.legend(
-        handles, labels, loc="upper center", ncols=columns, bbox_to_anchor=(0.5, 0.0),
-        borderaxespad=0.2, fontsize=fontsize, **looks,
-        bbox_transform=ax.transAxes + ScaledTranslation(0, -down / 72, ax.figure.dpi_scale_trans),
-    )  # fmt: skip
+        handles,
+        labels,
+        loc="upper center",
+        ncols=columns,
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=ax.transAxes + lower,
+        borderaxespad=0.2,
+        fontsize=fontsize,
+        **looks,
+    )
 
 
 def _has_room(ax: Axes, others: Callable[[], list[Any]]) -> bool:

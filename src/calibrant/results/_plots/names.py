@@ -18,6 +18,11 @@ def short_name(name: object, most: int = LEGEND) -> str:
     return _escaped(_shortened(_plain(name), most))
 
 
+def with_name(name: object | None, text: str, most: int = LEGEND) -> str:
+    """A line of a legend: the text, after the name of what it is about where there is one."""
+    return text if name is None else f"{short_name(name, most)}: {text}"
+
+
 def short_names(names: Iterable[object], most: int = LEGEND) -> list[str]:
     """Names side by side: where short forms look the same, what tells the names apart is shown,
     and names that are the same are numbered.

@@ -10,8 +10,13 @@ import numpy as np
 
 from calibrant._core.errors import InputError
 from calibrant._core.optional import need
-from calibrant.results._plots.cutoffs import cutoff_interval, cutoff_words
-from calibrant.results._plots.diagram_parts import fitted_curve, x_label_of, y_label_of
+from calibrant.results._plots.diagram_parts import (
+    cutoff_interval,
+    cutoff_words,
+    fitted_curve,
+    x_label_of,
+    y_label_of,
+)
 from calibrant.results._plots.style import COLOURS, FULL_ROWS, GREY, opacity_of
 from calibrant.results._plots.typing import (
     ComparisonData,

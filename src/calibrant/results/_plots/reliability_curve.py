@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, canvas, fit_height
+from calibrant.results._plots.canvas import DrawnFromPredictions, fit_height
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     clear_corners,
     draw_band,
     legend,
+    prediction_label,
     prepare,
     strip_axes,
-    turn_of,
     y_label_of,
 )
-from calibrant.results._plots.names import short_name
-from calibrant.results._plots.style import COLUMN, look
+from calibrant.results._plots.names import with_name
+from calibrant.results._plots.style import COLUMN, Looks, look
 from calibrant.results._plots.typing import CurveData
 
 if TYPE_CHECKING:
@@ -102,20 +102,15 @@ class ReliabilityCurveDisplay(DrawnFromPredictions):
         """
         curve = self.curve
         points = {key: np.asarray(values) for key, values in curve.columns().items()}
-        with canvas(ax, (COLUMN, COLUMN)) as axes:
-            turn = turn_of(axes)
-            if turn == 0:
-                top = curve.notion == "confidence"
-                x_label = "confidence" if top else "predicted probability"
-                prepare(axes, x_label, y_label_of(curve.notion, curve.is_hard), ref_line)
-            self.ax_, self.figure_ = axes, axes.figure
+        x_label, y_label = prediction_label(curve.notion), y_label_of(curve.notion, curve.is_hard)
+        with self._canvas(ax, (COLUMN, COLUMN)) as axes:
+            turn = prepare(axes, x_label, y_label, ref_line)
             colour = look(turn)["color"] if color is None else color
-            shown = self.name if name is None else name
-            label = curve.called if shown is None else f"{short_name(shown, 24)}: {curve.called}"
-            looks = {"color": colour, "linewidth": 1.5, "zorder": 3, "label": label,
-                     "clip_on": False}  # fmt: skip
+            label = with_name(self.name if name is None else name, curve.called, 24)
+            looks: Looks = {"color": colour, "linewidth": 1.5, "zorder": 3, "clip_on": False}
+            looks |= {"label": label, **(line_kwargs or {})}
             x, y = points["prediction"], points["mean_target"]
-            (self.line_,) = axes.plot(x, y, gid=CURVE, **{**looks, **(line_kwargs or {})})
+            (self.line_,) = axes.plot(x, y, gid=CURVE, **looks)
             self.band_ = None
             low = high = y
             if band and "low" in points:

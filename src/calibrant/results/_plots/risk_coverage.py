@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, canvas
+from calibrant.results._plots.canvas import DrawnFromPredictions, panel
 from calibrant.results._plots.legends import below
-from calibrant.results._plots.names import short_name
-from calibrant.results._plots.style import COLUMN, GREY, look
+from calibrant.results._plots.names import with_name
+from calibrant.results._plots.style import COLUMN, Looks, look
 from calibrant.results._plots.typing import RiskCoverageData
 
 if TYPE_CHECKING:
@@ -82,23 +82,21 @@ class RiskCoverageDisplay(DrawnFromPredictions):
             The display, drawn.
         """
         columns = {key: np.asarray(values) for key, values in self.curve.columns().items()}
-        with canvas(ax, (COLUMN, 2.6)) as axes:
+        x = columns["coverage"]
+        with self._canvas(ax, (COLUMN, 2.6)) as axes:
             turn = sum(line.get_gid() == _CURVE for line in axes.get_lines())
             colour = look(turn)["color"] if color is None else color
-            shown = self.name if name is None else name
-            label = f"AURC {self.curve.aurc:.3g}"
-            label = label if shown is None else f"{short_name(shown, 24)}: {label}"
-            self.ax_, self.figure_ = axes, axes.figure
-            (self.line_,) = axes.plot(
-                columns["coverage"], columns["risk"], color=colour, linewidth=1.4, zorder=3,
-                label=label, gid=_CURVE, drawstyle="default",
-            )  # fmt: skip
+            text = f"AURC {self.curve.aurc:.3g}"
+            label = with_name(self.name if name is None else name, text, 24)
+            looks: Looks = {"color": colour, "linewidth": 1.4, "zorder": 3, "drawstyle": "default"}
+            (self.line_,) = axes.plot(x, columns["risk"], label=label, gid=_CURVE, **looks)
             self.band_ = None
             if band:
+                label = f"{100 * self.curve.level:g}% at each coverage"
+                looks = {"color": colour, "alpha": 0.2, "linewidth": 0, "zorder": 1.5}
                 self.band_ = axes.fill_between(
-                    columns["coverage"], columns["low"], columns["high"], color=colour, alpha=0.2,
-                    linewidth=0, zorder=1.5, label=f"{100 * self.curve.level:g}% at each coverage",
-                )  # fmt: skip
+                    x, columns["low"], columns["high"], label=label, **looks
+                )
             self._frame(axes, columns)
         return self
 
@@ -111,9 +109,6 @@ class RiskCoverageDisplay(DrawnFromPredictions):
         most = float(columns["high"][columns["coverage"] >= 0.05].max(initial=0.0))
         seen = [float(np.max(line.get_ydata())) for line in ax.get_lines()]
         ax.set_ylim(0, min(top, 1.15 * max(most, *seen, 1e-3)))
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
-        ax.grid(True, color="#e8e8e8", linewidth=0.6)
-        ax.set_axisbelow(True)
+        panel(ax)
         handles = [line for line in ax.get_lines() if line.get_gid() == _CURVE]
         below(ax, [*handles, *([self.band_] if self.band_ is not None else [])])

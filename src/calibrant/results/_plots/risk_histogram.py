@@ -8,10 +8,11 @@ import numpy as np
 
 from calibrant._core.errors import one_of
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, canvas
+from calibrant.results._plots.canvas import DrawnFromPredictions, panel
+from calibrant.results._plots.diagram_parts import prediction_label
 from calibrant.results._plots.legends import below
 from calibrant.results._plots.names import short_name
-from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK
+from calibrant.results._plots.style import COLOURS, COLUMN, INK, Looks
 from calibrant.results._plots.typing import ReliabilityData
 
 if TYPE_CHECKING:
@@ -94,8 +95,7 @@ class RiskHistogramDisplay(DrawnFromPredictions):
         events = share * np.nan_to_num(cells["mean_target"])
         totals = np.array([events.sum(), (share - events).sum()])
         over = np.where(totals > 0, totals, 1.0) if of == "outcome" else np.ones(2)
-        with canvas(ax, (COLUMN, 2.2)) as axes:
-            self.ax_, self.figure_ = axes, axes.figure
+        with self._canvas(ax, (COLUMN, 2.2)) as axes:
             names = _OUTCOMES.get(table.notion, ("y = 1", "y = 0"))
             labels = [
                 f"{each}: {part:.3g} %" for each, part in zip(names, 100 * totals, strict=True)
@@ -114,10 +114,8 @@ class RiskHistogramDisplay(DrawnFromPredictions):
 def _bars(ax: Axes, cells: dict[str, Any], heights: Any, colour: Any, label: str) -> Any:
     width = cells["upper"] - cells["lower"]
     if width.min() > 0:
-        return ax.bar(
-            cells["lower"], heights, width, align="edge", color=colour, alpha=0.6, label=label,
-            linewidth=0,
-        )  # fmt: skip
+        looks: Looks = {"color": colour, "alpha": 0.6, "linewidth": 0}
+        return ax.bar(cells["lower"], heights, width, align="edge", label=label, **looks)
     # Level sets have no width: a line where each prediction lies.
     return ax.vlines(
         cells["mean_predicted"], 0, heights, color=colour, linewidth=1, alpha=0.8, label=label
@@ -128,11 +126,7 @@ def _frame(ax: Axes, notion: str, of: str) -> None:
     from matplotlib.ticker import FuncFormatter
 
     ax.axhline(0, color=INK, linewidth=0.8)
-    x_label = "confidence" if notion == "confidence" else "predicted probability"
-    ax.set(xlim=(0, 1), xlabel=x_label, ylabel=f"share of {of}")
+    x_label = prediction_label(notion)
+    panel(ax, grid="y", xlim=(0, 1), xlabel=x_label, ylabel=f"share of {of}")
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):.3g}"))
     ax.locator_params(axis="y", nbins=5)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
-    ax.grid(True, axis="y", color="#e8e8e8", linewidth=0.6)
-    ax.set_axisbelow(True)

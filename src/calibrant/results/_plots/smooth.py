@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, canvas, fit_height
+from calibrant.results._plots.canvas import DrawnFromPredictions, fit_height
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     OUTSIDE,
     clear_corners,
     legend,
+    prediction_label,
     prepare,
     strip_axes,
-    turn_of,
     y_label_of,
 )
-from calibrant.results._plots.names import short_name
-from calibrant.results._plots.style import COLUMN, look
+from calibrant.results._plots.names import with_name
+from calibrant.results._plots.style import COLUMN, Looks, look
 from calibrant.results._plots.typing import SmoothData
 
 if TYPE_CHECKING:
@@ -109,14 +109,9 @@ class SmoothReliabilityDisplay(DrawnFromPredictions):
         self
             The display, drawn.
         """
-        with canvas(ax, (COLUMN, COLUMN)) as axes:
-            turn = turn_of(axes)
-            if turn == 0:
-                top = self.curve.notion == "confidence"
-                x_label = "confidence" if top else "predicted probability"
-                y_label = y_label_of(self.curve.notion, self.curve.is_hard)
-                prepare(axes, x_label, y_label, ref_line)
-            self.ax_, self.figure_ = axes, axes.figure
+        notion, is_hard = self.curve.notion, self.curve.is_hard
+        with self._canvas(ax, (COLUMN, COLUMN)) as axes:
+            turn = prepare(axes, prediction_label(notion), y_label_of(notion, is_hard), ref_line)
             colour = look(turn)["color"] if color is None else color
             self._draw(axes, level, colour, self.name if name is None else name, line_kwargs or {})
             self.density_ax_ = self._strip(axes, colour) if density else None
@@ -139,18 +134,22 @@ class SmoothReliabilityDisplay(DrawnFromPredictions):
         supported = curve.n_near >= 1
         drawn = {key: np.where(supported, values, np.nan) for key, values in columns.items()}
         x, y = np.asarray(columns["prediction"]), drawn["mean_target"]
-        text = f"smoothed, σ = {curve.sigma:.2g}"
-        label = text if name is None else f"{short_name(name, 24)}: {text}"
-        looks = {"color": colour, "linewidth": 1.4, "zorder": 3, "label": label, "clip_on": False}
+        label = with_name(name, f"smoothed, σ = {curve.sigma:.2g}", 24)
+        looks: Looks = {
+            "color": colour,
+            "linewidth": 1.4,
+            "zorder": 3,
+            "label": label,
+            "clip_on": False,
+        }
         (self.line_,) = ax.plot(x, y, gid=CURVE, **{**looks, **line_kwargs})
         self.band_ = None
         low, high = y, y
         if with_band and level is not None:
             low, high = drawn["low"], drawn["high"]
-            self.band_ = ax.fill_between(
-                x, low, high, color=colour, alpha=0.2, linewidth=0, zorder=1.5,
-                gid=f"{100 * level:g}% interval, pointwise",
-            )  # fmt: skip
+            band: Looks = {"color": colour, "alpha": 0.2, "linewidth": 0, "zorder": 1.5}
+            gid = f"{100 * level:g}% interval, pointwise"
+            self.band_ = ax.fill_between(x, low, high, gid=gid, **band)
         self.outside_ = self._mark_outside(ax)
         clear_corners(ax, x[supported], low[supported], high[supported])
 
@@ -159,12 +158,11 @@ class SmoothReliabilityDisplay(DrawnFromPredictions):
         bins = self.curve.outside
         if not bins:
             return None
+        x = [each.mean_predicted for each in bins]
         y = np.array([each.mean_target for each in bins])
         spans = [y - [each.low for each in bins], [each.high for each in bins] - y]
-        marks = ax.errorbar(
-            [each.mean_predicted for each in bins], y, yerr=np.maximum(spans, 0), fmt="o",
-            color="black", markersize=3.5, linewidth=1, zorder=4,
-        )  # fmt: skip
+        looks: Looks = {"color": "black", "markersize": 3.5, "linewidth": 1, "zorder": 4}
+        marks = ax.errorbar(x, y, yerr=np.maximum(spans, 0), fmt="o", **looks)
         marks.lines[0].set(gid=OUTSIDE, label=OUTSIDE)
         return marks
 

@@ -10,6 +10,8 @@ import numpy as np
 # Okabe and Ito (2008), without its yellow, which is too pale for a line on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+# Keywords of matplotlib: colour, widths and the like.
+Looks = dict[str, Any]
 
 STYLE: dict[str, Any] = {
     "font.family": "sans-serif",

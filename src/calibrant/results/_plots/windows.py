@@ -11,9 +11,9 @@ import numpy as np
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, canvas
+from calibrant.results._plots.canvas import DrawnFromPredictions, panel
 from calibrant.results._plots.legends import below
-from calibrant.results._plots.style import COLOURS, COLUMN, GREY
+from calibrant.results._plots.style import COLOURS, COLUMN, GREY, Looks
 from calibrant.results._plots.typing import WindowsData
 
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ class WindowsDisplay(DrawnFromPredictions):
         """
         columns = self.windows.columns()
         name = self._resolved(measure, columns)
-        with canvas(ax, (COLUMN, 2.6)) as axes:
-            self.ax_, self.figure_ = axes, axes.figure
+        with self._canvas(ax, (COLUMN, 2.6)) as axes:
             self._draw(axes, name, columns, COLOURS[0] if color is None else color)
             self.counts_ax_ = _strip(axes, columns) if counts else None
         return self
@@ -111,27 +110,19 @@ class WindowsDisplay(DrawnFromPredictions):
         handles: list[Any] = [self.line_]
         self.noise_ = None
         if floored:
-            self.noise_ = ax.fill_between(
-                x, 0, floor, color=GREY, alpha=0.25, linewidth=0, zorder=1,
-                label="within chance (95%)",
-            )  # fmt: skip
+            looks: Looks = {"color": GREY, "alpha": 0.25, "linewidth": 0, "zorder": 1}
+            self.noise_ = ax.fill_between(x, 0, floor, label="within chance (95%)", **looks)
             handles.append(self.noise_)
         if len(values) <= _CROWD:
             clear = values > noise if floored else np.ones(values.size, dtype=bool)
-            ax.scatter(
-                starts, values, s=12, c=np.where(clear, colour, "white"), edgecolors=colour,
-                linewidths=0.9, zorder=4,
-            )  # fmt: skip
+            face = np.where(clear, colour, "white")
+            ax.scatter(starts, values, s=12, c=face, edgecolors=colour, linewidths=0.9, zorder=4)
         if floored or (np.nanmin(values) >= 0 and name != "shift"):
             ax.set_ylim(bottom=0)
         else:
             ax.axhline(0, color=GREY, linewidth=0.8, zorder=1)
         _clock(ax)
-        ax.set_ylabel(name)
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
-        ax.grid(True, color="#e8e8e8", linewidth=0.6)
-        ax.set_axisbelow(True)
+        panel(ax, ylabel=name)
         below(ax, handles)
 
 
