@@ -21,10 +21,17 @@ except ImportError as error:
 if TYPE_CHECKING:
     from calibrant.results._report import Report
 
+# Options that are those of `report`.
+_PASSED = ("measures", "bins", "from_logits", "from_logprobs", "level", "tolerance", "seed")
 _OPTIONS = (
-    "measures", "bins", "classes", "pos_label", "from_logits", "from_logprobs", "level",
-    "tolerance", "seed", "predictions", "prefix", "page",
-)  # fmt: skip
+    *_PASSED[:2],
+    "classes",
+    "pos_label",
+    *_PASSED[2:],
+    "predictions",
+    "prefix",
+    "page",
+)
 # Where files are put among the artifacts of a run.
 _FOLDER = "calibration"
 
@@ -233,8 +240,7 @@ def _reported(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, Any
 
     y_proba = np.asarray(y_proba)
     positive = options.get("pos_label")
-    passed = ("measures", "bins", "from_logits", "from_logprobs", "level", "tolerance", "seed")
-    chosen = {name: options[name] for name in passed if name in options}
+    chosen = {name: options[name] for name in _PASSED if name in options}
     if y_proba.ndim == 2 and y_proba.shape[1] == 2:
         # Two columns say one thing: the probability of the second class, or of the one asked for.
         names = [0, 1] if classes is None else list(classes)

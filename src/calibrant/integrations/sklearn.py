@@ -219,9 +219,13 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
         problem = problem_of(values, known, y_true, y_soft, self.pos_label, logits)
         find(self.name, "binary" if np.ndim(problem.y_proba) == 1 else "multiclass")
         value = self.function(
-            problem.y_true, problem.y_proba, sample_weight=sample_weight, classes=problem.classes,
-            from_logits=problem.from_logits, **self._kwargs,
-        )  # fmt: skip
+            problem.y_true,
+            problem.y_proba,
+            sample_weight=sample_weight,
+            classes=problem.classes,
+            from_logits=problem.from_logits,
+            **self._kwargs,
+        )
         if self._attribute:  # a part of the decomposed Brier score
             value = getattr(value, self._attribute)
         return float(self._sign * value)

@@ -260,9 +260,11 @@ class CalibrationMetric(Metric):
         row = row if self._columns > 1 else row[:, 0]
         blank = self._blank
         probe = Accumulator(
-            bins=blank.rule if blank.own_bins else blank.rule.m, from_logits=blank.from_logits,
-            measures=blank.measures, approximate=blank.approximate,
-        ).update(row, row)  # fmt: skip
+            bins=blank.rule if blank.own_bins else blank.rule.m,
+            from_logits=blank.from_logits,
+            measures=blank.measures,
+            approximate=blank.approximate,
+        ).update(row, row)
         probe.evaluate()
         return probe
 

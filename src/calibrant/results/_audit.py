@@ -127,9 +127,10 @@ class Audit(TableOfRows[AuditVerdict]):
             The finding.
         """
         matches = [
-            row for row in self.rows
+            row
+            for row in self.rows
             if (row.measure, row.property) == (measure, property) and shape in (None, row.shape)
-        ]  # fmt: skip
+        ]
         if not matches:
             raise InputError(f"this audit has no row for {measure!r} and {property!r}")
         if len(matches) > 1:
@@ -206,11 +207,9 @@ class Audit(TableOfRows[AuditVerdict]):
         str
             Two tables.
         """
-        return "\n".join(
-            [f"# {self.title}", "", *(f"{note}\n" for note in self._messages()),
-             as_markdown(self.table()), "", "## Findings", "",
-             as_markdown(self.columns()), ""]
-        )  # fmt: skip
+        notes = [f"{note}\n" for note in self._messages()]
+        findings = ["## Findings", "", as_markdown(self.columns()), ""]
+        return "\n".join([f"# {self.title}", "", *notes, as_markdown(self.table()), "", *findings])
 
     def save(self, folder: Any) -> Path:
         """Write audit.csv, audit.json and audit.md to a folder, which is made if need be.

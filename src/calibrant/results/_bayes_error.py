@@ -48,19 +48,24 @@ class BayesError(float, Record):
     n: int
 
     def __new__(
-        cls, value: float, low: float, high: float, level: float, plug_in: float, method: str,
-        note: str, n: int,
-    ) -> BayesError:  # fmt: skip
+        cls,
+        value: float,
+        low: float,
+        high: float,
+        level: float,
+        plug_in: float,
+        method: str,
+        note: str,
+        n: int,
+    ) -> BayesError:
         out = super().__new__(cls, value)
         out.low, out.high, out.level, out.plug_in = low, high, level, plug_in
         out.method, out.note, out.n = method, note, n
         return out
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return (
-            float(self), self.low, self.high, self.level, self.plug_in, self.method, self.note,
-            self.n,
-        )  # fmt: skip
+        own = self.low, self.high, self.level, self.plug_in, self.method, self.note, self.n
+        return float(self), *own
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -24,8 +24,11 @@ FEWEST_ROWS = 30
 
 Kind = Literal["max", "min", "max_increase", "max_decrease"]
 _WRITTEN: dict[Kind, str] = {
-    "max": "<=", "min": ">=", "max_increase": "increase <=", "max_decrease": "decrease <="
-}  # fmt: skip
+    "max": "<=",
+    "min": ">=",
+    "max_increase": "increase <=",
+    "max_decrease": "decrease <=",
+}
 
 
 @dataclass(frozen=True)

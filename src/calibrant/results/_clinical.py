@@ -49,9 +49,15 @@ class ClinicalValue(float, Record):
     estimate: float
 
     def __new__(
-        cls, value: float, low: float, high: float, method: str, note: str, title: str,
+        cls,
+        value: float,
+        low: float,
+        high: float,
+        method: str,
+        note: str,
+        title: str,
         estimate: float | None = None,
-    ) -> ClinicalValue:  # fmt: skip
+    ) -> ClinicalValue:
         out = super().__new__(cls, value)
         out.low, out.high, out.method, out.note, out.title = low, high, method, note, title
         out.estimate = float(value if estimate is None else estimate)

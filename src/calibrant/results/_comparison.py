@@ -322,10 +322,8 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
         head = f"{self.title}\n{messages}\n\n"
         parts = ["Sample values\n" + as_text(self.display_columns(), indent="  ")]
         main = self.measures[0]
-        parts.append(
-            f"Ranks by {main}\n" + as_text(self.ranked(main), indent="  ")
-            + f"\n  {self.sentence(main)}"
-        )  # fmt: skip
+        ranks = as_text(self.ranked(main), indent="  ")
+        parts.append(f"Ranks by {main}\n{ranks}\n  {self.sentence(main)}")
         if self.robustness is not None:
             parts.append(
                 f"{self.robustness.title}\n" + as_text(self.robustness.table(), indent="  ")

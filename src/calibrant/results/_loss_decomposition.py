@@ -97,9 +97,8 @@ class LossDecomposition(Result):
         if high < 0:
             return f"Recalibration does harm here ({limits})."
         share = 100 * self.calibration / self.loss if self.loss else 0.0
-        larger = "overconfidence" if self.overconfidence >= self.underconfidence else (
-            "underconfidence"
-        )  # fmt: skip
+        over = self.overconfidence >= self.underconfidence
+        larger = "overconfidence" if over else "underconfidence"
         percents = f"{share:.0f}" if share >= 10 else f"{share:.2g}"
         return (
             f"Recalibration removes {shown(self.calibration)} of {shown(self.loss)}, "

@@ -182,9 +182,8 @@ class Recommendation(TableOfRows[TriedMap]):
             return "the one map that was tried"
         if chosen is lowest:
             simpler = any(0 < row.parameters < chosen.parameters for row in self.rows)
-            rest = "no simpler map is within one standard error of it" if simpler else (
-                "none is simpler"
-            )  # fmt: skip
+            near = "no simpler map is within one standard error of it"
+            rest = near if simpler else "none is simpler"
             return f"its {self.measure} is the lowest, and {rest}"
         return (
             f"the simplest map within one standard error of the lowest {self.measure}, that of "

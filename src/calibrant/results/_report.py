@@ -62,10 +62,9 @@ def entry(name: str, shape: Shape) -> Entry:
     """Give the glossary entry of a measure of the catalogue."""
     measure = find(name, shape)
     better = "higher is better" if measure.higher_is_better else "lower is better"
-    return Entry(
-        measure.name, measure.title, measure.formula, measure.range, better,
-        dict(vars(measure.claims)), measure.reference, measure.function,
-    )  # fmt: skip
+    names = ("name", "title", "formula", "range", "reference", "function")
+    own = {name: getattr(measure, name) for name in names}
+    return Entry(**own, better=better, claims=dict(vars(measure.claims)))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

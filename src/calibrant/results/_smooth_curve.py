@@ -87,10 +87,9 @@ def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBi
         middle = at("mean_target", u)
         lowest, highest = (at(name, u) if name in limits else middle for name in ("low", "high"))
         if high < lowest or low > highest:
-            out.append(
-                OutsideBin(columns["lower"][j], columns["upper"][j], int(n), u,
-                           columns["mean_target"][j], low, high, middle)
-            )  # fmt: skip
+            names = ("lower", "upper", "mean_predicted", "mean_target", "low", "high")
+            own = {name: columns[name][j] for name in names}
+            out.append(OutsideBin(**own, n=int(n), curve=middle))
     return tuple(out)
 
 

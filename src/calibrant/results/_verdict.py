@@ -11,9 +11,16 @@ _PLACES = 3
 
 
 def verdict_words(
-    checked: LimitCheck, floor: NoiseFloor | None, tolerance: float, label: str, *,
-    beyond: bool, of_errors: bool, reason: str = "", direction: str = "",
-) -> tuple[str, str]:  # fmt: skip
+    checked: LimitCheck,
+    floor: NoiseFloor | None,
+    tolerance: float,
+    label: str,
+    *,
+    beyond: bool,
+    of_errors: bool,
+    reason: str = "",
+    direction: str = "",
+) -> tuple[str, str]:
     """Give the verdict in a word and in a sentence.
 
     Parameters
@@ -138,8 +145,8 @@ def mean_words(predicted: float, observed: float, *, confidence: bool, soft: boo
     numbers = distinct_numbers((predicted, observed), places=_PLACES)
     first = "mean confidence" if confidence else "mean prediction"
     second = "mean label" if soft else "accuracy" if confidence else "observed frequency"
-    subject, side = ("confidences" if confidence else "predictions"), (
-        "high" if predicted > observed else "low")  # fmt: skip
+    subject = "confidences" if confidence else "predictions"
+    side = "high" if predicted > observed else "low"
     return (
         f"{subject} are too {side} by {size} point{'' if size == '1' else 's'} on average "
         f"({first} {numbers[0]}, {second} {numbers[1]})"

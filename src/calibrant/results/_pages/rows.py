@@ -44,9 +44,11 @@ def _p_value(floor: NoiseData) -> str:
 
 
 def _bar(
-    estimate: EstimateData, interval: IntervalData | None, floor: NoiseData | None,
+    estimate: EstimateData,
+    interval: IntervalData | None,
+    floor: NoiseData | None,
     tolerance: float | None,
-) -> dict[str, Any] | None:  # fmt: skip
+) -> dict[str, Any] | None:
     """Positions in percent, from 0 to a little more than the largest; None if there are none. The
     dot is the estimate, in its interval; the sample value has a mark beside the noise floor.
     """
