@@ -9,7 +9,6 @@ from typing import Any
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import assembled, lines_are, series_columns
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
-from calibrant.results._pages.rows import slice_facts
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._plots.typing import ComparisonData
 from calibrant.results._rendering import marked_numbers, shortened, shown
@@ -52,7 +51,6 @@ def comparison_page(
         rows=_value_rows(comparison),
         people=[] if comparison.ceiling is None else list(comparison.ceiling),
         robustness=_robustness(comparison),
-        slices=_slices(comparison),
         lines=lines_are(comparison.tables),
         level=f"{comparison.level:.0%}".replace("%", " %"),
         source=checked_source(source),
@@ -215,17 +213,3 @@ def _robustness(comparison: ComparisonData) -> dict[str, Any] | None:
         "rows": list(columns.items()),
         "chain": [shortened(name) for name in chain],
     }
-
-
-def _slices(comparison: ComparisonData) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": name,
-            "by": slices.by,
-            "measure": slices.measure,
-            "tolerance": slices.tolerance,
-            "notes": slices.notes,
-            "rows": [slice_facts(each, slices) for each in slices],
-        }
-        for name, slices in (comparison.slices or {}).items()
-    ]

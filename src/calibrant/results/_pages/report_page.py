@@ -13,10 +13,14 @@ from calibrant.results._pages.page import (
     short,
     table_columns,
 )
-from calibrant.results._pages.rows import AS_THEY_ARE, class_rows, map_rows, measure_row, slice_rows
+from calibrant.results._pages.rows import (
+    AS_THEY_ARE,
+    class_rows,
+    largest_slice,
+    map_rows,
+    measure_row,
+)
 from calibrant.results._pages.sections import (
-    annotators_section,
-    clinical_section,
     decision_section,
     histogram_section,
     ranking_section,
@@ -59,14 +63,12 @@ def report_page(report: ReportData) -> str:
         classes=class_rows(report),
         maps=map_rows(report.recalibrations),
         series=_series(report),
-        slices=slice_rows(report),
-        clinical=clinical_section(evaluation.clinical),
+        largest_slice=largest_slice(report),
         means=_means(report),
         ranking=None if ranking is None else ranking[0],
         decisions=None if decisions is None else decisions[0],
         histogram=None if histogram is None else histogram[0],
         votes=None if votes is None else votes[0],
-        people=annotators_section(report.annotators),
         level=f"{report.level:.0%}".replace("%", " %"),
         n_resamples=report.recipe["options"]["n_resamples"],
         call=_call(report),

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from calibrant._measures.catalogue import HEADLINE, entry_of
-from calibrant.results._pages.page import limits_text
 from calibrant.results._pages.typing import EstimateData, IntervalData, NoiseData, ReportData
 from calibrant.results._rendering import shown
 
@@ -146,44 +145,10 @@ def class_rows(report: ReportData) -> list[dict[str, Any]]:
     return rows
 
 
-def slice_rows(report: ReportData) -> list[dict[str, Any]]:
-    """Each slice, and how wide its error is drawn."""
+def largest_slice(report: ReportData) -> float:
+    """The largest error of a slice, or noise floor: errors are drawn as shares of it."""
     slices = report.evaluation.slices
     if slices is None:
-        return []
+        return 1.0
     ends = [max(each.values[slices.measure], each.noise_95) for each in slices]
-    largest = max([end for end in ends if end == end], default=1.0) or 1.0
-    return [
-        {
-            **slice_facts(each, slices),
-            "against_tolerance": "" if slices.tolerance is None else each.against_tolerance,
-            "p": each.p_value,
-            # The same tolerance as that of the verdict above.
-            "flag": "miscalibrated" + (", within the tolerance" if each.within_tolerance else ""),
-            "width": round(100 * each.values[slices.measure] / largest, 1),
-            "noise_at": _share(each.noise_95, largest),
-        }
-        for each in slices
-    ]
-
-
-def slice_facts(each: Any, slices: Any) -> dict[str, Any]:
-    """A slice as the tables of both pages have it."""
-    return {
-        "name": each.name,
-        "n": each.n,
-        "mean_predicted": each.mean_predicted,
-        "mean_target": each.mean_target,
-        "value": each.values[slices.measure],
-        "estimate": each.estimate,
-        "noise": each.noise_95,
-        "corrected": each.p_corrected,
-        "interval": "" if each.low != each.low else limits_text(each.low, each.high),
-        "against_tolerance": each.against_tolerance,
-        "stands_out": each.p_corrected < 1.0 - slices.level,
-    }
-
-
-def _share(value: float, largest: float) -> float | None:
-    """A value in percent of the largest; None where there is none."""
-    return None if value != value else round(100 * value / largest, 1)
+    return max([end for end in ends if end == end], default=1.0) or 1.0

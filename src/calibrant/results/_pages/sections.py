@@ -56,39 +56,6 @@ def ranking_section(risk: Any) -> tuple[dict[str, Any], Chart] | None:
     return {"aurc": shown(risk.aurc), "what": what, "rows": rows}, chart
 
 
-def clinical_section(clinical: Any) -> dict[str, Any] | None:
-    """The clinical summary as rows of words; with subgroups, a table for each value."""
-    if clinical is None:
-        return None
-    parts = [("all rows", clinical), *clinical.subgroups.items()] if clinical.subgroups else []
-    return {
-        "by": "" if clinical.by == "slice" else clinical.by,
-        "rows": [
-            {"name": name, "title": value.title, "method": value.method, **_clinical_cell(value)}
-            for name, value in clinical.items()
-        ],
-        "names": list(clinical),
-        "parts": [
-            {"name": name, "n": part.n, "cells": [_clinical_cell(each) for each in part.values()]}
-            for name, part in parts
-        ],
-    }
-
-
-def _clinical_cell(value: Any) -> dict[str, str]:
-    return {
-        "value": clinical_words(value),
-        "interval": limits_text(value.low, value.high) if value.estimable else "–",
-        "note": value.note,
-        "sample": value.sample,
-    }
-
-
-def clinical_words(value: Any) -> str:
-    """An estimate as the page writes it."""
-    return shown(value.estimate) if value.estimable else "not estimable"
-
-
 def decision_section(curve: Any) -> tuple[dict[str, Any], Chart] | None:
     """Net benefits by threshold, and their chart."""
     if curve is None:
@@ -185,32 +152,6 @@ def votes_section(profile: Any) -> tuple[dict[str, Any], list[Chart]] | None:
     if profile is None:
         return None
     return _facts(profile), [_reliability(profile), _distances(profile), _entropies(profile)]
-
-
-# Annotators on the page: those that stand out come first.
-_MOST = 60
-
-
-def annotators_section(people: Any) -> dict[str, Any] | None:
-    """The annotators as rows of words, and how many are left out."""
-    if people is None:
-        return None
-    rows = [
-        {
-            "name": row.name,
-            "n": row.n,
-            "agreement": shown(row.agreement),
-            "limits": limits_text(row.low, row.high),
-            "expected": shown(row.expected),
-            "value": shown(row.value),
-            "noise": shown(row.noise_95),
-            "verdict": row.verdict,
-        }
-        for row in people.rows[:_MOST]
-    ]
-    more = max(0, len(people) - _MOST)
-    own = {"by": people.by, "measure": people.measure, "title": people.title}
-    return {**own, "rows": rows, "more": more}
 
 
 def _facts(profile: Any) -> dict[str, Any]:
