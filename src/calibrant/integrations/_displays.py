@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 Display = type[DrawnFromPredictions]
-# Options of the functions that an estimator settles.
+# Options that the estimator determines.
 _SETTLED = {"classes", "data", "from_logits", "from_logprobs", "ids"}
 # Arguments of `from_estimator` that are about the estimator.
 _OF_ESTIMATOR = ("estimator", "X", "y", "y_soft", "response_method", "from_logits", "pos_label")
@@ -177,7 +177,11 @@ class Constructors:
             inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD)
             for each in ("cls", *first)
         ]
-        keywords = {**drawn, **made, **computed}  # an option of two is as the function has it
+        keywords = {
+            **drawn,
+            **made,
+            **computed,
+        }  # where both have an option, the function's default counts
         order = dict.fromkeys((*computed, *made, *drawn))
         parameters += [keywords[option] for option in order]
         return inspect.Signature(parameters, return_annotation=display.__name__)
@@ -260,7 +264,7 @@ class ComparisonConstructors(Constructors):
 
     def from_predictions(self, cls: Display, y_true: Any, y_proba: Any, **options: Any) -> Any:
         """Draw the diagram of labels and the predictions of several models."""
-        if options["measures"] is not None:  # read twice
+        if options["measures"] is not None:  # an iterator would be used up by the first reading
             options["measures"] = list(options["measures"])
         return super().from_predictions(cls, y_true, y_proba, **options)
 

@@ -116,7 +116,7 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
             "classes": classes,
         }
         self._approximate = approximate
-        self._sums = self._blank()  # refuses what is wrong before any row
+        self._sums = self._blank()  # checks the options before any row comes
         super().__init__(
             config_name,
             keep_in_memory=keep_in_memory,

@@ -251,7 +251,7 @@ def _reported(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, Any
     elif positive is not None:
         raise InputError("pos_label is for two classes")
     if classes is not None and list(classes) in ([0, 1], list(range(len(classes)))):
-        classes = None  # labels are indices as they are
+        classes = None  # labels are indices already
     return report(labels, y_proba, classes=classes, name="MLflow run", **chosen)
 
 
@@ -284,7 +284,7 @@ def _logged(
     client = MlflowClient()
     now = int(time.time() * 1000)
     rows = [Metric(name, value, now, 0) for name, value in metrics.items()]
-    for start in range(0, len(rows), 500):  # as many as a server takes at a time
+    for start in range(0, len(rows), 500):  # a server takes at most 500 at a time
         client.log_batch(run_id, metrics=rows[start : start + 500])
     kinds: dict[str, Any] = {
         "evaluation.json": JsonEvaluationArtifact,

@@ -14,11 +14,11 @@ from calibrant.results._uncertainty import Interval, interval_words
 
 Verdict = Literal["pass", "fail", "undecided"]
 CODES: dict[Verdict, int] = {"pass": 0, "fail": 1, "undecided": 2}
-# More rows than this are not a piece of advice.
+# A recommendation of more rows than this is left out.
 MOST_ROWS = 1e12
-# Of samples at which an interval just fits half do not: with twice as many rows, most do.
+# At the estimated number of rows only half of all samples decide; with twice as many, most do.
 MARGIN = 2.0
-# Resampling fewer rows than these says little about the rows that were not seen.
+# Below this number of rows, resampling underestimates the uncertainty.
 FEWEST_ROWS = 30
 
 
@@ -200,10 +200,7 @@ class LimitCheck(Record):
             and not self.same
             and (
                 self.effective_n < FEWEST_ROWS
-                or (
-                    self.effective_n < self.n_to_pass
-                    and self._of_intervals(self.interval) == "pass"
-                )
+                or (self.effective_n < self.n_to_pass and self._decide(self.interval) == "pass")
             )
         )
 
@@ -212,9 +209,9 @@ class LimitCheck(Record):
         """How many rows, or clusters, there are, and how many that makes, with their verb."""
         effective = f"{self.effective_n:,.0f}"
         if self.n_clusters is None:
-            n, unit, whose, alike = f"{self._fewer:,}", "row", self._whose, "weight"
+            n, unit, whose, alike = f"{self._smaller_n:,}", "row", self._sample_name, "weight"
         else:
-            # How many of them the baseline has, where it is another sample, is not known here.
+            # The number of clusters in a baseline of other rows is not known here.
             n = effective if self.n_baseline is not None else f"{self.n_clusters:,}"
             unit, whose, alike = "cluster", "", "size"
         less = "" if effective in (n, "inf") else f" (as good as {effective} of equal {alike})"
@@ -228,9 +225,9 @@ class LimitCheck(Record):
             return "undecided"
         if self.interval is None:
             return self.limit.kept_by(self.compared, self.compared)
-        return self._of_intervals(self.interval)
+        return self._decide(self.interval)
 
-    def _of_intervals(self, interval: Interval) -> Verdict:
+    def _decide(self, interval: Interval) -> Verdict:
         decision = self.limit.kept_by(interval.low, interval.high)
         if decision == "fail" and self.joint is not None:
             together = self.limit.kept_by(self.joint.low, self.joint.high)
@@ -247,8 +244,8 @@ class LimitCheck(Record):
         interval = self.interval
         if interval is None or self.verdict != "undecided":
             return None
-        if self.too_few and self._of_intervals(interval) != "undecided":
-            return self._least
+        if self.too_few and self._decide(interval) != "undecided":
+            return self._least_growth
         if self.joint is not None:
             fails = self.limit.kept_by(interval.low, interval.high) == "fail"
             interval = self.joint if fails else interval
@@ -261,27 +258,27 @@ class LimitCheck(Record):
         growth = MARGIN * ((end - centre) / far) ** (1.0 / rate) if far else math.inf
         if (far > 0) == self.limit.is_upper:
             growth = max(growth, self.n_to_pass / self.effective_n)
-        growth = max(growth, self._least)
+        growth = max(growth, self._least_growth)
         return growth if growth > 1 and growth * self.n < MOST_ROWS else None
 
     @property
-    def _least(self) -> float:
-        """How many times as many rows anything needs that is to be decided."""
+    def _least_growth(self) -> float:
+        """The factor by which rows must grow before anything can be decided."""
         return max(FEWEST_ROWS, self.n_to_pass) / self.effective_n if self.too_few else 0.0
 
     @property
     def rows_needed(self) -> int | None:
         """About how many rows, of the baseline if it has fewer, would decide in most samples."""
-        return self._needed(self._fewer)
+        return self._needed(self._smaller_n)
 
     @property
-    def _fewer(self) -> int:
-        """The rows of the smaller sample, where the baseline is another."""
+    def _smaller_n(self) -> int:
+        """Number of rows of the smaller sample: of these rows, or of the baseline's."""
         return self.n if self.n_baseline is None else min(self.n, self.n_baseline)
 
     @property
-    def _whose(self) -> str:
-        return " of the baseline" if self._fewer < self.n else ""
+    def _sample_name(self) -> str:
+        return " of the baseline" if self._smaller_n < self.n else ""
 
     @property
     def clusters_needed(self) -> int | None:
@@ -293,9 +290,9 @@ class LimitCheck(Record):
         if growth is None:
             return None
         needed = growth * n
-        if growth == self._least:
+        if growth == self._least_growth:
             return math.ceil(needed * (1 - 1e-12))
-        # Two digits: it is no more exact than that.
+        # The estimate is good to two digits.
         step = int(10 ** (int(math.log10(needed)) - 1)) or 1
         return step * math.ceil(needed / step)
 
@@ -313,7 +310,7 @@ class LimitCheck(Record):
         interval = self.interval
         if interval is None:
             value = distinct_numbers((self.compared,), (self.limit.bound,))[0]
-            return f"{self._of_rows(value)}; no interval was computed"
+            return f"{self._value_text(value)}; no interval was computed"
         text = self._interval_text(interval)
         if self.joint is not None:
             low, high = distinct_numbers((self.joint.low, self.joint.high), (self.limit.bound,))
@@ -331,13 +328,13 @@ class LimitCheck(Record):
     def _interval_text(self, interval: Interval) -> str:
         """What is limited, with its interval; the sample value where that is another number."""
         number, low, high, sample = interval_words(interval, beside=(self.limit.bound,))
-        text = f"{self._of_rows(number, corrected=bool(sample))}, "
+        text = f"{self._value_text(number, corrected=bool(sample))}, "
         text += f"{percent(interval.level)} CI {low} to {high}"
-        if self.baseline is not None:  # both sample values are in the text
+        if self.baseline is not None:  # the text has both sample values already
             sample = interval.bias
         return "; ".join(filter(None, [text, sample, interval.note]))
 
-    def _of_rows(self, number: str, *, corrected: bool = False) -> str:
+    def _value_text(self, number: str, *, corrected: bool = False) -> str:
         """The value, or the change and what it is of, on how many rows."""
         if self.baseline is None:
             it = "the bias-corrected estimate" if corrected else "it"
@@ -355,7 +352,7 @@ class LimitCheck(Record):
         if rows is None:
             return ""
         more = f" in {clusters:,} clusters like these" if clusters else ""
-        return f"{rows:,} rows{self._whose}{more}"
+        return f"{rows:,} rows{self._sample_name}{more}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -194,10 +194,10 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
             return as_frame(self.columns(), backend)
         columns: dict[str, list[Any]] = {"predictor": list(self.names)}
         for measure in self.measures:
-            columns |= self._with_intervals(measure)
+            columns |= self._interval_columns(measure)
         return as_frame(columns, backend)
 
-    def _with_intervals(self, measure: str) -> dict[str, list[Any]]:
+    def _interval_columns(self, measure: str) -> dict[str, list[Any]]:
         limits, ranks = self.intervals(measure), self.ranking(measure)
         found = {name: row for row, name in enumerate(limits["predictor"])}
         ranked = {name: row for row, name in enumerate(ranks["predictor"])}
@@ -272,7 +272,7 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
         rows = [self._measure(measure) for measure in chosen]
         if not rows:
             raise InputError("measures must name one measure or more")
-        called = self._called
+        called = self._sentence_names
         names = [self.measures[j] for j in rows]
         return [
             (name, called[name], self.higher_is_better[j])
@@ -280,7 +280,7 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
         ]
 
     @property
-    def _called(self) -> dict[str, str]:
+    def _sentence_names(self) -> dict[str, str]:
         """What each measure is called in sentences: SMECE, not ECE, for soft labels."""
         soft = any(line.startswith("labels are soft") for line in self.inferred)
         return {name: find(name, self._shape).called(soft=soft) for name in self.measures}
@@ -294,7 +294,7 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     def _page(self, name: str | None, source: Any) -> str:
         from calibrant.results._pages.comparison_page import comparison_page
 
-        return comparison_page(self, self._called, name, source)
+        return comparison_page(self, self._sentence_names, name, source)
 
     def chart(self) -> Any:
         """Draw values with intervals interactively, for notebooks. Needs Altair.

@@ -151,7 +151,7 @@ class Evaluation(Result):
             if estimate.name == own:
                 return estimate
         if ANSWERS in self.inferred:
-            find(own, "answers")  # an error that says why, if there is no such measure of these
+            find(own, "answers")  # raises an error that says why answers lack this measure
         known = [estimate.name for estimate in self.estimates]
         raise InputError(f"this evaluation has no measure {name!r}: {nearest(name, known)}")
 

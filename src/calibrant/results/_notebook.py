@@ -8,10 +8,10 @@ from typing import Any
 
 from calibrant.results._rendering import Columns, shown
 
-# A longer table is cut: its first rows and its last ones.
+# A longer table shows only its first and last rows.
 MOST_ROWS = 30
 _FIRST, _LAST = 20, 5
-# Letters of a cell; the whole is in its title.
+# A longer cell is cut; its tooltip has the whole text.
 _MOST_LETTERS = 120
 # A word longer than this may be broken.
 _WORD = 30

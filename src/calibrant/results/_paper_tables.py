@@ -32,9 +32,9 @@ _LATEX = {
 }
 _RAW = "raw"
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# Digits after the point, at the least and at the most.
+# The smallest and the largest number of digits after the point.
 _DIGITS = 1, 6
-# Digits beyond which two numbers are the same.
+# Numbers that agree to this many digits count as equal.
 _MOST_DIGITS = 12
 
 
@@ -91,7 +91,7 @@ def _column(
     best, tied = comparison.leaders(measure), comparison.tied(measure)
     if digits is None:
         bold = np.array([name in best for name in names])
-        digits = _apart(estimates * scale, bold, _places((highs - lows) * scale))
+        digits = _distinct_places(estimates * scale, bold, _places((highs - lows) * scale))
 
     def text(number: float) -> str:
         return f"{number * scale:.{digits}f}"
@@ -129,11 +129,11 @@ def _places(widths: Any) -> int:
     return min(max(places, _DIGITS[0]), _DIGITS[1])
 
 
-def _apart(estimates: Any, bold: Any, places: int) -> int:
+def _distinct_places(estimates: Any, bold: Any, places: int) -> int:
     """As many places as tell the bold numbers from the others."""
     for more in range(places, _MOST_DIGITS):
-        told, others = estimates[bold], estimates[~bold]
-        alike = [a != b and f"{a:.{more}f}" == f"{b:.{more}f}" for a in told for b in others]
+        best_values, others = estimates[bold], estimates[~bold]
+        alike = [a != b and f"{a:.{more}f}" == f"{b:.{more}f}" for a in best_values for b in others]
         if not any(alike):
             return more
     return places
@@ -194,7 +194,7 @@ def _row(columns: Sequence[MeasureColumn], i: int, written: Callable[[Cell], str
 def _latex_cell(cell: Cell, intervals: bool) -> str:
     value = rf"\textbf{{{cell.value}}}" if cell.best else cell.value
     mark = r"$^\dagger$" if cell.tied else ""
-    # A line that began with a bracket would be read as an option of the break before it.
+    # Braces keep LaTeX from reading the bracket as an option of the line break before it.
     interval = f" {{\\footnotesize {cell.interval}}}" if intervals and cell.interval else ""
     return f"{value}{mark}{interval}"
 

@@ -91,7 +91,7 @@ class RankedPairs:
 
     @property
     @abstractmethod
-    def _called(self) -> Mapping[str, str]:
+    def _sentence_names(self) -> Mapping[str, str]:
         """What each measure is called in sentences."""
 
     def _name(self, name: str) -> int:
@@ -282,7 +282,7 @@ class RankedPairs:
         str
             A sentence.
         """
-        by = f"By {self._called[self.measures[self._measure(measure)]]}, "
+        by = f"By {self._sentence_names[self.measures[self._measure(measure)]]}, "
         best, *others = map(shortened, self.order(measure))
         tied = list(map(shortened, self.tied(measure)))
         if not tied:
@@ -341,7 +341,7 @@ def ranks_of(pairs: Array, values: Array, *, higher_is_better: bool, level: floa
     """
     n, badness = len(values), -values if higher_is_better else values
     with np.errstate(invalid="ignore", divide="ignore"):
-        low, high, estimate = _behind(pairs, badness, higher_is_better=higher_is_better)
+        low, high, estimate = _badness_gaps(pairs, badness, higher_is_better=higher_is_better)
         confidence = _confidence(low, high, estimate, level)
     worse, better = low > 0, high < 0
     np.fill_diagonal(confidence, 1.0)
@@ -355,12 +355,14 @@ def ranks_of(pairs: Array, values: Array, *, higher_is_better: bool, level: floa
     )
 
 
-def _behind(pairs: Array, badness: Array, *, higher_is_better: bool) -> tuple[Array, Array, Array]:
-    """How far each predictor is behind each other: limits, and an estimate between them."""
+def _badness_gaps(
+    pairs: Array, badness: Array, *, higher_is_better: bool
+) -> tuple[Array, Array, Array]:
+    """Differences in badness of every two predictors: limits, and an estimate between them."""
     low, high, estimate = np.moveaxis(pairs, -1, 0)
     if higher_is_better:
         low, high, estimate = -high, -low, -estimate
-    # An estimate that is not between its limits, or not there, must not contradict them.
+    # A missing estimate, or one outside its limits, must not contradict the limits.
     known = ~(np.isnan(low) | np.isnan(high))
     middle = np.where(np.isnan(estimate), low + (high - low) / 2.0, estimate)
     estimate = np.where(known, np.clip(middle, low, high), estimate)
@@ -381,10 +383,10 @@ def _confidence(low: Array, high: Array, estimate: Array, level: float) -> Array
     # At the limit itself the estimate says nothing about the spread towards 0.
     near = np.where((near > 0) | (width == 0), near, width)
     ratio = np.where(size > 0, size / near, 0.0)
-    # Of an infinite difference it is infinity over infinity.
+    # An infinite difference would give infinity over infinity.
     errors = _NORMAL.inv_cdf(sure) * np.where(np.isinf(size) & clear, np.inf, ratio)
     one_side: Array = np.vectorize(_NORMAL.cdf, otypes=[float])(errors)
-    # What rounding does at a limit of 0 must not contradict the interval.
+    # Rounding at a limit of 0 must not contradict the interval.
     one_side = np.where(
         clear, np.maximum(one_side, sure), np.minimum(one_side, np.nextafter(sure, 0.0))
     )
@@ -393,8 +395,8 @@ def _confidence(low: Array, high: Array, estimate: Array, level: float) -> Array
 
 
 def _order(rank: Counts, badness: Array, worse: NDArray[np.bool_]) -> list[int]:
-    """Positions by rank, then by value, then as they were given; nobody comes before one who is
-    clearly better, not even where estimates of differences go round in a circle.
+    """Positions sorted by rank, then value, then input order. No predictor precedes one that is
+    significantly better, even if the estimated differences form a circle.
     """
     rest = [int(i) for i in np.lexsort((np.arange(len(rank)), badness, rank))]
     order = []

@@ -146,7 +146,7 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         """
         numbers = ("spearman", "margin")
         columns = {
-            # NaN and not None, so that a column stays one of numbers when nothing could be ranked.
+            # NaN in place of None keeps the column numeric where nothing could be ranked.
             name: [math.nan if v is None else v for v in values] if name in numbers else values
             for name, values in self.columns().items()
         }

@@ -9,7 +9,7 @@ from calibrant._core.errors import counted
 from calibrant.results._base import TableOfRows, column
 from calibrant.results._rendering import shown
 
-# Rows that a person sees of the table.
+# Number of segments that are printed.
 MOST_SHOWN = 15
 
 
@@ -167,7 +167,7 @@ class Segments(TableOfRows[Segment]):
     def sentence(self) -> str:
         """What was found, in words."""
         chance = f"p = {shown(self.p_value)} for the whole search"
-        worst = f"{self.worst}{self._beside_all}"
+        worst = f"{self.worst}{self._contrast_words}"
         if self.min_gap and abs(self.worst.contrast) < self.min_gap:
             return f"No segment is off by {self.min_gap:g} or more: the worst is {worst}; {chance}."
         if self.p_value < 0.05:
@@ -176,7 +176,7 @@ class Segments(TableOfRows[Segment]):
         return f"No segment stands out{among}: the worst is {worst}; {chance}."
 
     @property
-    def _beside_all(self) -> str:
+    def _contrast_words(self) -> str:
         """How the worst segment differs from all rows, where that is what it is judged by."""
         if not self.against_all_rows:
             return ""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from calibrant.results._plots.smooth import SmoothReliabilityDisplay
 
 
-# Bins that a curve is compared with, and rows that one of them needs to count.
+# Number of bins that a curve is compared with, and the fewest rows of a bin that counts.
 N_CHECKED, ENOUGH = 25, 20
 BIAS = (
     "The curve is an average over neighbouring predictions: where the frequency changes within a "
@@ -76,7 +76,7 @@ def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBi
     if not known.any():
         return ()
 
-    def at(name: str, where: float) -> float:
+    def interpolated(name: str, where: float) -> float:
         return float(np.interp(where, predictions[known], np.asarray(limits[name])[known]))
 
     out = []
@@ -84,8 +84,10 @@ def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBi
         if n < ENOUGH:
             continue
         u, low, high = (columns[name][j] for name in ("mean_predicted", "low", "high"))
-        middle = at("mean_target", u)
-        lowest, highest = (at(name, u) if name in limits else middle for name in ("low", "high"))
+        middle = interpolated("mean_target", u)
+        lowest, highest = (
+            interpolated(name, u) if name in limits else middle for name in ("low", "high")
+        )
         if high < lowest or low > highest:
             names = ("lower", "upper", "mean_predicted", "mean_target", "low", "high")
             own = {name: columns[name][j] for name in names}

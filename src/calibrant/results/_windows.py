@@ -14,7 +14,7 @@ from calibrant.results._with_page import WithPage
 if TYPE_CHECKING:
     from calibrant.results._plots.windows import WindowsDisplay
 
-# Evidence that calibrated predictions ever reach with a chance of 5 % at most.
+# Calibrated predictions ever reach this e-value with a probability of at most 5 %.
 ALARM = 20.0
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from calibrant.results._plots.style import FULL_ROWS, dashes, opacity_of, turns_of
+from calibrant.results._plots.style import FULL_ROWS, colour_indexes, dash_pattern, opacity_of
 
 INK, MUTED, GRID = "var(--ink)", "var(--muted)", "var(--line)"
 ONE, TWO = "var(--one)", "var(--two)"
 N_SERIES = 8
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
-# Labels of axes get the same room in every chart, so that charts above each other line up.
+# Every chart reserves the same width for axis labels, so that stacked charts line up.
 ROOM = 46
 _TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
 
@@ -32,25 +32,25 @@ SHAPES = {
 }
 
 Spec = dict[str, Any]
-# What the pointer finds; a line alone would be hard to hit.
+# Invisible dots that carry the tooltip: a thin line is hard to hit with the pointer.
 _UNSEEN: Spec = {"size": 60, "opacity": 0.01}
 _DOT: Spec = {"color": ONE, "filled": True, "opacity": 1, "size": 40}
 _BIG_DOT: Spec = {"color": ONE, "size": 60, "opacity": 1}
 
 
-def looks_of(names: Iterable[str]) -> dict[str, Spec]:
+def series_looks(names: Iterable[str]) -> dict[str, Spec]:
     """A colour, a line and a shape for each name: no two are alike, whatever their number."""
-    return {name: look(turn) for name, turn in turns_of(names).items()}
+    return {name: series_look(index) for name, index in colour_indexes(names).items()}
 
 
-def look(turn: int) -> Spec:
+def series_look(index: int) -> Spec:
     """The look of the series with this number."""
-    lap, index = divmod(turn, N_SERIES)
+    lap, place = divmod(index, N_SERIES)
     shapes = tuple(SHAPES.values())
     return {
-        "colour": f"var(--s{index})",
-        "dash": [round(2 * length, 1) for length in dashes(lap)],
-        "shape": shapes[(index + lap) % len(shapes)],
+        "colour": f"var(--s{place})",
+        "dash": [round(2 * length, 1) for length in dash_pattern(lap)],
+        "shape": shapes[(place + lap) % len(shapes)],
     }
 
 
@@ -73,7 +73,7 @@ def finished(chart: Spec, *, height: int | str = "container") -> Spec:
         "view": {"stroke": None},
         "axis": axis,
         "axisY": {"minExtent": ROOM},
-        # The page says in words and tables what a chart shows: marks need no names.
+        # Tables beside the chart serve screen readers, so single marks need no names.
         "aria": False,
         "legend": {"labelColor": INK, "titleColor": INK, "labelLimit": 220},
     }
@@ -339,11 +339,11 @@ def spans(x_title: str, *, ranks: int = 0) -> Spec:
     `ranks`, values are whole numbers from 1 to that.
     """
     options: Spec = {"format": "~g", "tickCount": 5}
-    if ranks:  # each named, for a tick between two would be rounded to one of them
+    if ranks:  # name every tick: one between two ranks would be rounded
         options = {"format": "d", "values": list(range(1, ranks + 1))}
     scale = {"zero": not ranks, "nice": True, "padding": 10}
     x = _number("value", axis={"title": x_title, **options}, scale=scale)
-    # By a field: an order of the data alone would stay when others come.
+    # Sort by a field: Vega keeps the old order when the data change.
     by_place = {"field": "place", "op": "min"}
     y = _name("name", sort=by_place, axis={"title": None, "labelLimit": 180, "labelColor": INK})
     colour, shape = _name("colour", scale=None), _name("shape", scale=None)
@@ -371,7 +371,7 @@ def over_time(measure: str) -> Spec:
         _number("predicted", title="mean prediction"),
         _number("target", title="mean target"),
     ]
-    # One window has no line: a dash shows its noise floor all the same.
+    # A single window has no line, so a dash shows its noise floor.
     dash = {"color": MUTED, "shape": "stroke", "size": 200, "opacity": 1}
     return _layered(
         _marks("rows", "line", {"color": MUTED, "strokeDash": [4, 3]}, x=x, y=noise),

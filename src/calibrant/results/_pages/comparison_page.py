@@ -13,7 +13,7 @@ from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._plots.typing import ComparisonData
 from calibrant.results._rendering import marked_numbers, shortened, shown
 
-# Curves that are shown together at first: more are a tangle.
+# The page starts with this many curves; more overlap.
 _CURVES = 5
 _TIED = "tied for the best"
 # Whether the best one is better than another.
@@ -29,7 +29,7 @@ def comparison_page(
 ) -> str:
     """The page of a comparison, as one text; `called` has each measure's name in sentences."""
     names, main = comparison.names, comparison.measures[0]
-    looks = charts.looks_of(names)
+    looks = charts.series_looks(names)
     measures = [_measure(comparison, each, called[each]) for each in comparison.measures]
     first = set(comparison.order(main)[:_CURVES])
     title = checked_name(name, f"{len(names)} predictors compared")
@@ -95,7 +95,7 @@ def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str,
     ranking = comparison.ranking(measure)
     differences = comparison.differences(measure)
     best, tied = ranking["predictor"][0], set(comparison.tied(measure))
-    # Of two equals each has the better rank: the sign says that it is shared.
+    # Equal predictors share the better rank, which is then marked by a sign.
     shared = Counter(ranking["rank"])
     ranks = [f"{rank} =" if shared[rank] > 1 else str(rank) for rank in ranking["rank"]]
     spans = zip(ranking["rank_low"], ranking["rank_high"], strict=True)

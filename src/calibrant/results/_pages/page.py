@@ -27,25 +27,23 @@ from calibrant.results._rendering import shown
 
 _HERE = "calibrant.results._pages"
 ENDINGS = (".html", ".htm")
-# Digits of what is drawn: more than a screen can show, and than a table says.
+# Digits of numbers in charts: more than a screen can show.
 DIGITS = "%.8g"
 
 
 def assembled(template: str, data: dict[str, Any], **facts: Any) -> str:
     """Render the page of a template. All text in it is escaped."""
-    # In a function of their own: names of the libraries stay out of the page's.
-    # In a function of their own: names of the libraries stay out of the page's.
+    # The libraries run inside a function, so that their names do not clash with the page's.
     vega = f"(function(){{{vega_script()}\n}})();"
     code = "\n".join(map(_read, ("downloads.js", "page.js")))
-    parts = {"vega": vega, "code": code, "css": _read("page.css"), "data": script_json(data)}
-    page = (
-        environment()
-        .get_template(template)
-        .render(
-            **facts, **parts, version=__version__, full_rows=FULL_ROWS, policy=_policy(vega, code)
-        )
-    )
-    return str(page)
+    parts: dict[str, Any] = {
+        "vega": vega,
+        "code": code,
+        "css": _read("page.css"),
+        "data": script_json(data),
+    }
+    parts |= {"version": __version__, "full_rows": FULL_ROWS, "policy": _policy(vega, code)}
+    return str(environment().get_template(template).render(**facts, **parts))
 
 
 @cache
@@ -205,7 +203,7 @@ def vega_script() -> str:
         if "window.vegaEmbed=" in script:
             return script
     script = str(need("vl_convert").javascript_bundle())
-    # A home that cannot be written to only costs the seconds again.
+    # If the cache cannot be written, the next page bundles again.
     with suppress(OSError):
         cached.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(cached) as temporary:
@@ -214,7 +212,7 @@ def vega_script() -> str:
 
 
 def _vega_version() -> str:
-    """The version of what bundles them, without a load of all that it is made of."""
+    """The version of vl-convert, without importing it."""
     if find_spec("vl_convert") is not None:
         with suppress(PackageNotFoundError):
             return version("vl-convert-python")

@@ -210,7 +210,7 @@ def _series(report: ReportData) -> list[tuple[str, dict[str, Any], bool]]:
         return []
     none = not any(each.chosen for each in maps)
     names = [(AS_THEY_ARE, True), *((each.method_name, each.chosen or none) for each in maps)]
-    return [(name, charts.look(turn), first) for turn, (name, first) in enumerate(names)]
+    return [(name, charts.series_look(index), first) for index, (name, first) in enumerate(names)]
 
 
 def _change_bins(report: ReportData) -> list[dict[str, Any]] | None:

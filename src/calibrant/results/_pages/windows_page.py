@@ -10,7 +10,7 @@ from calibrant.results._pages.page import assembled
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._plots.typing import WindowsData
 
-# The evidence is drawn up to here: beyond it there is only certainty.
+# Charts cut larger e-values: beyond this the answer is certain.
 _MOST_EVIDENCE = 1e12
 
 

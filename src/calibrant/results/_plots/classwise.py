@@ -23,7 +23,7 @@ from calibrant.results._plots.typing import ClasswiseData, CurveData, Reliabilit
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Diagrams side by side in one column of a paper.
+# Number of diagrams side by side in one column of a paper.
 _ACROSS = 3
 # Letters that a diagram's title has room for.
 _TITLE = 15
@@ -114,7 +114,9 @@ class ClasswiseDisplay(DrawnFromPredictions):
             for empty in axes.flat[n:]:
                 empty.remove()
             self._lines(level, curve, counts, COLOURS[0] if color is None else color)
-            for i, each in enumerate(self.axes_):  # a column's last diagram has its ticks
+            for i, each in enumerate(
+                self.axes_
+            ):  # only the last diagram of a column has tick labels
                 each.tick_params(labelbottom=i + across >= n, labelleft=i % across == 0)
             self._words(n, counts)
         return self
@@ -182,5 +184,5 @@ def _columns(ax: Axes, cells: dict[str, Any]) -> None:
     width = cells["upper"] - cells["lower"]
     if np.ptp(width) < 1e-9 < width[0]:
         ax.bar(cells["lower"], share, width, align="edge", color="#e0e0e0", zorder=1.2)
-    else:  # bins of several widths: where each one's predictions lie
+    else:  # bins of several widths: a line at each mean prediction
         ax.vlines(cells["mean_predicted"], 0, share, color="#d4d4d4", linewidth=2.2, zorder=1.2)

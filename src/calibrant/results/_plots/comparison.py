@@ -10,7 +10,7 @@ import numpy as np
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import DrawnFromPredictions, canvas, panels
-from calibrant.results._plots.legends import below_all
+from calibrant.results._plots.legends import legend_below_figure
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import (
     bar_sign,
@@ -123,10 +123,10 @@ class ComparisonDisplay(DrawnFromPredictions):
             self.figure_, self.axes_ = figure, list(grid[0])
             for axes, measure in zip(self.axes_, drawn, strict=True):
                 self._panel(axes, kind, measure, color)
-                if kind != "ranks":  # numbers of four places need room
+                if kind != "ranks":  # four-digit tick labels need room
                     axes.locator_params(axis="x", nbins=3)
             name_rows(self.axes_[0], self.names_, 20 if len(drawn) > 2 else 12)
-            below_all(figure, self._signs(kind, color))
+            legend_below_figure(figure, self._signs(kind, color))
         return self
 
     def _panel(self, ax: Axes, kind: str, measure: str, color: Any) -> None:

@@ -8,9 +8,9 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, panel
-from calibrant.results._plots.legends import below
+from calibrant.results._plots.legends import legend_below
 from calibrant.results._plots.names import short_name
-from calibrant.results._plots.style import COLUMN, GREY, INK, Looks, look
+from calibrant.results._plots.style import COLUMN, GREY, INK, Looks, series_style
 from calibrant.results._plots.typing import DecisionData
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ class DecisionCurveDisplay(Drawn):
         self.lines_ = {}
         with self._canvas(ax, (COLUMN, 2.7)) as axes:
             handles: list[Any] = []
-            for turn, name in enumerate(curve.models):
-                part, colour = curve.benefits[name], look(turn)["color"]
+            for index, name in enumerate(curve.models):
+                part, colour = curve.benefits[name], series_style(index)["color"]
                 label = short_name(name, 24)
                 (line,) = axes.plot(
                     t, part.value, color=colour, linewidth=1.4, zorder=3, label=label
@@ -75,11 +75,11 @@ class DecisionCurveDisplay(Drawn):
                 )
                 handles.append(line)
                 self.lines_[name] = line
-            # Far below 0 nobody would act: the room is for what is above.
+            # Far below 0 no strategy is of use, so the axis ends a little below 0.
             best = max(float(np.max(curve.benefits[name].high)) for name in curve.models)
             top = max(best, float(curve.prevalence), 1e-3)
             panel(axes, ylim=(-0.25 * top, 1.08 * top))
             axes.set(xlabel="threshold probability", ylabel="net benefit")
             axes.margins(x=0.01)
-            below(axes, handles)
+            legend_below(axes, handles)
         return self

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError, one_of
 from calibrant.results._plots.canvas import is_ours, panel
-from calibrant.results._plots.legends import below
+from calibrant.results._plots.legends import legend_below
 from calibrant.results._plots.style import FULL_ROWS, GREY, PALE, Looks
 from calibrant.results._plots.typing import CurveData, ReliabilityData
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 # Marks what is drawn here, so that a second diagram on the same axes takes the next colour.
 CURVE = "calibrant reliability"
-# Marks the curve of the rows that is drawn with a diagram's bins; what it is follows.
+# Prefix that marks the curve of the rows in a diagram of bins; the name of the method follows.
 FITTED = "calibrant curve of the rows: "
 # Bins that are drawn over a curve because it contradicts them.
 OUTSIDE = "bins outside its band"
-# Marks the shaded interval, for the legend; what it is follows.
+# Prefix that marks the shaded interval; the text of the legend follows.
 CUTOFF = "calibrant cutoff: "
 # Bins of few rows, which are drawn paler.
 _FEW_ROWS = f"pale: < {FULL_ROWS} rows"
-# Where the strip begins over the square, its width and height, in parts of the square; and how high
-# it may reach in a figure.
+# Bottom, width and height of the strip in units of the square, and the highest place in the figure
+# that it may reach.
 _STRIP = (1.04, 1.0, 0.15)
 _TOP = 0.97
-# Labels by which a second curve finds the strip and the words in the corners.
+# Labels that mark the strip and the words in the corners, for curves that are drawn later.
 _COUNTS = "calibrant counts"
 _CORNER = "calibrant corner"
 # Where the words in the corners are, as (left, bottom, right, top).
@@ -61,17 +61,17 @@ def fitted_curve(
     return found
 
 
-def turn_of(ax: Axes) -> int:
+def count_curves(ax: Axes) -> int:
     """How many curves are on the axes already."""
     return sum(line.get_gid() == CURVE for line in ax.get_lines())
 
 
 def prepare(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> int:
-    """The empty diagram, if nothing is drawn yet: a square, its diagonal, and on which side
-    predictions are too high. The number of curves that are on it.
+    """Draw the empty diagram if the axes have no curve yet: square, diagonal, words in the corners.
+    Returns the number of curves on the axes.
     """
-    if turn_of(ax):
-        return turn_of(ax)
+    if count_curves(ax):
+        return count_curves(ax)
     panel(ax, xlim=(0, 1), ylim=(0, 1), xlabel=x_label, ylabel=y_label)
     ax.set_box_aspect(1)
     ax.set_xticks(np.linspace(0, 1, 6))
@@ -88,7 +88,7 @@ def prepare(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> int:
 
 
 def clear_corners(ax: Axes, x: Any, low: Any, high: Any) -> None:
-    """Take the words out of a corner that a curve, or a bar from `low` to `high`, runs through."""
+    """Hide the words in a corner that a curve, or a bar from `low` to `high`, crosses."""
     for text in ax.texts:
         if text.get_gid() == _CORNER:
             left, bottom, right, top = _CORNERS[text.get_text()]
@@ -105,7 +105,7 @@ def draw_fitted(ax: Axes, curve: CurveData, looks: Mapping[str, Any]) -> Any:
 
 
 def draw_band(ax: Axes, curve: CurveData, colour: Any) -> Any:
-    """Draw a curve's band; one of calibrated predictions is about the diagonal, and grey."""
+    """Draw a curve's band; that of calibrated predictions lies about the diagonal and is grey."""
     points = curve.columns()
     level = f"{100 * curve.level:g}%"
     words = {
@@ -180,7 +180,7 @@ def legend(ax: Axes) -> None:
         line.get_label(): line for line in ax.get_lines() if str(line.get_gid()).startswith(FITTED)
     }
     handles: list[Any] = [
-        _with_line(line, fitted.get(line.get_label()))
+        _bins_and_line(line, fitted.get(line.get_label()))
         for line in ax.get_lines()
         if line.get_gid() == CURVE
     ]
@@ -203,10 +203,10 @@ def legend(ax: Axes) -> None:
     if any(each.get_gid() == _FEW_ROWS for each in ax.collections):
         dot: Looks = {"marker": "o", "markersize": 4.5, "markeredgewidth": 0, "alpha": 0.45}
         handles.append(Line2D([], [], color=GREY, linestyle="none", label=_FEW_ROWS, **dot))
-    below(ax, handles)
+    legend_below(ax, handles)
 
 
-def _with_line(bins: Any, fitted: Any) -> Any:
+def _bins_and_line(bins: Any, fitted: Any) -> Any:
     """A handle that shows the bins and the curve that is drawn with them."""
     if fitted is None:
         return bins
@@ -229,7 +229,7 @@ def strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
         edges = np.append(cells["lower"], cells["upper"][-1])
         over.stairs(share, edges, fill=True, color=colour, alpha=0.2)
         over.stairs(share, edges, color=colour, linewidth=1, clip_on=False)
-    else:  # bins of several widths: where each one's predictions lie
+    else:  # bins of several widths: a line at each mean prediction
         width, alpha = (0.2, 0.4) if share.size > 60 else (2, 0.6)
         looks: Looks = {"color": colour, "linewidth": width, "alpha": alpha, "clip_on": False}
         over.vlines(cells["mean_predicted"], 0, share, **looks)
@@ -256,7 +256,7 @@ def _make_room(ax: Axes) -> None:
 
 
 def strip_axes(ax: Axes, label: str) -> Any:
-    """The axes over the diagram on which it is shown where predictions lie."""
+    """The axes of the strip over the diagram; made if they are not there."""
     known = (child for child in ax.child_axes if child.get_label() == _COUNTS)
     over: Any = next(known, None)
     if over is None:
@@ -281,7 +281,7 @@ def cutoff_interval(cutoff: Any) -> tuple[float, float] | None:
             f"cutoff must be the result of cutoff_test, which has an interval; that of the "
             f"{getattr(cutoff, 'name', 'test')} has none"
         )
-    if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(map(_in_unit, pair)):
+    if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(map(_is_probability, pair)):
         raise InputError(
             "cutoff must be the result of cutoff_test, or two predictions from 0 to 1, the lower "
             f"first; got {cutoff!r}"
@@ -292,7 +292,7 @@ def cutoff_interval(cutoff: Any) -> tuple[float, float] | None:
     return lower, upper
 
 
-def _in_unit(value: Any) -> bool:
+def _is_probability(value: Any) -> bool:
     number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     return number and 0.0 <= float(value) <= 1.0
 

@@ -29,7 +29,7 @@ from calibrant.results._rendering import json_value
 
 # Rows that Altair takes by default.
 _MOST_ROWS = 5000
-# Points of a curve: more cannot be told apart.
+# Points of a curve: more cannot be distinguished on a screen.
 _MOST_POINTS = 1000
 _BLUE = COLOURS[0]
 

@@ -13,6 +13,7 @@ from calibrant.results._plots.canvas import DrawnFromPredictions, fit_height
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     clear_corners,
+    count_curves,
     cutoff_interval,
     draw_band,
     draw_cutoff,
@@ -22,18 +23,17 @@ from calibrant.results._plots.diagram_parts import (
     pale_bins,
     prepare,
     strip,
-    turn_of,
     x_label_of,
     y_label_of,
 )
-from calibrant.results._plots.names import with_name
-from calibrant.results._plots.style import COLUMN, Looks, look, opacity_of, turns_of
+from calibrant.results._plots.names import legend_label
+from calibrant.results._plots.style import COLUMN, Looks, colour_indexes, opacity_of, series_style
 from calibrant.results._plots.typing import CurveData, ReliabilityData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Beyond this number of bins a bar and a marker for each would hide one another.
+# With more bins than this, bars and markers would overlap.
 _CROWD = 60
 
 
@@ -79,7 +79,7 @@ class ReliabilityDisplay(DrawnFromPredictions):
     """
 
     # Its index in the colour cycle, where several are drawn together.
-    _turn: int | None = None
+    _colour_index: int | None = None
     # Whether it is the last on its figure: only then is the height fitted, which takes time.
     _is_last = True
 
@@ -134,8 +134,8 @@ class ReliabilityDisplay(DrawnFromPredictions):
         interval = cutoff_interval(cutoff)
         y_label = y_label_of(self.table.notion, self.table.is_hard)
         with self._canvas(ax, (COLUMN, COLUMN)) as axes:
-            turn = prepare(axes, x_label_of(self.table.notion), y_label, ref_line)
-            own = turn if self._turn is None else self._turn
+            index = prepare(axes, x_label_of(self.table.notion), y_label, ref_line)
+            own = index if self._colour_index is None else self._colour_index
             self._draw(own, name, level, fitted, counts, color, line_kwargs or {})
             self.cutoff_ = None
             if interval is not None:
@@ -147,7 +147,7 @@ class ReliabilityDisplay(DrawnFromPredictions):
 
     def _draw(
         self,
-        turn: int,
+        index: int,
         name: str | None,
         level: float | None,
         fitted: CurveData | None,
@@ -160,14 +160,19 @@ class ReliabilityDisplay(DrawnFromPredictions):
         cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}
         nonempty = cells["weight"] > 0
         x, y = cells["mean_predicted"][nonempty], cells["mean_target"][nonempty]
-        looks = look_of(turn, x.size > _CROWD) | ({} if color is None else {"color": color})
-        label = with_name(self.name if name is None else name, f"ECE {table.ece:.3f}")
+        looks = look_of(index, x.size > _CROWD) | ({} if color is None else {"color": color})
+        label = legend_label(self.name if name is None else name, f"ECE {table.ece:.3f}")
         drawn = {**looks, "label": label, **line_kwargs}
         alone = {} if fitted is None else {"linestyle": "none"}
         (self.line_,) = ax.plot(x, y, gid=CURVE, **{**drawn, **alone})
         self.curve_ = self.band_ = None
         if fitted is not None:
-            line = {**drawn, "linestyle": look(turn)["linestyle"], "linewidth": 1.5, **line_kwargs}
+            line = {
+                **drawn,
+                "linestyle": series_style(index)["linestyle"],
+                "linewidth": 1.5,
+                **line_kwargs,
+            }
             self.curve_ = draw_fitted(ax, fitted, line)
             if level is not None:
                 self.band_ = draw_band(ax, fitted, looks["color"])
@@ -189,10 +194,10 @@ class ReliabilityDisplay(DrawnFromPredictions):
         self.counts_ax_ = strip(ax, cells, looks["color"]) if counts else None
 
 
-def look_of(turn: int, crowded: bool) -> dict[str, Any]:
-    """How the curve with this number is drawn; as dots alone where there are very many."""
+def look_of(index: int, crowded: bool) -> dict[str, Any]:
+    """Style of the curve with this index; small dots without a line where bins are many."""
     drawn = {
-        **look(turn),
+        **series_style(index),
         "markersize": 4.5,
         "linewidth": 1.2,
         "markeredgecolor": "white",
@@ -269,10 +274,10 @@ class OverlaidReliabilityDisplay(DrawnFromPredictions):
             The display, drawn.
         """
         self.displays_: list[ReliabilityDisplay] = []
-        turns, before = turns_of(self.tables), 0 if ax is None else turn_of(ax)
+        indexes, before = colour_indexes(self.tables), 0 if ax is None else count_curves(ax)
         for name, table in self.tables.items():
             display = ReliabilityDisplay(table, name=name)
-            display._turn = before + turns[name]
+            display._colour_index = before + indexes[name]
             display._is_last = len(self.displays_) == len(self.tables) - 1
             counted = counts and len(self.tables) <= 3
             display.plot(ax=ax, level=level, curve=curve, counts=counted, ref_line=ref_line)

@@ -19,8 +19,8 @@ from calibrant.results._plots.diagram_parts import (
     strip_axes,
     y_label_of,
 )
-from calibrant.results._plots.names import with_name
-from calibrant.results._plots.style import COLUMN, Looks, look
+from calibrant.results._plots.names import legend_label
+from calibrant.results._plots.style import COLUMN, Looks, series_style
 from calibrant.results._plots.typing import CurveData
 
 if TYPE_CHECKING:
@@ -104,9 +104,9 @@ class ReliabilityCurveDisplay(DrawnFromPredictions):
         points = {key: np.asarray(values) for key, values in curve.columns().items()}
         x_label, y_label = prediction_label(curve.notion), y_label_of(curve.notion, curve.is_hard)
         with self._canvas(ax, (COLUMN, COLUMN)) as axes:
-            turn = prepare(axes, x_label, y_label, ref_line)
-            colour = look(turn)["color"] if color is None else color
-            label = with_name(self.name if name is None else name, curve.called, 24)
+            index = prepare(axes, x_label, y_label, ref_line)
+            colour = series_style(index)["color"] if color is None else color
+            label = legend_label(self.name if name is None else name, curve.called, 24)
             looks: Looks = {"color": colour, "linewidth": 1.5, "zorder": 3, "clip_on": False}
             looks |= {"label": label, **(line_kwargs or {})}
             x, y = points["prediction"], points["mean_target"]

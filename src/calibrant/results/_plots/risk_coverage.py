@@ -8,9 +8,9 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import DrawnFromPredictions, panel
-from calibrant.results._plots.legends import below
-from calibrant.results._plots.names import with_name
-from calibrant.results._plots.style import COLUMN, Looks, look
+from calibrant.results._plots.legends import legend_below
+from calibrant.results._plots.names import legend_label
+from calibrant.results._plots.style import COLUMN, Looks, series_style
 from calibrant.results._plots.typing import RiskCoverageData
 
 if TYPE_CHECKING:
@@ -84,10 +84,10 @@ class RiskCoverageDisplay(DrawnFromPredictions):
         columns = {key: np.asarray(values) for key, values in self.curve.columns().items()}
         x = columns["coverage"]
         with self._canvas(ax, (COLUMN, 2.6)) as axes:
-            turn = sum(line.get_gid() == _CURVE for line in axes.get_lines())
-            colour = look(turn)["color"] if color is None else color
+            index = sum(line.get_gid() == _CURVE for line in axes.get_lines())
+            colour = series_style(index)["color"] if color is None else color
             text = f"AURC {self.curve.aurc:.3g}"
-            label = with_name(self.name if name is None else name, text, 24)
+            label = legend_label(self.name if name is None else name, text, 24)
             looks: Looks = {"color": colour, "linewidth": 1.4, "zorder": 3, "drawstyle": "default"}
             (self.line_,) = axes.plot(x, columns["risk"], label=label, gid=_CURVE, **looks)
             self.band_ = None
@@ -105,10 +105,10 @@ class RiskCoverageDisplay(DrawnFromPredictions):
         risk = hard if self.curve.is_hard else "mean of 1 − soft label"
         ax.set(xlabel="coverage: share of rows kept", ylabel=f"risk: {risk}", xlim=(0, 1))
         _, top = ax.get_ylim()
-        # The band of the first few rows reaches far up, and says nothing.
+        # The band at the first few rows is wide and carries no information, so it is cut.
         most = float(columns["high"][columns["coverage"] >= 0.05].max(initial=0.0))
         seen = [float(np.max(line.get_ydata())) for line in ax.get_lines()]
         ax.set_ylim(0, min(top, 1.15 * max(most, *seen, 1e-3)))
         panel(ax)
         handles = [line for line in ax.get_lines() if line.get_gid() == _CURVE]
-        below(ax, [*handles, *([self.band_] if self.band_ is not None else [])])
+        legend_below(ax, [*handles, *([self.band_] if self.band_ is not None else [])])

@@ -10,7 +10,7 @@ from calibrant._core.errors import one_of
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import DrawnFromPredictions, panel
 from calibrant.results._plots.diagram_parts import prediction_label
-from calibrant.results._plots.legends import below
+from calibrant.results._plots.legends import legend_below
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.style import COLOURS, COLUMN, INK, Looks
 from calibrant.results._plots.typing import ReliabilityData
@@ -91,7 +91,7 @@ class RiskHistogramDisplay(DrawnFromPredictions):
         table = self.table
         cells = {key: np.asarray(values, dtype=float) for key, values in table.columns().items()}
         share = cells["weight"] / cells["weight"].sum()
-        # A soft label is both outcomes in part.
+        # A soft label counts partly as either outcome.
         events = share * np.nan_to_num(cells["mean_target"])
         totals = np.array([events.sum(), (share - events).sum()])
         over = np.where(totals > 0, totals, 1.0) if of == "outcome" else np.ones(2)
@@ -107,7 +107,7 @@ class RiskHistogramDisplay(DrawnFromPredictions):
             shown = self.name if name is None else name
             if shown is not None:
                 axes.set_title(short_name(shown, 40), fontsize="medium", color=INK)
-            below(axes, [self.events_, self.rest_])
+            legend_below(axes, [self.events_, self.rest_])
         return self
 
 

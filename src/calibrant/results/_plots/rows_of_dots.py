@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._core.validation import check_count
 from calibrant.results._plots.canvas import panel
-from calibrant.results._plots.legends import below, below_all
+from calibrant.results._plots.legends import legend_below, legend_below_figure
 from calibrant.results._plots.names import short_names
 from calibrant.results._plots.style import COLOURS, GREY
 
@@ -135,6 +135,6 @@ def words_alone(label: str) -> Any:
 def legend_of_rows(ax: Axes, handles: list[Any], *, on_own_figure: bool) -> None:
     """A legend under the rows: of a figure of our own, under all that is on it."""
     if on_own_figure:
-        below_all(ax.figure, handles)
+        legend_below_figure(ax.figure, handles)
     else:
-        below(ax, handles)
+        legend_below(ax, handles)

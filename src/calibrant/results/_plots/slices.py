@@ -31,7 +31,7 @@ from calibrant.results._plots.typing import SlicesData
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# A corrected p-value below this is not put down to chance.
+# Slices with a corrected p-value below this are significant.
 _CHANCE = 0.05
 
 
@@ -98,8 +98,8 @@ class SlicesDisplay(Drawn):
         values = sample
         if "low" in columns:
             limits = (np.array(columns["low"]), np.array(columns["high"]))
-            # Beside an interval stands the estimate that it contains; the noise floor is about the
-            # value of the sample.
+            # The dot is the estimate, which the interval contains; the noise floor is about the
+            # sample value.
             values = _known(columns["estimate"], sample)
         with self._canvas(ax, (COLUMN, height_of(n) + 0.25)) as axes:
             self.dots_, self.bars_ = dots(

@@ -19,8 +19,8 @@ from calibrant.results._plots.diagram_parts import (
     strip_axes,
     y_label_of,
 )
-from calibrant.results._plots.names import with_name
-from calibrant.results._plots.style import COLUMN, Looks, look
+from calibrant.results._plots.names import legend_label
+from calibrant.results._plots.style import COLUMN, Looks, series_style
 from calibrant.results._plots.typing import SmoothData
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ class SmoothReliabilityDisplay(DrawnFromPredictions):
         """
         notion, is_hard = self.curve.notion, self.curve.is_hard
         with self._canvas(ax, (COLUMN, COLUMN)) as axes:
-            turn = prepare(axes, prediction_label(notion), y_label_of(notion, is_hard), ref_line)
-            colour = look(turn)["color"] if color is None else color
+            index = prepare(axes, prediction_label(notion), y_label_of(notion, is_hard), ref_line)
+            colour = series_style(index)["color"] if color is None else color
             self._draw(axes, level, colour, self.name if name is None else name, line_kwargs or {})
             self.density_ax_ = self._strip(axes, colour) if density else None
             legend(axes)
@@ -130,11 +130,11 @@ class SmoothReliabilityDisplay(DrawnFromPredictions):
         curve = self.curve
         with_band = level is not None and curve.n_effective is not None
         columns = curve.intervals(level) if with_band and level is not None else curve.columns()
-        # A gap in the line where no row is near.
+        # The line has a gap where no row is near.
         supported = curve.n_near >= 1
         drawn = {key: np.where(supported, values, np.nan) for key, values in columns.items()}
         x, y = np.asarray(columns["prediction"]), drawn["mean_target"]
-        label = with_name(name, f"smoothed, σ = {curve.sigma:.2g}", 24)
+        label = legend_label(name, f"smoothed, σ = {curve.sigma:.2g}", 24)
         looks: Looks = {
             "color": colour,
             "linewidth": 1.4,

@@ -12,15 +12,15 @@ from calibrant._core.errors import one_of
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import Drawn, canvas, panel, panels
 from calibrant.results._plots.diagram_parts import x_label_of
-from calibrant.results._plots.legends import below, below_all
-from calibrant.results._plots.style import COLUMN, GREY, Looks, look
+from calibrant.results._plots.legends import legend_below, legend_below_figure
+from calibrant.results._plots.style import COLUMN, GREY, Looks, series_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from calibrant.results._plots.typing import VoteProfileData
 
-SEEN, EXPECTED = look(0)["color"], look(1)["color"]
+SEEN, EXPECTED = series_style(0)["color"], series_style(1)["color"]
 _BAND = {"color": EXPECTED, "alpha": 0.25, "linewidth": 0}
 _SEEN: dict[str, Any] = {"color": SEEN, "markersize": 4, "label": "seen"}
 _DIAGONAL: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (5, 4))}
@@ -63,12 +63,12 @@ class VoteProfileDisplay(Drawn):
         if kind is not None:
             with canvas(ax, (COLUMN, 2.9)) as axes:
                 self.axes_, self.figure_ = [axes], axes.figure
-                below(axes, self._draw(one_of("kind", kind, KINDS), axes))
+                legend_below(axes, self._draw(one_of("kind", kind, KINDS), axes))
             return self
         with panels(ax, 4, 1, (COLUMN, 9.6)) as (figure, several):
             self.axes_, self.figure_ = list(several.flat), figure
             drawn = [self._draw(*each) for each in zip(KINDS, self.axes_, strict=True)]
-            below_all(figure, drawn[0])  # the same colours in all of them
+            legend_below_figure(figure, drawn[0])  # all four diagrams use the same colours
         return self
 
     def _draw(self, kind: str, ax: Axes) -> list[Any]:

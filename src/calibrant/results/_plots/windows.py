@@ -12,14 +12,14 @@ import numpy as np
 from calibrant._core.errors import InputError, nearest
 from calibrant._core.validation import public
 from calibrant.results._plots.canvas import DrawnFromPredictions, panel
-from calibrant.results._plots.legends import below
+from calibrant.results._plots.legends import legend_below
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY, Looks
 from calibrant.results._plots.typing import WindowsData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Beyond this number of windows a marker for each would hide its neighbours.
+# With more windows than this, markers would overlap.
 _CROWD = 80
 
 
@@ -123,11 +123,11 @@ class WindowsDisplay(DrawnFromPredictions):
             ax.axhline(0, color=GREY, linewidth=0.8, zorder=1)
         _clock(ax)
         panel(ax, ylabel=name)
-        below(ax, handles)
+        legend_below(ax, handles)
 
 
 def _broken(starts: list[Any], values: Any, noise: Any) -> tuple[list[Any], Any, Any]:
-    """The points with a gap after each window that the next does not follow at once."""
+    """The points, with a gap where windows without rows are missing."""
     steps = [after - before for before, after in pairwise(starts)]
     step = min(steps, default=timedelta(0))
     x: list[Any] = []
