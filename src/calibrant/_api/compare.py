@@ -223,6 +223,7 @@ def compare(
                    n_resamples=int(n_resamples), seed=int(seed), resample=drawn_anew),
     )  # fmt: skip
     drawn_anew_note = resampled_note(resamples[0].uncertainty.resampling)
+    findings = next(iter(summaries.values())).findings
     return Comparison(
         names=tuple(samples),
         measures=tuple(m.name for m in chosen),
@@ -235,10 +236,9 @@ def compare(
             samples, shape, bin_counts, threads, chosen if measures is not None else None
         ),
         slices=slices,
-        inferred=(
-            *describe_input(first, next(iter(summaries.values())).findings),
-            *own_note(n_own, first.n),
-        ),
+        inferred=(*describe_input(first, findings), *own_note(n_own, first.n)),
+        shape=shape,
+        soft=findings.soft,
         notes=(*maps, *_notes(samples, summaries), *undefined, *drawn_anew_note),
         recipe={
             "n": first.n,

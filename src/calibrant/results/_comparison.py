@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
-from calibrant._data.answers import ANSWERS
 from calibrant._measures.catalogue import Shape, find
 from calibrant.results._annotator_ceiling import AnnotatorCeiling
 from calibrant.results._base import Result
@@ -63,6 +62,10 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
         What to know about the values.
     recipe : dict
         The options that give the same numbers again.
+    shape : {"binary", "multiclass", "answers"}
+        What the predictions are of: two classes, several, or answers that are right or wrong.
+    soft : bool
+        Whether labels are probabilities.
     tables : tuple of ReliabilityTable
         The bins of each predictor.
     ceiling : AnnotatorCeiling or None
@@ -96,6 +99,8 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     inferred: tuple[str, ...]
     notes: tuple[str, ...]
     recipe: dict[str, Any]
+    shape: Shape
+    soft: bool
     tables: tuple[ReliabilityTable, ...] = ()
     ceiling: AnnotatorCeiling | None = None
 
@@ -265,7 +270,7 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     @property
     def glossary(self) -> tuple[Entry, ...]:
         """The catalogue's entries of the measures."""
-        return tuple(entry(name, self._shape) for name in self.measures)
+        return tuple(entry(name, self.shape) for name in self.measures)
 
     def _paper_columns(self, measures: Sequence[str] | None) -> list[tuple[str, str, bool]]:
         chosen = self.measures if measures is None else tuple(measures)
@@ -282,14 +287,7 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     @property
     def _sentence_names(self) -> dict[str, str]:
         """What each measure is called in sentences: SMECE, not ECE, for soft labels."""
-        soft = any(line.startswith("labels are soft") for line in self.inferred)
-        return {name: find(name, self._shape).called(soft=soft) for name in self.measures}
-
-    @property
-    def _shape(self) -> Shape:
-        if "binary" not in self.inferred[0]:
-            return "multiclass"
-        return "answers" if ANSWERS in self.inferred else "binary"
+        return {name: find(name, self.shape).called(soft=self.soft) for name in self.measures}
 
     def _page(self, name: str | None, source: Any) -> str:
         from calibrant.results._pages.comparison_page import comparison_page
