@@ -168,13 +168,8 @@ class DecisionCurve(Result):
         tuple of float
             The loss, 0 where recalibration adds nothing, and its threshold.
         """
-        part = self.benefits[self._strategy(model)]
-        if part.gain is None:
-            raise InputError(
-                f"{model!r} was not recalibrated: name a model, and leave out recalibration=None"
-            )
-        t = self.thresholds
-        loss = part.gain * (1.0 - t) / np.maximum(t, 1.0 - t)
+        t, gain = self.thresholds, self._gain(model)
+        loss = gain * (1.0 - t) / np.maximum(t, 1.0 - t)
         worst = int(np.argmax(loss))
         return max(0.0, float(loss[worst])), float(t[worst])
 
@@ -209,13 +204,16 @@ class DecisionCurve(Result):
         >>> round(curves.calibration_decision_loss("model"), 3)
         0.333
         """
-        part = self.benefits[self._strategy(model)]
-        if part.gain is None:
+        return envelope_loss(self.thresholds, self._gain(model) * (1.0 - self.thresholds))
+
+    def _gain(self, model: str) -> Array:
+        """What recalibration adds to a model's net benefit; an error if it was not recalibrated."""
+        gain = self.benefits[self._strategy(model)].gain
+        if gain is None:
             raise InputError(
                 f"{model!r} was not recalibrated: name a model, and leave out recalibration=None"
             )
-        t = self.thresholds
-        return envelope_loss(t, part.gain * (1.0 - t))
+        return gain
 
     def columns(self) -> dict[str, list[Any]]:
         """Give a row per strategy and threshold.
@@ -233,7 +231,7 @@ class DecisionCurve(Result):
             per_harm = (1.0 - self.thresholds) / self.thresholds
             for name, part in self.benefits.items():
                 empty = np.full(self.thresholds.size, np.nan)
-                columns = {
+                columns: dict[str, Any] = {
                     "model": [name] * self.thresholds.size,
                     "threshold": self.thresholds,
                     "tp_rate": part.tp_rate,
@@ -242,11 +240,10 @@ class DecisionCurve(Result):
                     "low": part.low,
                     "high": part.high,
                     "interventions_avoided": (part.value - everyone) * per_harm,
-                    "recalibrated": empty if part.recalibrated is None else part.recalibrated,
-                    "gain": empty if part.gain is None else part.gain,
-                    "gain_low": empty if part.gain_low is None else part.gain_low,
-                    "gain_high": empty if part.gain_high is None else part.gain_high,
                 }
+                for key in ("recalibrated", "gain", "gain_low", "gain_high"):
+                    values = getattr(part, key)
+                    columns[key] = empty if values is None else values
                 for key, values in columns.items():
                     out.setdefault(key, []).extend(np.asarray(values).tolist())
         return out

@@ -194,17 +194,16 @@ class Evaluation(Result):
 
     def _uncertainty_columns(self) -> dict[str, list[Any]]:
         """The estimate without bias, the interval and the noise floor, if they were computed."""
-        nan = math.nan
         if not any(e.interval or e.noise_floor for e in self.estimates):
             return {}
-        return {
-            "estimate": [e.estimate for e in self.estimates],
-            "low": [e.interval.low if e.interval else nan for e in self.estimates],
-            "high": [e.interval.high if e.interval else nan for e in self.estimates],
-            "noise_mean": [e.noise_floor.mean if e.noise_floor else nan for e in self.estimates],
-            "noise_95": [e.noise_floor.upper if e.noise_floor else nan for e in self.estimates],
-            "p_value": [e.noise_floor.p_value if e.noise_floor else nan for e in self.estimates],
+        # What was not computed is None, and has none of these attributes.
+        out = {
+            end: [getattr(e.interval, end, math.nan) for e in self.estimates]
+            for end in ("estimate", "low", "high")
         }
+        for name, own in (("noise_mean", "mean"), ("noise_95", "upper"), ("p_value", "p_value")):
+            out[name] = [getattr(e.noise_floor, own, math.nan) for e in self.estimates]
+        return out
 
     def _json_item(self, key: str) -> Any:
         if key == "measures":

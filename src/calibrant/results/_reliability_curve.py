@@ -14,7 +14,7 @@ from calibrant._core.errors import counted
 from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, html_table, notes, side_by_side
 from calibrant.results._rendering import percent, shown
-from calibrant.results._sketch import curve_sketch
+from calibrant.results._sketch import curve_axes, curve_sketch
 
 if TYPE_CHECKING:
     from calibrant.results._plots.reliability_curve import ReliabilityCurveDisplay
@@ -172,9 +172,7 @@ class ReliabilityCurve(Result):
         return ReliabilityCurveDisplay(self, name=name).plot(ax=ax)
 
     def _repr_html_(self) -> str:
-        top = self.notion == "confidence"
-        target = "mean soft label" if not self.is_hard else "accuracy" if top else "frequency"
-        axes = "confidence" if top else "prediction", target
+        axes = curve_axes(self.notion, self.is_hard)
         columns = self.columns()
         sketch = curve_sketch(columns["prediction"], columns["mean_target"], axes)
         table = html_table(self.display_columns(), self.title)

@@ -59,6 +59,13 @@ def _thinned(curve: Mapping[str, Sequence[float]]) -> list[tuple[float, float]]:
     return list(points.values())
 
 
+def curve_axes(notion: str, is_hard: bool) -> tuple[str, str]:
+    """Names of both axes of a curve's sketch."""
+    top = notion == "confidence"
+    target = "accuracy" if top else "frequency"
+    return "confidence" if top else "prediction", target if is_hard else "mean soft label"
+
+
 def curve_sketch(x: Sequence[float], y: Sequence[float], axes: tuple[str, str]) -> Drawing:
     """A smoothed reliability curve; a gap where y is not a number."""
     path, pen = "", "M"

@@ -16,7 +16,7 @@ from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, html_table, notes, side_by_side
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import as_frame, as_text
-from calibrant.results._sketch import curve_sketch
+from calibrant.results._sketch import curve_axes, curve_sketch
 
 if TYPE_CHECKING:
     from calibrant.results._plots.smooth import SmoothReliabilityDisplay
@@ -272,9 +272,7 @@ class SmoothCurve(Result):
 
     def _repr_html_(self) -> str:
         supported = np.where(self.n_near >= 1, self.points["mean_target"], np.nan)
-        top = self.notion == "confidence"
-        target = "mean soft label" if not self.is_hard else "accuracy" if top else "frequency"
-        names = "confidence" if top else "prediction", target
-        sketch = curve_sketch(self.points["prediction"].tolist(), supported.tolist(), names)
+        axes = curve_axes(self.notion, self.is_hard)
+        sketch = curve_sketch(self.points["prediction"].tolist(), supported.tolist(), axes)
         shown = html_table(self.display_columns(), f"Smoothed reliability: {self.title}")
         return boxed(notes(self.notes), side_by_side(sketch, shown))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from calibrant.results._pages import charts
-from calibrant.results._pages.page import assembled, lines_are, series_columns
+from calibrant.results._pages.page import assembled, lines_are, percent_text, series_columns
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._plots.typing import ComparisonData
@@ -52,7 +52,7 @@ def comparison_page(
         people=[] if comparison.ceiling is None else list(comparison.ceiling),
         robustness=_robustness(comparison),
         lines=lines_are(comparison.tables),
-        level=f"{comparison.level:.0%}".replace("%", " %"),
+        level=percent_text(comparison.level),
         source=checked_source(source),
         versions=versions(),
     )
@@ -87,7 +87,7 @@ def _percent(share: float) -> str:
         return "–"
     if share > 0.99:
         return "more than 99 %"
-    return "less than 1 %" if share < 0.01 else f"{share:.0%}".replace("%", " %")
+    return "less than 1 %" if share < 0.01 else percent_text(share)
 
 
 def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str, Any]:

@@ -182,6 +182,11 @@ def curve_columns(curve: SmoothData, level: float) -> dict[str, list[Any]]:
     return out
 
 
+def percent_text(share: float) -> str:
+    """A share in whole percent, as pages write it: 95 %."""
+    return f"{100 * share:.0f} %"
+
+
 def limits_text(low: float, high: float) -> str:
     """An interval in a table; a dash where there is none."""
     return "–" if low != low else f"{shown(low)} – {shown(high)}"

@@ -9,6 +9,7 @@ from calibrant.results._pages.page import (
     all_shown,
     assembled,
     curve_columns,
+    percent_text,
     series_columns,
     short,
     table_columns,
@@ -69,7 +70,7 @@ def report_page(report: ReportData) -> str:
         decisions=None if decisions is None else decisions[0],
         histogram=None if histogram is None else histogram[0],
         votes=None if votes is None else votes[0],
-        level=f"{report.level:.0%}".replace("%", " %"),
+        level=percent_text(report.level),
         n_resamples=report.recipe["options"]["n_resamples"],
         call=_call(report),
     )

@@ -11,6 +11,7 @@ from calibrant._core.validation import check_count, public
 from calibrant.results._plots.canvas import DrawnFromPredictions, panels
 from calibrant.results._plots.diagram_parts import (
     CURVE,
+    bin_cells,
     draw_fitted,
     fitted_curve,
     x_label_of,
@@ -154,9 +155,7 @@ def small_diagram(
     colour: Any,
 ) -> tuple[Any, Any, Any]:
     """One diagram that can be read an inch wide: bins, their bars, and the curve of the rows."""
-    columns = table.columns() if level is None else table.intervals(level)
-    cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}
-    nonempty = cells["weight"] > 0
+    cells, nonempty = bin_cells(table, level)
     ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
     ax.set_xticklabels(["0", ".5", "1"])
     ax.set_yticklabels(["0", ".5", "1"])

@@ -61,6 +61,13 @@ def fitted_curve(
     return found
 
 
+def bin_cells(table: ReliabilityData, level: float | None) -> tuple[dict[str, Any], Any]:
+    """The columns of a table as arrays, with limits at a level, and which bins have weight."""
+    columns = table.columns() if level is None else table.intervals(level)
+    cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}
+    return cells, cells["weight"] > 0
+
+
 def count_curves(ax: Axes) -> int:
     """How many curves are on the axes already."""
     return sum(line.get_gid() == CURVE for line in ax.get_lines())

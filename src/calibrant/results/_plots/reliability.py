@@ -12,6 +12,7 @@ from calibrant._core.validation import public
 from calibrant.results._plots.canvas import DrawnFromPredictions, fit_height
 from calibrant.results._plots.diagram_parts import (
     CURVE,
+    bin_cells,
     clear_corners,
     count_curves,
     cutoff_interval,
@@ -156,9 +157,7 @@ class ReliabilityDisplay(DrawnFromPredictions):
         line_kwargs: Mapping[str, Any],
     ) -> None:
         ax, table = self.ax_, self.table
-        columns = table.columns() if level is None else table.intervals(level)
-        cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}
-        nonempty = cells["weight"] > 0
+        cells, nonempty = bin_cells(table, level)
         x, y = cells["mean_predicted"][nonempty], cells["mean_target"][nonempty]
         looks = look_of(index, x.size > _CROWD) | ({} if color is None else {"color": color})
         label = legend_label(self.name if name is None else name, f"ECE {table.ece:.3f}")
