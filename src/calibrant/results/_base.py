@@ -39,11 +39,11 @@ class Record:
         """
         own: Any = self
         keys = self._json_keys.split() or [each.name for each in fields(own)]
-        return {key: json_value(self._json_item(key)) for key in keys}
+        return {key: self._json_item(key) for key in keys}
 
     def _json_item(self, key: str) -> Any:
         """What JSON has under a key: the attribute of that name."""
-        return getattr(self, key)
+        return json_value(getattr(self, key))
 
     def to_json(self) -> str:
         """Give everything as JSON.
@@ -114,7 +114,9 @@ class Result(Record):
         return {key: value for key, value in super().to_dict().items() if key != "note" or value}
 
     def _json_item(self, key: str) -> Any:
-        return self.columns() if key == self._table_key else super()._json_item(key)
+        if key == self._table_key:
+            return json_value(self.columns())
+        return super()._json_item(key)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give the table as a frame.

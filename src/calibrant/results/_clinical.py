@@ -9,7 +9,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant.results._base import Record, Result
-from calibrant.results._rendering import percent, shown
+from calibrant.results._rendering import json_value, percent, shown
 
 
 class ClinicalValue(float, Record):
@@ -202,7 +202,7 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         return {**columns, "note": notes} if any(notes) else columns
 
     def _json_item(self, key: str) -> Any:
-        return self.values_ if key == "values" else super()._json_item(key)
+        return json_value(self.values_) if key == "values" else super()._json_item(key)
 
     @property
     def title(self) -> str:

@@ -17,7 +17,7 @@ from calibrant.results._notebook import boxed, folded, html_table, notes
 from calibrant.results._paper_tables import PaperTables
 from calibrant.results._ranked_pairs import RankedPairs
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_frame, as_text, scaled_columns
+from calibrant.results._rendering import as_frame, as_text, json_value, scaled_columns
 from calibrant.results._report import Entry, entry
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
@@ -234,7 +234,7 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
             "differences": self.differences,
         }
         if key in by_measure:
-            return {measure: by_measure[key](measure) for measure in self.measures}
+            return {name: json_value(by_measure[key](name)) for name in self.measures}
         return super()._json_item(key)
 
     def plot(

@@ -207,7 +207,7 @@ class Evaluation(Result):
 
     def _json_item(self, key: str) -> Any:
         if key == "measures":
-            return self.estimates
+            return [estimate.to_dict() for estimate in self.estimates]
         if key == "reliability":
             return self.reliability.to_dict(self.recipe.get("level"))
         return super()._json_item(key)

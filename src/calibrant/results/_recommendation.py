@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results._base import TableOfRows
-from calibrant.results._rendering import shown
+from calibrant.results._rendering import json_value, shown
 
 AS_THEY_ARE = "as they are"
 
@@ -155,7 +155,8 @@ class Recommendation(TableOfRows[TriedMap]):
         if key != "rows":
             return super()._json_item(key)
         table = self.columns()
-        return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+        rows = zip(*table.values(), strict=True)
+        return [json_value(dict(zip(table, row, strict=True))) for row in rows]
 
     @property
     def title(self) -> str:

@@ -193,6 +193,8 @@ def json_value(value: Any) -> Any:
     """A value that JSON can hold: results by their `to_dict`, null for what is no finite number."""
     if type(value) in (float, int, str):  # a fast path: nearly all values of long columns
         return None if type(value) is float and not math.isfinite(value) else value
+    if isinstance(value, list | tuple):
+        return [json_value(item) for item in value]
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if isinstance(value, float) and not math.isfinite(value):
@@ -201,8 +203,6 @@ def json_value(value: Any) -> Any:
         return {each.name: json_value(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): json_value(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [json_value(item) for item in value]
     if hasattr(value, "tolist"):
         return json_value(value.tolist())
     return value.isoformat() if hasattr(value, "isoformat") else value

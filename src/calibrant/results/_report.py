@@ -379,12 +379,12 @@ class Report(Record):
     def _json_item(self, key: str) -> Any:
         if key == "groups":
             names = ("title", "what", "measures")
-            return [dict(zip(names, group, strict=True)) for group in self.groups]
+            return [json_value(dict(zip(names, group, strict=True))) for group in self.groups]
         if key in ("views", "recalibrations"):
             return [each.to_dict(self.level) for each in getattr(self, key)]
         if key == "before_after":
             return None if self.before_after is None else self.before_after.to_dict(self.level)
-        return self.risk if key == "risk_coverage" else super()._json_item(key)
+        return super()._json_item("risk" if key == "risk_coverage" else key)
 
     def to_html(self) -> str:
         """Give the page as text. Needs ``pip install 'calibrant[report]'``.

@@ -155,7 +155,7 @@ class Segments(TableOfRows[Segment]):
         return {name: values[:MOST_SHOWN] for name, values in self.columns().items()}
 
     def _json_item(self, key: str) -> Any:
-        return self.columns_searched if key == "columns" else super()._json_item(key)
+        return list(self.columns_searched) if key == "columns" else super()._json_item(key)
 
     @property
     def title(self) -> str:

@@ -153,7 +153,7 @@ class Windows(WithPage, TableOfRows[Window]):
 
     def _json_item(self, key: str) -> Any:
         if key == "alarm":
-            return None if self.alarm is None else self.alarm.start
+            return None if self.alarm is None else self.alarm.start.isoformat()
         return super()._json_item(key)
 
     def plot(self, *, ax: Any = None, measure: str | None = None) -> WindowsDisplay:
