@@ -23,7 +23,7 @@ PAGES = {
     "streams": ("Streams", ("calibrant._api.streaming",)),
     "bins": ("Bins", ("calibrant._core.binning",)),
     "recalibration": ("Recalibration", ("calibrant.scaling",)),
-    "diagrams": ("Diagrams", ("calibrant.integrations._displays", "calibrant.results._plots")),
+    "diagrams": ("Diagrams", ("calibrant.results._plots",)),
     "results": ("Results", ("calibrant.results",)),
     "errors": ("Errors and warnings", ()),
     "examples": ("Examples", ("calibrant.examples",)),

@@ -9,23 +9,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from calibrant.integrations._displays import (
-        BinSensitivityDisplay,
-        ClasswiseDisplay,
-        ComparisonDisplay,
-        OverlaidReliabilityDisplay,
-        ReliabilityCurveDisplay,
-        ReliabilityDisplay,
-        RiskCoverageDisplay,
-        RiskHistogramDisplay,
-        SmoothReliabilityDisplay,
-        WindowsDisplay,
-    )
     from calibrant.results._plots.annotators import AnnotatorsDisplay
+    from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
+    from calibrant.results._plots.classwise import ClasswiseDisplay
+    from calibrant.results._plots.comparison import ComparisonDisplay
     from calibrant.results._plots.decision_curve import DecisionCurveDisplay
+    from calibrant.results._plots.reliability import OverlaidReliabilityDisplay, ReliabilityDisplay
+    from calibrant.results._plots.reliability_curve import ReliabilityCurveDisplay
+    from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
+    from calibrant.results._plots.risk_histogram import RiskHistogramDisplay
     from calibrant.results._plots.robustness import RankRobustnessDisplay
     from calibrant.results._plots.slices import SlicesDisplay
+    from calibrant.results._plots.smooth import SmoothReliabilityDisplay
     from calibrant.results._plots.vote_profile import VoteProfileDisplay
+    from calibrant.results._plots.windows import WindowsDisplay
 
 __all__ = [
     "AnnotatorsDisplay",
@@ -45,7 +42,7 @@ __all__ = [
     "WindowsDisplay",
 ]
 
-# Drawn from their results alone; the others have constructors for predictions too.
+# Drawn from their results alone; to the others `_displays` adds constructors for predictions.
 _OF_RESULTS = {
     "AnnotatorsDisplay": "calibrant.results._plots.annotators",
     "DecisionCurveDisplay": "calibrant.results._plots.decision_curve",

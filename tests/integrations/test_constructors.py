@@ -8,12 +8,12 @@ import pytest
 
 from calibrant import plots
 from calibrant._core.errors import InputError, UnknownOption
-from calibrant.integrations._from_predictions import FromPredictions
+from calibrant.results._plots.canvas import DrawnFromPredictions
 
 DISPLAYS = [
     getattr(plots, name)
     for name in plots.__all__
-    if issubclass(getattr(plots, name), FromPredictions)
+    if issubclass(getattr(plots, name), DrawnFromPredictions)
 ]
 FUNCTION_OPTIONS = {
     "ReliabilityDisplay": {"bins", "notion", "sample_weight", "from_logits", "classes", "data"},

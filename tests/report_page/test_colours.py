@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 
 from calibrant.results._pages import charts
-from calibrant.results._plots.style import COLOURS, FULL_ROWS, look, opacity_of, turns_of
+from calibrant.results._plots.style import (
+    COLOURS,
+    FULL_ROWS,
+    colour_indexes,
+    opacity_of,
+    series_style,
+)
 
 # Machado, Oliveira and Fernandes (2009, doi:10.1109/TVCG.2009.113): what people see who lack one
 # kind of cone, in linear RGB.
@@ -79,17 +85,17 @@ def test_series_are_seen_and_told_apart(which):
 
 def test_no_two_series_look_the_same_whatever_their_number():
     names = [f"model {i}" for i in range(500)]
-    looks = charts.looks_of(names)
+    looks = charts.series_looks(names)
     assert len({str(each) for each in looks.values()}) == 500
-    drawn = [look(turn) for turn in range(500)]
+    drawn = [series_style(turn) for turn in range(500)]
     assert len({(d["color"], str(d["linestyle"])) for d in drawn}) == 500
     assert {d["color"] for d in drawn} == set(COLOURS)
 
 
 def test_a_name_keeps_its_look():
     names = ["b", "a", "c"]
-    assert charts.looks_of(names) == charts.looks_of(reversed(names))
-    assert turns_of(names) == {"a": 0, "b": 1, "c": 2}
+    assert charts.series_looks(names) == charts.series_looks(reversed(names))
+    assert colour_indexes(names) == {"a": 0, "b": 1, "c": 2}
 
 
 def test_bins_of_few_rows_are_paler():

@@ -312,7 +312,17 @@ def test_a_temperature_of_1_changes_nothing():
 def test_a_choice_is_called_the_best_only_where_the_other_half_agrees():
     before = Change("brier", 0.2, 0.2, low=-0.01, high=0.01)
     table = tried_on(overconfident).before
-    chosen = BeforeAfter("PlattScaling", "", "", 9, 9, (before,), table, table, chosen=True)
+    chosen = BeforeAfter(
+        method="PlattScaling",
+        learned="",
+        split="",
+        n_fitted=9,
+        n_measured=9,
+        changes=(before,),
+        before=table,
+        after=table,
+        chosen=True,
+    )
     clear = replace(chosen, changes=(replace(before, high=-0.001),))
     assert not chosen.helps and clear.helps
     flags = ["", "chosen, no clear gain here", "suits best", "turns the order round"]

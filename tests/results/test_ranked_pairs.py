@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.results._ranks import ranks_of
+from calibrant.results._ranked_pairs import ranks_of
 
 SURE = 0.975
 

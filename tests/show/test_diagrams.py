@@ -17,7 +17,7 @@ import calibrant as cal
 from calibrant import examples
 from calibrant._core.errors import InputError, UnknownOption
 from calibrant.plots import ReliabilityDisplay
-from calibrant.results._plots.style import COLOURS, look
+from calibrant.results._plots.style import COLOURS, series_style
 from needs import need
 
 matplotlib = need("matplotlib")
@@ -267,7 +267,7 @@ class TestAxes:
         assert plain.line_.get_linestyle() == ":"
 
     def test_many_curves_can_all_be_told_apart(self):
-        looks = [look(turn) for turn in range(28)]
+        looks = [series_style(turn) for turn in range(28)]
         known = {(each["color"], each["marker"], str(each["linestyle"])) for each in looks}
         assert len(known) == 28
 

@@ -180,12 +180,12 @@ def _ceiling(
     dropped = f"{items} {have} one vote, and {are} left out of the annotators' lines"
     kept = votes[votes > 1]
     return AnnotatorCeiling(
-        tuple(_annotators(counts, scored, n_splits, seed)),
-        {m.name: _described(m) for m in scored.measures},
-        len(kept),
-        (int(kept.min()), int(kept.max())),
-        scored.level,
-        (*_WHAT, *([dropped] if one else [])),
+        rows=tuple(_annotators(counts, scored, n_splits, seed)),
+        measures={m.name: _described(m) for m in scored.measures},
+        n=len(kept),
+        votes=(int(kept.min()), int(kept.max())),
+        level=scored.level,
+        notes=(*_WHAT, *([dropped] if one else [])),
     )
 
 

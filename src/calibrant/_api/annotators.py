@@ -140,12 +140,12 @@ def annotators(
     lonely = f"{alone} voted on items that nobody else voted on, and have no agreement"
     notes = (_WHAT, _CORRECTED, *([lonely] if alone else []))
     return Annotators(
-        tuple(_judged(rows, level)),
-        "annotator" if groups is None else "group",
-        "" if p is None else measure,
-        len(votes.items),
-        level,
-        notes,
+        rows=tuple(_judged(rows, level)),
+        by="annotator" if groups is None else "group",
+        measure="" if p is None else measure,
+        n_items=len(votes.items),
+        level=level,
+        notes=notes,
     )
 
 
@@ -205,7 +205,14 @@ def _agreed(
         ends = found.value + below, found.value + above
         low, high = with_unseen(found.value, ends, (0.0, 1.0), parts.units, level)
     return Annotator(
-        name, int(mine.sum()), found.n_shared, found.value, low, high, found.expected, found.p_value
+        name=name,
+        n=int(mine.sum()),
+        n_shared=found.n_shared,
+        agreement=found.value,
+        low=low,
+        high=high,
+        expected=found.expected,
+        p_agreement=found.p_value,
     )
 
 

@@ -166,7 +166,15 @@ def summary_by(uncertainty: Uncertainty) -> ClinicalSummary:
             values["scaled_brier"] = scaled_brier(problem, own, level)
     events = float(problem.weights @ problem.z)
     total = None if uncertainty.samples.weights is None else float(problem.weights.sum())
-    return ClinicalSummary(values, problem.n, events, level, "", {}, total)
+    return ClinicalSummary(
+        values_=values,
+        n=problem.n,
+        events=events,
+        level=level,
+        by="",
+        subgroups={},
+        n_weighted=total,
+    )
 
 
 def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
@@ -236,4 +244,6 @@ def with_subgroups(
 
 def _empty(plain: ClinicalSummary, n: int, why: str) -> ClinicalSummary:
     values = {name: not_estimable(value.title, why) for name, value in plain.items()}
-    return ClinicalSummary(values, n, math.nan, plain.level, "", {})
+    return ClinicalSummary(
+        values_=values, n=n, events=math.nan, level=plain.level, by="", subgroups={}
+    )

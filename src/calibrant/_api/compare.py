@@ -222,22 +222,24 @@ def compare(
         ),
     )
     drawn_anew_note = resampled_note(resamples[0].uncertainty.resampling)
+    findings = next(iter(summaries.values())).findings
     return Comparison(
-        tuple(samples),
-        tuple(m.name for m in chosen),
-        tuple(m.higher_is_better for m in chosen),
-        np.array(values),
-        np.array([each.limits for each in resamples]),
-        pair_limits(values, resamples, chosen, float(level)),
-        float(level),
-        _robustness(samples, shape, bin_counts, threads, chosen if measures is not None else None),
-        slices,
-        (
-            *describe_input(first, next(iter(summaries.values())).findings),
-            *own_note(n_own, first.n),
+        names=tuple(samples),
+        measures=tuple(m.name for m in chosen),
+        higher_is_better=tuple(m.higher_is_better for m in chosen),
+        values=np.array(values),
+        limits=np.array([each.limits for each in resamples]),
+        pairs=pair_limits(values, resamples, chosen, float(level)),
+        level=float(level),
+        robustness=_robustness(
+            samples, shape, bin_counts, threads, chosen if measures is not None else None
         ),
-        (*maps, *_notes(samples, summaries), *undefined, *drawn_anew_note),
-        {
+        slices=slices,
+        inferred=(*describe_input(first, findings), *own_note(n_own, first.n)),
+        shape=shape,
+        soft=findings.soft,
+        notes=(*maps, *_notes(samples, summaries), *undefined, *drawn_anew_note),
+        recipe={
             "n": first.n,
             "n_classes": first.n_classes,
             "bins": str(fixed),
@@ -254,8 +256,8 @@ def compare(
             **({"own_labels": True} if n_own else {}),
             **({} if scale_on is None else {"scaler": scaler}),
         },
-        tuple(_reliability_table(summary) for summary in summaries.values()),
-        people,
+        tables=tuple(_reliability_table(summary) for summary in summaries.values()),
+        ceiling=people,
     )
 
 

@@ -109,14 +109,14 @@ def conventions_of(
     with explained(samples):
         u, z, _, findings = whole or whole_problem(samples, notion)
     own = Convention(
-        "Calibrant",
-        "",
-        15,
-        binned_error(summary.table(notion, EqualWidth(15))),
-        ours,
-        "as defined",
-        f"{rule}, as doubles",
-        "This is the definition.",
+        tool="Calibrant",
+        version="",
+        default_bins=15,
+        at_default=binned_error(summary.table(notion, EqualWidth(15))),
+        at_common=ours,
+        answer="as defined",
+        rule=f"{rule}, as doubles",
+        why="This is the definition.",
     )
     many = u.size >= LANES_FROM
     # Many rows are put in order once: bins are found faster, and some rules sort.
@@ -171,4 +171,13 @@ def _row(
         else:  # it has no bins
             values = with_its, None
         answer = "wrong with soft labels" if soft and peer.soft_targets == "wrong" else "answers"
-    return Convention(peer.tool, peer.version, own_bins, *values, answer, peer.rule, peer.why)
+    return Convention(
+        tool=peer.tool,
+        version=peer.version,
+        default_bins=own_bins,
+        at_default=values[0],
+        at_common=values[1],
+        answer=answer,
+        rule=peer.rule,
+        why=peer.why,
+    )

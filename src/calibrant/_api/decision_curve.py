@@ -155,14 +155,14 @@ def curve_of_samples(
     }
     words = f"{name_of_map}, {FOLDS}-fold cross-fitted" if name_of_map else ""
     return DecisionCurve(
-        tuple(samples),
-        thresholds,
-        benefits,
-        {pair: tuple(np.array(v) for v in values) for pair, values in pairs.items()},  # type: ignore[misc]
-        level,
-        some.n,
-        outcomes.mean(some.z),
-        words,
+        models=tuple(samples),
+        thresholds=thresholds,
+        benefits=benefits,
+        pairs={pair: tuple(np.array(v) for v in values) for pair, values in pairs.items()},  # type: ignore[misc]
+        level=level,
+        n=some.n,
+        prevalence=outcomes.mean(some.z),
+        recalibration=words,
     )
 
 

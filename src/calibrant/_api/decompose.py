@@ -190,19 +190,19 @@ def _split_loss(
     whole = row_losses(samples, fitted_onto(best, samples, samples), field)
     in_sample = values["loss"] - weighted_mean(whole, samples)
     return LossDecomposition(
-        loss,
-        values["loss"],
-        values["loss"] - refinement,
-        refinement,
-        values["overconfidence"],
-        values["underconfidence"],
-        in_sample,
-        intervals,
-        best,
-        {name: found[0] for name, found in tried.items()},
-        samples.n,
-        level,
-        ("intervals are of the rows, with the maps as they were fitted",),
+        measure=loss,
+        loss=values["loss"],
+        calibration=values["loss"] - refinement,
+        refinement=refinement,
+        overconfidence=values["overconfidence"],
+        underconfidence=values["underconfidence"],
+        in_sample=in_sample,
+        intervals=intervals,
+        map=best,
+        candidates={name: found[0] for name, found in tried.items()},
+        n=samples.n,
+        level=level,
+        notes=("intervals are of the rows, with the maps as they were fitted",),
     )
 
 

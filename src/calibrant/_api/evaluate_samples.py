@@ -264,7 +264,12 @@ def assemble(
         *undefined,
     )
     return Evaluation(
-        tuple(estimates), reliability, classes, provenance.inferred, notes, provenance.recipe
+        estimates=tuple(estimates),
+        reliability=reliability,
+        classes=classes,
+        inferred=provenance.inferred,
+        notes=notes,
+        recipe=provenance.recipe,
     )
 
 

@@ -356,16 +356,16 @@ def _result(
             chosen = [(columns[c], code) for c, code in zip(crossing.columns, codes, strict=True)]
             rows.append(
                 Segment(
-                    ", ".join(column.said(code) for column, code in chosen),
-                    {column.name: column.labels[code] for column, code in chosen},
-                    int(crossing.sums[0, i]),
-                    wu / weight,
-                    wz / weight,
-                    gap,
-                    ratio,
-                    found.p_value(ratio),
-                    contrast,
-                    max(0.0, abs(contrast) - found.critical * error),
+                    name=", ".join(column.said(code) for column, code in chosen),
+                    values={column.name: column.labels[code] for column, code in chosen},
+                    n=int(crossing.sums[0, i]),
+                    mean_predicted=wu / weight,
+                    mean_target=wz / weight,
+                    gap=gap,
+                    ratio=ratio,
+                    p_value=found.p_value(ratio),
+                    contrast=contrast,
+                    at_least=max(0.0, abs(contrast) - found.critical * error),
                 )
             )
     # Of two segments that are off alike the one that is made of fewer columns comes first.
@@ -377,16 +377,16 @@ def _result(
         notes.append(f"{few:,} of {len(rows):,} segments are off by less than {min_gap:g}")
     names = tuple(column.name for column in columns)
     return Segments(
-        tuple(kept),
-        kept[0].p_value,
-        largest,
-        names,
-        options.depth,
-        totals.n,
-        options.n_draws,
-        tuple(notes),
-        against_all,
-        min_gap,
+        rows=tuple(kept),
+        p_value=kept[0].p_value,
+        multicalibration_error=largest,
+        columns_searched=names,
+        depth=options.depth,
+        n=totals.n,
+        n_draws=options.n_draws,
+        notes=tuple(notes),
+        against_all_rows=against_all,
+        min_gap=min_gap,
     )
 
 

@@ -165,18 +165,18 @@ def multilabel_of(
     found = slices_with_verdicts("label", rows, notes, options, each="label")
     missing = (~columns.annotated).sum(axis=0).tolist()
     return Multilabel(
-        "label",
-        headline.name,
-        _worst_first(found.rows, headline),
-        found.notes,
-        found.level,
-        found.tolerance,
-        columns.n,
-        dict(zip(columns.names, missing, strict=True)),
-        {measure.name: _mean([row.values[measure.name] for row in rows]) for measure in shown},
-        _mean([_shown_low(row, found.level) for row in found.rows], every=True),
-        _mean([row.high for row in rows], every=True),
-        _mean([row.estimate for row in rows], every=True),
+        by="label",
+        measure=headline.name,
+        rows=_worst_first(found.rows, headline),
+        notes=found.notes,
+        level=found.level,
+        tolerance=found.tolerance,
+        n=columns.n,
+        n_missing=dict(zip(columns.names, missing, strict=True)),
+        mean={measure.name: _mean([row.values[measure.name] for row in rows]) for measure in shown},
+        mean_low=_mean([_shown_low(row, found.level) for row in found.rows], every=True),
+        mean_high=_mean([row.high for row in rows], every=True),
+        mean_estimate=_mean([row.estimate for row in rows], every=True),
     )
 
 

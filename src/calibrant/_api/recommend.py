@@ -176,7 +176,15 @@ def choose_map(
     best, gain_error, table = _simplest_good_map(losses, rows, units)
     notes = (*notes, *left_out, *failed)
     return Recommendation(
-        best, best != AS_THEY_ARE, table, loss, gain_error, rows.n, folds, seed, notes
+        best=best,
+        helps=best != AS_THEY_ARE,
+        rows=table,
+        measure=loss,
+        gain_error=gain_error,
+        n=rows.n,
+        folds=folds,
+        seed=seed,
+        notes=notes,
     )
 
 
@@ -342,12 +350,12 @@ def _simplest_good_map(
     sizes = {name: n_parameters(name, samples.n_classes) for name in losses if name != AS_THEY_ARE}
     table = tuple(
         TriedMap(
-            name,
-            sizes.get(name, 0.0),
-            means[name],
-            means[name] - means[lowest],
-            errors[name],
-            means[AS_THEY_ARE] - means[name],
+            map=name,
+            parameters=sizes.get(name, 0.0),
+            loss=means[name],
+            above=means[name] - means[lowest],
+            standard_error=errors[name],
+            gain=means[AS_THEY_ARE] - means[name],
         )
         for name in losses
     )

@@ -53,17 +53,17 @@ def curve_of(
     kept = _kept_rows(weights, counts)
     low, high = wilson(curve.risk[at], np.where((n > 0) & (n < kept), n, kept), level)
     return RiskCoverage(
-        curve.coverage[at],
-        curve.risk[at],
-        thresholds,
-        low,
-        high,
-        aurc(levels),
-        notion,
-        level,
-        samples.n,
-        not findings.soft,
-        (curve.coverage, curve.risk),
+        coverage=curve.coverage[at],
+        risk=curve.risk[at],
+        threshold=thresholds,
+        low=low,
+        high=high,
+        aurc=aurc(levels),
+        notion=notion,
+        level=level,
+        n=samples.n,
+        is_hard=not findings.soft,
+        steps=(curve.coverage, curve.risk),
     )
 
 

@@ -78,7 +78,14 @@ def isotonic_curve(
     elif band == "confidence":
         points |= _confidence(problem, x, y, level)
     return ReliabilityCurve(
-        points, "isotonic", band, level, notion, problem.hard, problem.n, _shares(problem)
+        points=points,
+        method="isotonic",
+        band=band,
+        level=level,
+        notion=notion,
+        is_hard=problem.hard,
+        n=problem.n,
+        shares=_shares(problem),
     )
 
 
@@ -173,15 +180,15 @@ def local_curve(
         kept = np.unique(np.linspace(0, u.size - 1, POINTS).astype(np.intp))
         points = {name: column[kept] for name, column in points.items()}
     return ReliabilityCurve(
-        points,
-        "local",
-        "pointwise",
-        level,
-        notion,
-        problem.hard,
-        problem.n,
-        _shares(problem),
-        chosen,
+        points=points,
+        method="local",
+        band="pointwise",
+        level=level,
+        notion=notion,
+        is_hard=problem.hard,
+        n=problem.n,
+        shares=_shares(problem),
+        span=chosen,
     )
 
 

@@ -99,7 +99,7 @@ def slice_of_rows(
     values = _values_of(options.shown, options.headline, summary)
     own = None if groups is None else np.unique(groups, return_inverse=True)[1]
     n_clusters = None if own is None else int(own.max()) + 1
-    plain = Slice(label, subset.n, values, math.nan, math.nan, math.nan, n_clusters=n_clusters)
+    plain = Slice(name=label, n=subset.n, values=values, n_clusters=n_clusters)
     plain = _with_means(plain, summary.bins)
     if n_clusters == 1:
         return plain, [f"{label}: one cluster alone has no noise floor and no interval"]
@@ -226,7 +226,7 @@ def ranked_slices(
     corrected = holm([each.p_value for each in slices])
     parts = [replace(each, p_corrected=p) for each, p in zip(slices, corrected, strict=True)]
     parts.sort(key=lambda each: (-_size(each, headline.name), _nan_last(each.p_corrected)))
-    return Slices(by, headline.name, tuple(parts), tuple(notes))
+    return Slices(by=by, measure=headline.name, rows=tuple(parts), notes=tuple(notes))
 
 
 def _size(slice_: Slice, measure: str) -> float:
@@ -254,8 +254,14 @@ def slice_of_sums(
     values = {measure.name: measure.compute(summary) for measure in shown}
     soft = summary.findings.soft
     floor = floor_of_sums(summary.bins, headline, values[headline.name], soft=soft)
-    slice_ = Slice(label, n, values, floor.upper, floor.p_value, math.nan)
-    slice_ = replace(slice_, excess=_excess(values[headline.name], floor.mean))
+    slice_ = Slice(
+        name=label,
+        n=n,
+        values=values,
+        noise_95=floor.upper,
+        p_value=floor.p_value,
+        excess=_excess(values[headline.name], floor.mean),
+    )
     return _with_means(slice_, summary.bins)
 
 

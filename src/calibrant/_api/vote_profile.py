@@ -125,14 +125,14 @@ def profile_of(
     parts = {name: tables.expected(values, level) for name, values in drawn.items()}
     reliability, notion = _bins(samples, bins, votes, level)
     return VoteProfile(
-        reliability,
-        {
+        bins=reliability,
+        distances={
             "lower": tables.DISTANCE_EDGES[:-1].tolist(),
             "upper": tables.DISTANCE_EDGES[1:].tolist(),
             "share": tables.distance_shares(pairs).tolist(),
             **_named("", parts["distances"]),
         },
-        {
+        entropies={
             "lower": edges[:-1].tolist(),
             "upper": edges[1:].tolist(),
             "n": np.bincount(at, minlength=edges.size - 1).tolist(),
@@ -142,13 +142,13 @@ def profile_of(
             "label": tables.mean_by(at, pairs.label_entropy, pairs.w, edges.size - 1).tolist(),
             **_named("", parts["entropies"]),
         },
-        _bands(pairs, index, parts),
-        samples.n,
-        int(votes.sum()),
-        notion,
-        level,
-        len(drawn["distances"]),
-        int(seed),
+        bands=_bands(pairs, index, parts),
+        n=samples.n,
+        n_votes=int(votes.sum()),
+        notion=notion,
+        level=level,
+        n_draws=len(drawn["distances"]),
+        seed=int(seed),
     )
 
 

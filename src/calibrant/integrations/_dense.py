@@ -19,7 +19,7 @@ class Rows:
     preds: Any
     target: Any
     sample_weight: Any
-    # What a row number in an error is about, where rows are not those of the tensors given.
+    # Explains row numbers in errors, where rows are positions of a map.
     note: str = ""
 
 
@@ -55,7 +55,7 @@ def rows_of_batch(
             return part.flatten(0, depth - 1)
     else:
         kept = target != ignore_index
-        if target.ndim > depth:  # of soft labels, rows that have it in every class are dropped
+        if target.ndim > depth:  # a soft label is ignored if all its classes have this value
             kept = kept.any(dim=-1)
         note = note.replace(" in order)", " in order, without those ignored)")
 

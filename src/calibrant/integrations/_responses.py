@@ -96,7 +96,7 @@ def check_seen(y: Any, classes: NDArray[Any]) -> None:
     if labels.ndim != 1 or are_indices(labels.dtype.kind, names):
         return
     known = Lookup(names)
-    # What is missing is none of them either, and an error of its own.
+    # Missing labels raise an error of their own later.
     given = [each for each in dict.fromkeys(labels.tolist()) if each is not None and each == each]
     unseen = [label for label in given if known.find(label) is None]
     if unseen:
@@ -108,10 +108,12 @@ def check_seen(y: Any, classes: NDArray[Any]) -> None:
         )
 
 
-def with_unseen(values: Any, own: NDArray[Any], names: list[Any], logits: bool) -> NDArray[Any]:
+def add_unseen_classes(
+    values: Any, own: NDArray[Any], names: list[Any], logits: bool
+) -> NDArray[Any]:
     """Predictions with a column for each of `names`: 0 for those that the estimator lacks."""
     array = to_array(values, "predictions")
-    if array.ndim == 1:  # of the second of two classes
+    if array.ndim == 1:  # probabilities of the second of two classes
         array = np.stack([np.zeros_like(array) if logits else 1 - array, array], axis=1)
     if array.shape[1] != own.size:
         raise _other_columns(own.size, array.shape[1])
@@ -181,7 +183,7 @@ def _against_rest(soft: NDArray[Any], column: int) -> NDArray[Any]:
     """Soft labels of one class against the rest; counts of votes stay counts."""
     if soft.ndim == 1:
         return soft
-    # Against predictions that nothing is wrong with, an error is about the labels.
+    # With uniform predictions, which are valid, any error is about the labels.
     samples = to_samples(soft, np.full(soft.shape, 1 / soft.shape[1]))
     check_rows(samples)
     if not are_counts(soft):
@@ -211,7 +213,7 @@ def one_of_two(values: Any, column: int, given: Given) -> NDArray[Any]:
 
 def _column(values: NDArray[Any], column: int, k: int, from_logits: bool) -> Any:
     """The predictions of one class against the rest."""
-    if values.ndim == 1:  # of the second of two classes
+    if values.ndim == 1:  # probabilities of the second of two classes
         return values if column == 1 else (-values if from_logits else 1 - values)
     if values.shape[1] != k:
         raise _other_columns(k, values.shape[1])

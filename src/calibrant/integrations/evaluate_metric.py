@@ -116,12 +116,18 @@ class Calibration(evaluate.Metric):  # type: ignore[misc, no-any-unimported, unu
             "classes": classes,
         }
         self._approximate = approximate
-        self._sums = self._blank()  # refuses what is wrong before any row
+        self._sums = self._blank()  # checks the options before any row comes
         super().__init__(
-            config_name, keep_in_memory=keep_in_memory, cache_dir=cache_dir, process_id=process_id,
-            seed=seed, experiment_id=experiment_id, hash=hash, timeout=timeout,
+            config_name,
+            keep_in_memory=keep_in_memory,
+            cache_dir=cache_dir,
+            process_id=process_id,
+            seed=seed,
+            experiment_id=experiment_id,
+            hash=hash,
+            timeout=timeout,
             max_concurrent_cache_files=max_concurrent_cache_files,
-        )  # fmt: skip
+        )
 
     def _blank(self) -> Accumulator:
         return Accumulator(**self._settings, approximate=self._approximate)

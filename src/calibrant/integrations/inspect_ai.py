@@ -48,7 +48,7 @@ def calibration(
     """
 
     def measured(scores: list[Any]) -> dict[str, float]:
-        # Late: Inspect imports this module at every start.
+        # Imported late, because Inspect imports this module at every start.
         from calibrant._api.evaluate import evaluate
         from calibrant._measures.catalogue import listed
 
@@ -69,34 +69,34 @@ def calibration(
 def _row(score: Any, confidence: str, percent: bool) -> tuple[float, float | None]:
     """Whether the answer was right, and how sure the model was."""
     value = score.value
-    said = (score.metadata or {}).get(confidence)
+    stated = (score.metadata or {}).get(confidence)
     if isinstance(value, Mapping):
-        said = value.get(confidence) if said is None else said
+        stated = value.get(confidence) if stated is None else stated
         value = next((value[key] for key in ("score", "correct") if key in value), None)
         if value is None:
             raise InputError(
                 "a score's value has several entries, and none is 'score' or 'correct'"
             )
-    return value_to_float()(value), _number(said, confidence, percent)
+    return value_to_float()(value), _number(stated, confidence, percent)
 
 
-def _number(said: Any, confidence: str, percent: bool) -> float | None:
+def _number(stated: Any, confidence: str, percent: bool) -> float | None:
     """A confidence as a probability; None where there is none."""
     from calibrant._data.readers.chunks import plain_number
     from calibrant._data.readers.written import percentage
 
-    if said is None or said != said or (isinstance(said, str) and not said.strip()):
+    if stated is None or stated != stated or (isinstance(stated, str) and not stated.strip()):
         return None
     if percent:
-        share = percentage(said)
+        share = percentage(stated)
         if isinstance(share, str):
             raise InputError(f"{confidence!r} of a score is {share}")
         return share
-    number: Any = plain_number(said.strip()) if isinstance(said, str) else said
+    number: Any = plain_number(stated.strip()) if isinstance(stated, str) else stated
     try:
         return float(number)
     except (TypeError, ValueError):
         raise InputError(
-            f"{confidence!r} of a score is {said!r}, which is not a number: give a probability, or "
-            "percentages with percent=True"
+            f"{confidence!r} of a score is {stated!r}, which is not a number: give a probability, "
+            "or percentages with percent=True"
         ) from None

@@ -21,10 +21,17 @@ except ImportError as error:
 if TYPE_CHECKING:
     from calibrant.results._report import Report
 
+# Options that are those of `report`.
+_PASSED = ("measures", "bins", "from_logits", "from_logprobs", "level", "tolerance", "seed")
 _OPTIONS = (
-    "measures", "bins", "classes", "pos_label", "from_logits", "from_logprobs", "level",
-    "tolerance", "seed", "predictions", "prefix", "page",
-)  # fmt: skip
+    *_PASSED[:2],
+    "classes",
+    "pos_label",
+    *_PASSED[2:],
+    "predictions",
+    "prefix",
+    "page",
+)
 # Where files are put among the artifacts of a run.
 _FOLDER = "calibration"
 
@@ -233,8 +240,7 @@ def _reported(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, Any
 
     y_proba = np.asarray(y_proba)
     positive = options.get("pos_label")
-    passed = ("measures", "bins", "from_logits", "from_logprobs", "level", "tolerance", "seed")
-    chosen = {name: options[name] for name in passed if name in options}
+    chosen = {name: options[name] for name in _PASSED if name in options}
     if y_proba.ndim == 2 and y_proba.shape[1] == 2:
         # Two columns say one thing: the probability of the second class, or of the one asked for.
         names = [0, 1] if classes is None else list(classes)
@@ -245,7 +251,7 @@ def _reported(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, Any
     elif positive is not None:
         raise InputError("pos_label is for two classes")
     if classes is not None and list(classes) in ([0, 1], list(range(len(classes)))):
-        classes = None  # labels are indices as they are
+        classes = None  # labels are indices already
     return report(labels, y_proba, classes=classes, name="MLflow run", **chosen)
 
 
@@ -278,7 +284,7 @@ def _logged(
     client = MlflowClient()
     now = int(time.time() * 1000)
     rows = [Metric(name, value, now, 0) for name, value in metrics.items()]
-    for start in range(0, len(rows), 500):  # as many as a server takes at a time
+    for start in range(0, len(rows), 500):  # a server takes at most 500 at a time
         client.log_batch(run_id, metrics=rows[start : start + 500])
     kinds: dict[str, Any] = {
         "evaluation.json": JsonEvaluationArtifact,

@@ -20,12 +20,12 @@ from calibrant._data.labels import named_once
 from calibrant._measures.catalogue import Measure, canonical, catalogue, find, nearest_measure
 from calibrant.integrations._displays import ReliabilityDisplay
 from calibrant.integrations._responses import (
+    add_unseen_classes,
     available,
     check_seen,
     classes_of,
     problem_of,
     resolve_methods,
-    with_unseen,
 )
 
 try:
@@ -212,16 +212,20 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
         as_it_is = _AsItIs(method, getattr(estimator, method))
         values = method_caller(as_it_is, (method, method), X)
         if self.classes is not None:
-            values = with_unseen(values, known, self.classes, logits)
+            values = add_unseen_classes(values, known, self.classes, logits)
             known = np.array(self.classes)
         elif y_soft is None:
             check_seen(y_true, known)
         problem = problem_of(values, known, y_true, y_soft, self.pos_label, logits)
         find(self.name, "binary" if np.ndim(problem.y_proba) == 1 else "multiclass")
         value = self.function(
-            problem.y_true, problem.y_proba, sample_weight=sample_weight, classes=problem.classes,
-            from_logits=problem.from_logits, **self._kwargs,
-        )  # fmt: skip
+            problem.y_true,
+            problem.y_proba,
+            sample_weight=sample_weight,
+            classes=problem.classes,
+            from_logits=problem.from_logits,
+            **self._kwargs,
+        )
         if self._attribute:  # a part of the decomposed Brier score
             value = getattr(value, self._attribute)
         return float(self._sign * value)
@@ -264,7 +268,7 @@ def _function(name: str) -> Callable[..., Any]:
 def _checked(
     entry: Measure, function: Callable[..., Any], fixed: dict[str, Any], options: dict[str, Any]
 ) -> dict[str, Any]:
-    """The options, if the measure's function has them and they leave it what it is."""
+    """Validate options: the function has them, and they do not turn the measure into another."""
     known = [name for name in inspect.signature(function).parameters if name not in _SETTLED][2:]
     for name, value in options.items():
         if name in _SETTLED:

@@ -255,20 +255,22 @@ class CalibrationMetric(Metric):
         return self.num_classes or 1
 
     def _probe(self) -> Accumulator:
-        """One row's sums: they have the shapes of any, and show whether the measures can be had."""
+        """Sums of one row: they give the shapes of states, and show whether sums are enough."""
         row = np.full((1, self._columns), 1.0 / max(2, self._columns))
         row = row if self._columns > 1 else row[:, 0]
         blank = self._blank
         probe = Accumulator(
-            bins=blank.rule if blank.own_bins else blank.rule.m, from_logits=blank.from_logits,
-            measures=blank.measures, approximate=blank.approximate,
-        ).update(row, row)  # fmt: skip
+            bins=blank.rule if blank.own_bins else blank.rule.m,
+            from_logits=blank.from_logits,
+            measures=blank.measures,
+            approximate=blank.approximate,
+        ).update(row, row)
         probe.evaluate()
         return probe
 
     def _digest(self) -> Tensor:
-        """The options in numbers. A collection shares states between metrics that look alike: those
-        of other bins must never do.
+        """A digest of the options: torchmetrics shares equal states between metrics, and the digest
+        keeps metrics with other options apart.
         """
         recipe = self._blank.recipe()
         recipe.pop("measures")
@@ -276,9 +278,9 @@ class CalibrationMetric(Metric):
         return torch.tensor(list(hashlib.sha256(text.encode()).digest()), dtype=torch.float64)
 
     def _apply(self, fn: Callable[..., Any], exclude_state: Sequence[str] = "") -> Any:
-        """Move states as `fn` does, but keep them float64, and on the host where that must be."""
+        """Move states as `fn` does, but keep float64, on the host if the device lacks it."""
 
-        @functools.wraps(fn)  # torchmetrics looks at its name
+        @functools.wraps(fn)  # torchmetrics reads the function's name
         def moved(tensor: Tensor) -> Tensor:
             if tensor.dtype != torch.float64:
                 return fn(tensor)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from calibrant.results._comparison import Comparison
     from calibrant.results._conventions import Convention, Conventions
     from calibrant.results._decision_curve import DecisionCurve, NetBenefit
-    from calibrant.results._difference import Difference
     from calibrant.results._evaluation import Estimate, Evaluation
+    from calibrant.results._ranked_pairs import Difference
     from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
     from calibrant.results._reliability_curve import ReliabilityCurve
     from calibrant.results._report import BeforeAfter, BinView, Change, Entry, Report
@@ -49,10 +49,10 @@ _MODULES = {
     "_check": ("Check", "Limit", "LimitCheck"),
     "_clinical": ("ClinicalSummary", "ClinicalValue"),
     "_comparison": ("Comparison",),
-    "_difference": ("Difference",),
     "_conventions": ("Convention", "Conventions"),
     "_decision_curve": ("DecisionCurve", "NetBenefit"),
     "_evaluation": ("Estimate", "Evaluation"),
+    "_ranked_pairs": ("Difference",),
     "_reliability": ("ClasswiseReliability", "ReliabilityTable"),
     "_reliability_curve": ("ReliabilityCurve",),
     "_report": ("BeforeAfter", "BinView", "Change", "Entry", "Report"),

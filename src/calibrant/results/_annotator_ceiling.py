@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from calibrant._core.errors import InputError, counted, nearest
-from calibrant.results._base import Result, Rows
-from calibrant.results._rendering import json_value
+from calibrant._core.errors import counted
+from calibrant.results._base import TableOfRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +39,8 @@ class Predictor:
     intervals: dict[str, tuple[float, float]]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class AnnotatorCeiling(Rows[Predictor], Result):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class AnnotatorCeiling(TableOfRows[Predictor]):
     """How well annotators predict each other, in one table with models.
 
     Made by `annotator_ceiling`; look a line up by its name.
@@ -69,6 +68,10 @@ class AnnotatorCeiling(Rows[Predictor], Result):
     ['one annotator', 'half of the votes', 'as many annotators again']
     """
 
+    _row_class = Predictor
+    _json_keys = "n votes level measures predictors notes"
+    _table_key = "predictors"
+
     rows: tuple[Predictor, ...]
     measures: Mapping[str, str]
     n: int
@@ -77,11 +80,7 @@ class AnnotatorCeiling(Rows[Predictor], Result):
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Predictor:
-        for row in self.rows:
-            if row.name == name:
-                return row
-        known = [row.name for row in self.rows]
-        raise InputError(f"there is no line {name!r} in the table: {nearest(name, known)}")
+        return self._row_named(name, f"there is no line {name!r} in the table")
 
     def columns(self) -> dict[str, list[Any]]:
         """Give a row per predictor.
@@ -91,10 +90,7 @@ class AnnotatorCeiling(Rows[Predictor], Result):
         dict of str to list
             The predictor, its kind, and each measure with its limits (NaN where there are none).
         """
-        out: dict[str, list[Any]] = {
-            "predictor": [row.name for row in self.rows],
-            "kind": [row.kind for row in self.rows],
-        }
+        out = {"predictor": self._values("name"), "kind": self._values("kind")}
         nothing = (float("nan"), float("nan"))
         for name in self.measures:
             out[name] = [row.values[name] for row in self.rows]
@@ -112,23 +108,6 @@ class AnnotatorCeiling(Rows[Predictor], Result):
         """
         columns = self.columns()
         return {name: columns[name] for name in ("predictor", *self.measures)}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the table as JSON has it.
-
-        Returns
-        -------
-        dict
-            `n`, `votes`, `level`, `measures`, the columns as `predictors`, and `notes`.
-        """
-        return {
-            "n": self.n,
-            "votes": list(self.votes),
-            "level": self.level,
-            "measures": dict(self.measures),
-            "predictors": json_value(self.columns()),
-            "notes": list(self.notes),
-        }
 
     @property
     def title(self) -> str:

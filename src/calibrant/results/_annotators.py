@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from calibrant._core.errors import InputError, counted, nearest
-from calibrant.results._base import Result, Rows
-from calibrant.results._rendering import json_value
+from calibrant._core.errors import counted
+from calibrant.results._base import TableOfRows, column
 
 if TYPE_CHECKING:
     from calibrant.results._plots.annotators import AnnotatorsDisplay
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Annotator:
     """One annotator, or group of them: agreement with the rest, and a predictor's error.
 
@@ -51,24 +50,24 @@ class Annotator:
     0.5
     """
 
-    name: str
+    name: str = field(metadata=column("{by}"))
     n: int
-    n_shared: int
+    n_shared: int = field(metadata=column(shown=False))
     agreement: float
     low: float
     high: float
     expected: float
-    p_agreement: float
+    p_agreement: float = field(metadata=column(shown=False))
     p_agreement_corrected: float = math.nan
-    value: float = math.nan
-    noise_95: float = math.nan
-    p_calibration: float = math.nan
-    p_calibration_corrected: float = math.nan
+    value: float = field(default=math.nan, metadata=column("{measure}", when="measure"))
+    noise_95: float = field(default=math.nan, metadata=column(when="measure"))
+    p_calibration: float = field(default=math.nan, metadata=column(when="measure", shown=False))
+    p_calibration_corrected: float = field(default=math.nan, metadata=column(when="measure"))
     verdict: str = ""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Annotators(Rows[Annotator], Result):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Annotators(TableOfRows[Annotator]):
     """A table of annotators, those that stand out first.
 
     Made by `annotators`; look one up by name.
@@ -97,6 +96,10 @@ class Annotators(Rows[Annotator], Result):
     ['a', 'b', 'c']
     """
 
+    _row_class = Annotator
+    _json_keys = "by measure n_items level annotators notes"
+    _table_key = "annotators"
+
     rows: tuple[Annotator, ...]
     by: str
     measure: str
@@ -105,47 +108,12 @@ class Annotators(Rows[Annotator], Result):
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: Any) -> Annotator:
-        for row in self.rows:
-            if row.name == str(name):
-                return row
-        known = [row.name for row in self.rows]
-        raise InputError(f"there is no {self.by} {name!r}: {nearest(str(name), known)}")
+        return self._row_named(name, f"there is no {self.by} {name!r}")
 
     @property
     def standing_out(self) -> tuple[Annotator, ...]:
         """Those with a verdict."""
         return tuple(row for row in self.rows if row.verdict)
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Give a row per annotator.
-
-        Returns
-        -------
-        dict of str to list
-            The fields of `Annotator`; those of a predictor only where there is one.
-        """
-        agreed = (
-            "n", "n_shared", "agreement", "low", "high", "expected", "p_agreement",
-            "p_agreement_corrected",
-        )  # fmt: skip
-        judged = ("noise_95", "p_calibration", "p_calibration_corrected") if self.measure else ()
-        out: dict[str, list[Any]] = {self.by: [row.name for row in self.rows]}
-        out |= {name: [getattr(row, name) for row in self.rows] for name in agreed}
-        if self.measure:
-            out[self.measure] = [row.value for row in self.rows]
-        out |= {name: [getattr(row, name) for row in self.rows] for name in (*judged, "verdict")}
-        return out
-
-    def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns that a person reads, without uncorrected p-values.
-
-        Returns
-        -------
-        dict of str to list
-            Columns of equal length.
-        """
-        hidden = ("n_shared", "p_agreement", "p_calibration")
-        return {name: values for name, values in self.columns().items() if name not in hidden}
 
     def plot(self, *, cap: int = 30, ax: Any = None, color: Any = None) -> AnnotatorsDisplay:
         """Draw how far each agrees with the rest, beside what any votes would. Needs matplotlib.
@@ -167,23 +135,6 @@ class Annotators(Rows[Annotator], Result):
         from calibrant.results._plots.annotators import AnnotatorsDisplay
 
         return AnnotatorsDisplay(self).plot(cap=cap, ax=ax, color=color)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the table as JSON has it.
-
-        Returns
-        -------
-        dict
-            `by`, `measure`, `n_items`, `level`, the columns as `annotators`, and `notes`.
-        """
-        return {
-            "by": self.by,
-            "measure": self.measure,
-            "n_items": self.n_items,
-            "level": self.level,
-            "annotators": json_value(self.columns()),
-            "notes": list(self.notes),
-        }
 
     @property
     def title(self) -> str:

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from calibrant._core.errors import InputError, counted
-from calibrant.results._base import Result, Rows
+from calibrant.results._base import Record, TableOfRows
 from calibrant.results._notebook import boxed, folded, html_table, notes
-from calibrant.results._rendering import as_markdown, as_text, json_value, shown
+from calibrant.results._rendering import as_markdown, as_text, shown
 
 _WORDS = {True: "yes", False: "no", None: "?"}
 
 
 @dataclass(frozen=True, eq=False)
-class AuditVerdict:
+class AuditVerdict(Record):
     """One property of one measure: whether it holds, what is claimed, and what shows it.
 
     Attributes
@@ -42,6 +42,8 @@ class AuditVerdict:
     True
     """
 
+    _json_keys = "measure shape property holds claim agrees evidence witness sentence"
+
     measure: str
     shape: str
     property: str
@@ -58,26 +60,6 @@ class AuditVerdict:
             return None
         return self.holds is self.claim
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the row as JSON has it.
-
-        Returns
-        -------
-        dict
-            Every attribute, and `agrees`.
-        """
-        return {
-            "measure": self.measure,
-            "shape": self.shape,
-            "property": self.property,
-            "holds": self.holds,
-            "claim": self.claim,
-            "agrees": self.agrees,
-            "evidence": json_value(self.evidence),
-            "witness": json_value(self.witness),
-            "sentence": self.sentence,
-        }
-
     def __repr__(self) -> str:
         claim = "" if self.claim is None else f", claimed {_WORDS[self.claim]}"
         return (
@@ -90,7 +72,7 @@ Replay = Callable[[AuditVerdict], dict[str, float]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Audit(Rows[AuditVerdict], Result):
+class Audit(TableOfRows[AuditVerdict]):
     """Which properties measures have: a row per measure, shape and property.
 
     Made by `audit`. It is true if every claim is confirmed, so that ``assert audit("ece")`` can
@@ -115,6 +97,9 @@ class Audit(Rows[AuditVerdict], Result):
     >>> bool(found), found.table()["truthful"]
     (True, ['no'])
     """
+
+    _row_class = AuditVerdict
+    _json_keys = "rows borne_out notes recipe"
 
     rows: tuple[AuditVerdict, ...]
     notes: tuple[str, ...]
@@ -142,9 +127,10 @@ class Audit(Rows[AuditVerdict], Result):
             The finding.
         """
         matches = [
-            row for row in self.rows
+            row
+            for row in self.rows
             if (row.measure, row.property) == (measure, property) and shape in (None, row.shape)
-        ]  # fmt: skip
+        ]
         if not matches:
             raise InputError(f"this audit has no row for {measure!r} and {property!r}")
         if len(matches) > 1:
@@ -189,7 +175,7 @@ class Audit(Rows[AuditVerdict], Result):
             Columns of equal length.
         """
         names = ("measure", "shape", "property", "holds", "claim", "agrees", "sentence")
-        return {name: [getattr(row, name) for row in self.rows] for name in names}
+        return {name: self._values(name) for name in names}
 
     def table(self) -> dict[str, list[Any]]:
         """Give a row per measure and shape, a column per property.
@@ -210,20 +196,8 @@ class Audit(Rows[AuditVerdict], Result):
         out.update({p: [cells.get(p, "-") for cells in by_measure.values()] for p in properties})
         return out
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the audit as JSON has it, with the witnesses.
-
-        Returns
-        -------
-        dict
-            `rows`, `borne_out`, `notes` and `recipe`.
-        """
-        return {
-            "rows": [row.to_dict() for row in self.rows],
-            "borne_out": bool(self),
-            "notes": list(self.notes),
-            "recipe": json_value(self.recipe),
-        }
+    def _json_item(self, key: str) -> Any:
+        return bool(self) if key == "borne_out" else super()._json_item(key)
 
     def to_markdown(self) -> str:
         """Give the table and the findings as Markdown.
@@ -233,11 +207,9 @@ class Audit(Rows[AuditVerdict], Result):
         str
             Two tables.
         """
-        return "\n".join(
-            [f"# {self.title}", "", *(f"{note}\n" for note in self._messages()),
-             as_markdown(self.table()), "", "## Findings", "",
-             as_markdown(self.columns()), ""]
-        )  # fmt: skip
+        notes = [f"{note}\n" for note in self._messages()]
+        findings = ["## Findings", "", as_markdown(self.columns()), ""]
+        return "\n".join([f"# {self.title}", "", *notes, as_markdown(self.table()), "", *findings])
 
     def save(self, folder: Any) -> Path:
         """Write audit.csv, audit.json and audit.md to a folder, which is made if need be.

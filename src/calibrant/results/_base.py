@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
-from typing import Any, Generic, TypeVar
+from dataclasses import fields
+from typing import Any, ClassVar, Generic, TypeVar
 
+from calibrant._core.errors import InputError, nearest
 from calibrant.results._notebook import boxed, html_table, notes
 from calibrant.results._rendering import as_frame, as_markdown, as_text, json_value
 
@@ -25,15 +26,24 @@ class Record:
     'Spiegelhalter z'
     """
 
+    # The keys that JSON has, in its order; by default the fields of the dataclass.
+    _json_keys: ClassVar[str] = ""
+
     def to_dict(self) -> dict[str, Any]:
         """Give the values as JSON has them.
 
         Returns
         -------
         dict
-            Field names to values; null for what is not a finite number.
+            Names of attributes to their values; null for what is not a finite number.
         """
-        return {name: json_value(value) for name, value in asdict(self).items()}  # type: ignore[call-overload]
+        own: Any = self
+        keys = self._json_keys.split() or [each.name for each in fields(own)]
+        return {key: self._json_item(key) for key in keys}
+
+    def _json_item(self, key: str) -> Any:
+        """What JSON has under a key: the attribute of that name."""
+        return json_value(getattr(self, key))
 
     def to_json(self) -> str:
         """Give everything as JSON.
@@ -59,6 +69,9 @@ class Result(Record):
     >>> table.to_frame("pandas").shape
     (2, 8)
     """
+
+    # The key under which JSON has the columns of the table.
+    _table_key: ClassVar[str] = ""
 
     @property
     def title(self) -> str:
@@ -88,6 +101,22 @@ class Result(Record):
     def _messages(self) -> tuple[str, ...]:
         """Sentences beside the table."""
         return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the result as JSON has it.
+
+        Returns
+        -------
+        dict
+            Names of attributes to their values, and the columns of the table; null for what is not
+            a finite number. A note that is empty is left out.
+        """
+        return {key: value for key, value in super().to_dict().items() if key != "note" or value}
+
+    def _json_item(self, key: str) -> Any:
+        if key == self._table_key:
+            return json_value(self.columns())
+        return super()._json_item(key)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give the table as a frame.
@@ -132,13 +161,76 @@ class Result(Record):
         return boxed(html_table(self.display_columns(), self.title), notes(self._messages()))
 
 
-class Rows(Generic[T]):
-    """A result whose rows can be counted and gone through."""
+def column(
+    name: str | None = "", *, shown: bool = True, when: str = "", each_entry: bool = False
+) -> dict[str, Any]:
+    """Say how a field of a row stands in the table of its result, as the field's metadata.
+
+    Parameters
+    ----------
+    name : str or None, default ""
+        The name of the column, if it is not the field's; ``{by}`` is the result's `by`. None keeps
+        the field out of the table.
+    shown : bool, default True
+        Whether people read it; if not, only frames and JSON have it.
+    when : str, default ""
+        An attribute of the result; without a value of it the table lacks the column.
+    each_entry : bool, default False
+        Whether the field is a dict, each entry of which is a column.
+    """
+    return {"name": name, "shown": shown, "when": when, "each_entry": each_entry}
+
+
+class TableOfRows(Result, Generic[T]):
+    """A table whose rows are dataclasses: their fields, declared by `column`, are its columns."""
 
     rows: tuple[T, ...]
+    # The dataclass of a row.
+    _row_class: ClassVar[Any]
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.rows)
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Give the table as named columns.
+
+        Returns
+        -------
+        dict of str to list
+            A list for each attribute of a row, where the result has it.
+        """
+        out: dict[str, list[Any]] = {}
+        for each in fields(self._row_class):
+            name, when = each.metadata.get("name", ""), each.metadata.get("when")
+            if name is None or (when and getattr(self, when) in (None, "")):
+                continue
+            values = self._values(each.name)
+            if each.metadata.get("each_entry"):
+                out |= {key: [entries[key] for entries in values] for key in values[0]}
+            else:
+                out[name.format_map(vars(self)) if name else each.name] = values
+        return out
+
+    def display_columns(self) -> dict[str, list[Any]]:
+        return {name: values for name, values in self.columns().items() if self._is_shown(name)}
+
+    def _is_shown(self, name: str) -> bool:
+        """Whether people read this column."""
+        hidden = [
+            each.name for each in fields(self._row_class) if not each.metadata.get("shown", True)
+        ]
+        return name not in hidden
+
+    def _values(self, attribute: str) -> list[Any]:
+        """One attribute of every row."""
+        return [getattr(row, attribute) for row in self.rows]
+
+    def _row_named(self, name: Any, problem: str, attribute: str = "name") -> T:
+        """The row of this name, or an error that says the problem and names the nearest one."""
+        known = self._values(attribute)
+        if str(name) not in known:
+            raise InputError(f"{problem}: {nearest(str(name), known)}")
+        return self.rows[known.index(str(name))]

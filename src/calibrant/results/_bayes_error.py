@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from calibrant._core.errors import counted
-from calibrant.results._rendering import json_value, percent, shown
+from calibrant.results._base import Record
+from calibrant.results._rendering import percent, shown
 
 
-class BayesError(float):
+class BayesError(float, Record):
     """The smallest classification error that is possible, with its interval.
 
     Made by `bayes_error`. It is a float: compare it, format it, compute with it.
@@ -36,6 +37,8 @@ class BayesError(float):
     (True, True)
     """
 
+    _json_keys = "value low high level plug_in method note n"
+
     low: float
     high: float
     level: float
@@ -45,19 +48,24 @@ class BayesError(float):
     n: int
 
     def __new__(
-        cls, value: float, low: float, high: float, level: float, plug_in: float, method: str,
-        note: str, n: int,
-    ) -> BayesError:  # fmt: skip
+        cls,
+        value: float,
+        low: float,
+        high: float,
+        level: float,
+        plug_in: float,
+        method: str,
+        note: str,
+        n: int,
+    ) -> BayesError:
         out = super().__new__(cls, value)
         out.low, out.high, out.level, out.plug_in = low, high, level, plug_in
         out.method, out.note, out.n = method, note, n
         return out
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return (
-            float(self), self.low, self.high, self.level, self.plug_in, self.method, self.note,
-            self.n,
-        )  # fmt: skip
+        own = self.low, self.high, self.level, self.plug_in, self.method, self.note, self.n
+        return float(self), *own
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -69,24 +77,8 @@ class BayesError(float):
         """The highest accuracy that any classifier can have."""
         return 1.0 - float(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the value as JSON has it.
-
-        Returns
-        -------
-        dict
-            `value`, `low`, `high`, `level`, `plug_in`, `method`, `note` and `n`.
-        """
-        return {
-            "value": float(self),
-            "low": json_value(self.low),
-            "high": json_value(self.high),
-            "level": self.level,
-            "plug_in": self.plug_in,
-            "method": self.method,
-            "note": self.note,
-            "n": self.n,
-        }
+    def _json_item(self, key: str) -> Any:
+        return float(self) if key == "value" else super()._json_item(key)
 
     def __repr__(self) -> str:
         line = (

@@ -10,14 +10,13 @@ from calibrant._core.errors import InputError, counted, nearest
 from calibrant._measures.catalogue import canonical
 from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, html_table, notes
-from calibrant.results._rendering import json_value
 from calibrant.results._sketch import sparkline
 
 if TYPE_CHECKING:
     from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class BinSensitivity(Result):
     """Each measure at every number of bins.
 
@@ -47,6 +46,8 @@ class BinSensitivity(Result):
     >>> cal.bin_sensitivity(y, p, bins=[5, 10], measures=["ece"])["ece"]
     (0.25, 0.25)
     """
+
+    _json_keys = "bins values scales flat n inferred notes"
 
     bins: tuple[int, ...]
     values: Mapping[str, tuple[float, ...]]
@@ -122,36 +123,10 @@ class BinSensitivity(Result):
             "highest_at": [self._where(name, highest[name]) for name in self.values],
         }
 
+    display_columns = spread
+
     def _where(self, name: str, value: float) -> int:
         return self.bins[self.values[name].index(value)]
-
-    def display_columns(self) -> dict[str, list[Any]]:
-        """Give what is printed: the spread of each measure.
-
-        Returns
-        -------
-        dict of str to list
-            The columns of `spread`.
-        """
-        return self.spread()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the values as JSON has them.
-
-        Returns
-        -------
-        dict
-            `bins`, `values`, `scales`, `flat`, `n`, `inferred` and `notes`.
-        """
-        return {
-            "bins": list(self.bins),
-            "values": json_value(self.values),
-            "scales": dict(self.scales),
-            "flat": list(self.flat),
-            "n": self.n,
-            "inferred": list(self.inferred),
-            "notes": list(self.notes),
-        }
 
     def plot(
         self, *, ax: Any = None, measures: Sequence[str] | None = None

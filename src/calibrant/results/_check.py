@@ -8,24 +8,27 @@ from typing import Any, Literal
 
 from calibrant._core.errors import CheckFailed
 from calibrant._measures.gap_scale import GapScale
-from calibrant.results._base import Result, Rows
+from calibrant.results._base import Record, TableOfRows
 from calibrant.results._rendering import distinct_numbers, in_full, json_value, percent
 from calibrant.results._uncertainty import Interval, interval_words
 
 Verdict = Literal["pass", "fail", "undecided"]
 CODES: dict[Verdict, int] = {"pass": 0, "fail": 1, "undecided": 2}
-# More rows than this are not a piece of advice.
+# A recommendation of more rows than this is left out.
 MOST_ROWS = 1e12
-# Of samples at which an interval just fits half do not: with twice as many rows, most do.
+# At the estimated number of rows only half of all samples decide; with twice as many, most do.
 MARGIN = 2.0
-# Resampling fewer rows than these says little about the rows that were not seen.
+# Below this number of rows, resampling underestimates the uncertainty.
 FEWEST_ROWS = 30
 
 
 Kind = Literal["max", "min", "max_increase", "max_decrease"]
 _WRITTEN: dict[Kind, str] = {
-    "max": "<=", "min": ">=", "max_increase": "increase <=", "max_decrease": "decrease <="
-}  # fmt: skip
+    "max": "<=",
+    "min": ">=",
+    "max_increase": "increase <=",
+    "max_decrease": "decrease <=",
+}
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class LimitCheck:
+class LimitCheck(Record):
     """One limit, checked on all rows or on a slice.
 
     Attributes
@@ -158,6 +161,32 @@ class LimitCheck:
     n_baseline: int | None = None
     same: bool = False
 
+    def to_dict(self) -> dict[str, Any]:
+        """Give the limit and its verdict as JSON has them.
+
+        Returns
+        -------
+        dict
+            `measure`, the limit under its kind, `slice`, `n`, `value`, `baseline`, `change`,
+            `interval`, `verdict`, `joint_interval`, `rows_needed`, `clusters_needed`, `sentence`.
+        """
+        out = {
+            "measure": self.limit.measure,
+            self.limit.kind: self.limit.value,
+            "slice": self.where,
+            "n": self.n,
+            "value": self.value,
+            "baseline": self.baseline,
+            "change": self.compared if self.limit.of_change else None,
+            "interval": self.interval,
+            "verdict": self.verdict,
+            "joint_interval": self.joint,
+            "rows_needed": self.rows_needed,
+            "clusters_needed": self.clusters_needed,
+            "sentence": self.sentence,
+        }
+        return {key: json_value(value) for key, value in out.items()}
+
     @property
     def compared(self) -> float:
         """What the limit is compared with: the value, or its change from the baseline."""
@@ -171,10 +200,7 @@ class LimitCheck:
             and not self.same
             and (
                 self.effective_n < FEWEST_ROWS
-                or (
-                    self.effective_n < self.n_to_pass
-                    and self._of_intervals(self.interval) == "pass"
-                )
+                or (self.effective_n < self.n_to_pass and self._decide(self.interval) == "pass")
             )
         )
 
@@ -183,9 +209,9 @@ class LimitCheck:
         """How many rows, or clusters, there are, and how many that makes, with their verb."""
         effective = f"{self.effective_n:,.0f}"
         if self.n_clusters is None:
-            n, unit, whose, alike = f"{self._fewer:,}", "row", self._whose, "weight"
+            n, unit, whose, alike = f"{self._smaller_n:,}", "row", self._sample_name, "weight"
         else:
-            # How many of them the baseline has, where it is another sample, is not known here.
+            # The number of clusters in a baseline of other rows is not known here.
             n = effective if self.n_baseline is not None else f"{self.n_clusters:,}"
             unit, whose, alike = "cluster", "", "size"
         less = "" if effective in (n, "inf") else f" (as good as {effective} of equal {alike})"
@@ -199,9 +225,9 @@ class LimitCheck:
             return "undecided"
         if self.interval is None:
             return self.limit.kept_by(self.compared, self.compared)
-        return self._of_intervals(self.interval)
+        return self._decide(self.interval)
 
-    def _of_intervals(self, interval: Interval) -> Verdict:
+    def _decide(self, interval: Interval) -> Verdict:
         decision = self.limit.kept_by(interval.low, interval.high)
         if decision == "fail" and self.joint is not None:
             together = self.limit.kept_by(self.joint.low, self.joint.high)
@@ -218,8 +244,8 @@ class LimitCheck:
         interval = self.interval
         if interval is None or self.verdict != "undecided":
             return None
-        if self.too_few and self._of_intervals(interval) != "undecided":
-            return self._least
+        if self.too_few and self._decide(interval) != "undecided":
+            return self._least_growth
         if self.joint is not None:
             fails = self.limit.kept_by(interval.low, interval.high) == "fail"
             interval = self.joint if fails else interval
@@ -232,27 +258,27 @@ class LimitCheck:
         growth = MARGIN * ((end - centre) / far) ** (1.0 / rate) if far else math.inf
         if (far > 0) == self.limit.is_upper:
             growth = max(growth, self.n_to_pass / self.effective_n)
-        growth = max(growth, self._least)
+        growth = max(growth, self._least_growth)
         return growth if growth > 1 and growth * self.n < MOST_ROWS else None
 
     @property
-    def _least(self) -> float:
-        """How many times as many rows anything needs that is to be decided."""
+    def _least_growth(self) -> float:
+        """The factor by which rows must grow before anything can be decided."""
         return max(FEWEST_ROWS, self.n_to_pass) / self.effective_n if self.too_few else 0.0
 
     @property
     def rows_needed(self) -> int | None:
         """About how many rows, of the baseline if it has fewer, would decide in most samples."""
-        return self._needed(self._fewer)
+        return self._needed(self._smaller_n)
 
     @property
-    def _fewer(self) -> int:
-        """The rows of the smaller sample, where the baseline is another."""
+    def _smaller_n(self) -> int:
+        """Number of rows of the smaller sample: of these rows, or of the baseline's."""
         return self.n if self.n_baseline is None else min(self.n, self.n_baseline)
 
     @property
-    def _whose(self) -> str:
-        return " of the baseline" if self._fewer < self.n else ""
+    def _sample_name(self) -> str:
+        return " of the baseline" if self._smaller_n < self.n else ""
 
     @property
     def clusters_needed(self) -> int | None:
@@ -264,9 +290,9 @@ class LimitCheck:
         if growth is None:
             return None
         needed = growth * n
-        if growth == self._least:
+        if growth == self._least_growth:
             return math.ceil(needed * (1 - 1e-12))
-        # Two digits: it is no more exact than that.
+        # The estimate is good to two digits.
         step = int(10 ** (int(math.log10(needed)) - 1)) or 1
         return step * math.ceil(needed / step)
 
@@ -284,7 +310,7 @@ class LimitCheck:
         interval = self.interval
         if interval is None:
             value = distinct_numbers((self.compared,), (self.limit.bound,))[0]
-            return f"{self._of_rows(value)}; no interval was computed"
+            return f"{self._value_text(value)}; no interval was computed"
         text = self._interval_text(interval)
         if self.joint is not None:
             low, high = distinct_numbers((self.joint.low, self.joint.high), (self.limit.bound,))
@@ -302,13 +328,13 @@ class LimitCheck:
     def _interval_text(self, interval: Interval) -> str:
         """What is limited, with its interval; the sample value where that is another number."""
         number, low, high, sample = interval_words(interval, beside=(self.limit.bound,))
-        text = f"{self._of_rows(number, corrected=bool(sample))}, "
+        text = f"{self._value_text(number, corrected=bool(sample))}, "
         text += f"{percent(interval.level)} CI {low} to {high}"
-        if self.baseline is not None:  # both sample values are in the text
+        if self.baseline is not None:  # the text has both sample values already
             sample = interval.bias
         return "; ".join(filter(None, [text, sample, interval.note]))
 
-    def _of_rows(self, number: str, *, corrected: bool = False) -> str:
+    def _value_text(self, number: str, *, corrected: bool = False) -> str:
         """The value, or the change and what it is of, on how many rows."""
         if self.baseline is None:
             it = "the bias-corrected estimate" if corrected else "it"
@@ -326,11 +352,11 @@ class LimitCheck:
         if rows is None:
             return ""
         more = f" in {clusters:,} clusters like these" if clusters else ""
-        return f"{rows:,} rows{self._whose}{more}"
+        return f"{rows:,} rows{self._sample_name}{more}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Check(Rows[LimitCheck], Result):
+class Check(TableOfRows[LimitCheck]):
     """Whether all limits are kept: "pass", "fail" or "undecided".
 
     Made by `check`. Only a pass is true, so that ``assert check(...)`` fails on a fail and where
@@ -357,6 +383,9 @@ class Check(Rows[LimitCheck], Result):
     >>> found.verdict, found.code, bool(found)
     ('fail', 1, False)
     """
+
+    _row_class = LimitCheck
+    _json_keys = "verdict code n n_missing level point notes limits"
 
     rows: tuple[LimitCheck, ...]
     n: int
@@ -464,41 +493,10 @@ class Check(Rows[LimitCheck], Result):
                 out[end] = [getattr(row.interval, end) if row.interval else nan for row in rows]
         return {**out, "verdict": [row.verdict for row in rows]}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the check as JSON has it.
-
-        Returns
-        -------
-        dict
-            `verdict`, `code`, `n`, `n_missing`, `level`, `point`, `notes` and `limits`.
-        """
-        return {
-            "verdict": self.verdict,
-            "code": self.code,
-            "n": self.n,
-            "n_missing": self.n_missing,
-            "level": self.level,
-            "point": self.point,
-            "notes": list(self.notes),
-            "limits": [
-                {
-                    "measure": row.limit.measure,
-                    row.limit.kind: row.limit.value,
-                    "slice": row.where,
-                    "n": row.n,
-                    "value": json_value(row.value),
-                    "baseline": json_value(row.baseline),
-                    "change": json_value(row.compared) if row.limit.of_change else None,
-                    "interval": row.interval.to_dict() if row.interval else None,
-                    "verdict": row.verdict,
-                    "joint_interval": row.joint.to_dict() if row.joint else None,
-                    "rows_needed": row.rows_needed,
-                    "clusters_needed": row.clusters_needed,
-                    "sentence": row.sentence,
-                }
-                for row in self.rows
-            ],
-        }
+    def _json_item(self, key: str) -> Any:
+        if key == "limits":
+            return [row.to_dict() for row in self.rows]
+        return super()._json_item(key)
 
     @property
     def title(self) -> str:

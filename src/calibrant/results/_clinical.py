@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant._core.errors import InputError, counted, nearest
-from calibrant.results._base import Result
+from calibrant.results._base import Record, Result
 from calibrant.results._rendering import json_value, percent, shown
 
 
-class ClinicalValue(float):
+class ClinicalValue(float, Record):
     """A number with its limits; NaN where it cannot be estimated, and `note` says why.
 
     It is a float: compare it, format it, compute with it.
@@ -39,6 +39,8 @@ class ClinicalValue(float):
     True
     """
 
+    _json_keys = "value estimate low high method note title"
+
     low: float
     high: float
     method: str
@@ -47,9 +49,15 @@ class ClinicalValue(float):
     estimate: float
 
     def __new__(
-        cls, value: float, low: float, high: float, method: str, note: str, title: str,
+        cls,
+        value: float,
+        low: float,
+        high: float,
+        method: str,
+        note: str,
+        title: str,
         estimate: float | None = None,
-    ) -> ClinicalValue:  # fmt: skip
+    ) -> ClinicalValue:
         out = super().__new__(cls, value)
         out.low, out.high, out.method, out.note, out.title = low, high, method, note, title
         out.estimate = float(value if estimate is None else estimate)
@@ -69,25 +77,6 @@ class ClinicalValue(float):
         """The number; None where it cannot be estimated."""
         return float(self) if self.estimable else None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the value as JSON has it.
-
-        Returns
-        -------
-        dict
-            `value`, `estimate`, `low`, `high` (null where there is none), `method`, `note` and
-            `title`.
-        """
-        return {
-            "value": self.value,
-            "estimate": json_value(self.estimate),
-            "low": json_value(self.low),
-            "high": json_value(self.high),
-            "method": self.method,
-            "note": self.note,
-            "title": self.title,
-        }
-
     def __repr__(self) -> str:
         if not self.estimable:
             return "not estimable" + (f": {self.note}" if self.note else "")
@@ -101,7 +90,7 @@ class ClinicalValue(float):
         return "" if text == shown(self.estimate) else text
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
     """Slope, intercepts, O:E, C-statistic, Brier scores and distances to the diagonal.
 
@@ -133,6 +122,8 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
     >>> round(found["c_statistic"], 3), round(found["observed_expected"], 3)
     (0.75, 1.333)
     """
+
+    _json_keys = "n events n_weighted level values by subgroups"
 
     values_: dict[str, ClinicalValue]
     n: int
@@ -210,6 +201,9 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         notes = columns.pop("note")
         return {**columns, "note": notes} if any(notes) else columns
 
+    def _json_item(self, key: str) -> Any:
+        return json_value(self.values_) if key == "values" else super()._json_item(key)
+
     @property
     def title(self) -> str:
         """Rows, events and the level, in one line."""
@@ -219,21 +213,3 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
         if self.n_weighted is not None:
             events += f" of {self.n_weighted:,.6g} by weight"
         return f"Clinical summary of {rows}, {events}{by}; limits at {percent(self.level)}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the summary as JSON has it.
-
-        Returns
-        -------
-        dict
-            `n`, `events`, `n_weighted`, `level`, `values`, `by` and `subgroups`.
-        """
-        return {
-            "n": self.n,
-            "events": self.events,
-            "n_weighted": self.n_weighted,
-            "level": self.level,
-            "values": {name: value.to_dict() for name, value in self.values_.items()},
-            "by": self.by,
-            "subgroups": {name: part.to_dict() for name, part in self.subgroups.items()},
-        }

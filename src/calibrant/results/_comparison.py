@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
-from calibrant._data.answers import ANSWERS
 from calibrant._measures.catalogue import Shape, find
 from calibrant.results._annotator_ceiling import AnnotatorCeiling
 from calibrant.results._base import Result
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Comparison(RankedPairs, PaperTables, WithPage, Result):
     """Several predictors on the same rows: values, ranks and differences, with uncertainty.
 
@@ -63,6 +62,10 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
         What to know about the values.
     recipe : dict
         The options that give the same numbers again.
+    shape : {"binary", "multiclass", "answers"}
+        What the predictions are of: two classes, several, or answers that are right or wrong.
+    soft : bool
+        Whether labels are probabilities.
     tables : tuple of ReliabilityTable
         The bins of each predictor.
     ceiling : AnnotatorCeiling or None
@@ -79,6 +82,11 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     (['good', 'bad'], 'good')
     """
 
+    _json_keys = (
+        "values intervals rankings differences robustness slices inferred notes recipe ceiling"
+    )
+    _table_key = "values"
+
     names: tuple[str, ...]
     measures: tuple[str, ...]
     higher_is_better: tuple[bool, ...]
@@ -91,6 +99,8 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     inferred: tuple[str, ...]
     notes: tuple[str, ...]
     recipe: dict[str, Any]
+    shape: Shape
+    soft: bool
     tables: tuple[ReliabilityTable, ...] = ()
     ceiling: AnnotatorCeiling | None = None
 
@@ -189,10 +199,10 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
             return as_frame(self.columns(), backend)
         columns: dict[str, list[Any]] = {"predictor": list(self.names)}
         for measure in self.measures:
-            columns |= self._with_intervals(measure)
+            columns |= self._interval_columns(measure)
         return as_frame(columns, backend)
 
-    def _with_intervals(self, measure: str) -> dict[str, list[Any]]:
+    def _interval_columns(self, measure: str) -> dict[str, list[Any]]:
         limits, ranks = self.intervals(measure), self.ranking(measure)
         found = {name: row for row, name in enumerate(limits["predictor"])}
         ranked = {name: row for row, name in enumerate(ranks["predictor"])}
@@ -214,23 +224,18 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
             `values`, `intervals`, `rankings`, `differences`, `robustness`, `slices`, `inferred`,
             `notes` and `recipe`; `ceiling`, where it was asked for.
         """
-        return {
-            "values": json_value(self.columns()),
-            "intervals": {m: json_value(self.intervals(m)) for m in self.measures},
-            "rankings": {m: json_value(self.ranking(m)) for m in self.measures},
-            "differences": {
-                m: [json_value(vars(d)) for d in self.differences(m)] for m in self.measures
-            },
-            "robustness": None if self.robustness is None else self.robustness.to_dict(),
-            "slices": (
-                None if self.slices is None
-                else {name: slices.to_dict() for name, slices in self.slices.items()}
-            ),
-            "inferred": list(self.inferred),
-            "notes": list(self.notes),
-            "recipe": json_value(self.recipe),
-            **({} if self.ceiling is None else {"ceiling": self.ceiling.to_dict()}),
-        }  # fmt: skip
+        out = super().to_dict()
+        return out if self.ceiling else {key: out[key] for key in out if key != "ceiling"}
+
+    def _json_item(self, key: str) -> Any:
+        by_measure: dict[str, Callable[[str], Any]] = {
+            "intervals": self.intervals,
+            "rankings": self.ranking,
+            "differences": self.differences,
+        }
+        if key in by_measure:
+            return {name: json_value(by_measure[key](name)) for name in self.measures}
+        return super()._json_item(key)
 
     def plot(
         self,
@@ -265,14 +270,14 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     @property
     def glossary(self) -> tuple[Entry, ...]:
         """The catalogue's entries of the measures."""
-        return tuple(entry(name, self._shape) for name in self.measures)
+        return tuple(entry(name, self.shape) for name in self.measures)
 
     def _paper_columns(self, measures: Sequence[str] | None) -> list[tuple[str, str, bool]]:
         chosen = self.measures if measures is None else tuple(measures)
         rows = [self._measure(measure) for measure in chosen]
         if not rows:
             raise InputError("measures must name one measure or more")
-        called = self._called
+        called = self._sentence_names
         names = [self.measures[j] for j in rows]
         return [
             (name, called[name], self.higher_is_better[j])
@@ -280,21 +285,14 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
         ]
 
     @property
-    def _called(self) -> dict[str, str]:
+    def _sentence_names(self) -> dict[str, str]:
         """What each measure is called in sentences: SMECE, not ECE, for soft labels."""
-        soft = any(line.startswith("labels are soft") for line in self.inferred)
-        return {name: find(name, self._shape).called(soft=soft) for name in self.measures}
-
-    @property
-    def _shape(self) -> Shape:
-        if "binary" not in self.inferred[0]:
-            return "multiclass"
-        return "answers" if ANSWERS in self.inferred else "binary"
+        return {name: find(name, self.shape).called(soft=self.soft) for name in self.measures}
 
     def _page(self, name: str | None, source: Any) -> str:
         from calibrant.results._pages.comparison_page import comparison_page
 
-        return comparison_page(self, self._called, name, source)
+        return comparison_page(self, self._sentence_names, name, source)
 
     def chart(self) -> Any:
         """Draw values with intervals interactively, for notebooks. Needs Altair.
@@ -322,10 +320,8 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
         head = f"{self.title}\n{messages}\n\n"
         parts = ["Sample values\n" + as_text(self.display_columns(), indent="  ")]
         main = self.measures[0]
-        parts.append(
-            f"Ranks by {main}\n" + as_text(self.ranked(main), indent="  ")
-            + f"\n  {self.sentence(main)}"
-        )  # fmt: skip
+        ranks = as_text(self.ranked(main), indent="  ")
+        parts.append(f"Ranks by {main}\n{ranks}\n  {self.sentence(main)}")
         if self.robustness is not None:
             parts.append(
                 f"{self.robustness.title}\n" + as_text(self.robustness.table(), indent="  ")

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
-from calibrant.results._base import Result, Rows
+from calibrant.results._base import TableOfRows, column
 from calibrant.results._notebook import boxed, html_table, notes
-from calibrant.results._rendering import as_text, json_value
+from calibrant.results._rendering import as_text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Convention:
     """One tool's answer: with its own default number of bins, and with a common one.
 
@@ -38,16 +37,16 @@ class Convention:
 
     tool: str
     version: str
-    default_bins: int
-    at_default: float | None
-    at_common: float | None
+    default_bins: int = field(metadata=column("its_bins"))
+    at_default: float | None = field(metadata=column("with_its_bins"))
+    at_common: float | None = field(metadata=column("with_{bins}_bins"))
     answer: str
     rule: str
     why: str
 
 
 @dataclass(frozen=True, repr=False)
-class Conventions(Rows[Convention], Result):
+class Conventions(TableOfRows[Convention]):
     """The ECE of the same data by every tool's rule, Calibrant's own first.
 
     Made by `conventions`.
@@ -71,44 +70,14 @@ class Conventions(Rows[Convention], Result):
     ('Calibrant', True)
     """
 
+    _row_class = Convention
+    _json_keys = "bins notion tools note"
+    _table_key = "tools"
+
     rows: tuple[Convention, ...]
     bins: int
     notion: str
     note: str = ""
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Give a row per tool.
-
-        Returns
-        -------
-        dict of str to list
-            The tool, its bins, its values, its rule and why it differs.
-        """
-        return {
-            "tool": [row.tool for row in self.rows],
-            "version": [row.version for row in self.rows],
-            "its_bins": [row.default_bins for row in self.rows],
-            "with_its_bins": [row.at_default for row in self.rows],
-            f"with_{self.bins}_bins": [row.at_common for row in self.rows],
-            "answer": [row.answer for row in self.rows],
-            "rule": [row.rule for row in self.rows],
-            "why": [row.why for row in self.rows],
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the tools as JSON has them.
-
-        Returns
-        -------
-        dict
-            `bins`, `notion`, and the columns as `tools`; `note` where there is one.
-        """
-        return {
-            "bins": self.bins,
-            "notion": self.notion,
-            "tools": json_value(self.columns()),
-            **({"note": self.note} if self.note else {}),
-        }
 
     @property
     def title(self) -> str:

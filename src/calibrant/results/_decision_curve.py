@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant._measures.decision_loss import envelope_loss
 from calibrant.results._base import Result
-from calibrant.results._rendering import json_value, shown
+from calibrant.results._rendering import shown
 
 if TYPE_CHECKING:
     from calibrant.results._plots.decision_curve import DecisionCurveDisplay
@@ -57,7 +57,7 @@ class NetBenefit:
     gain_high: Array | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DecisionCurve(Result):
     """The net benefit of models, of acting on everyone and on no one, by threshold.
 
@@ -90,6 +90,9 @@ class DecisionCurve(Result):
     >>> found.net_benefit("model").tolist(), found.net_benefit("all").tolist()
     ([0.5], [0.0])
     """
+
+    _json_keys = "models n prevalence level recalibration curves"
+    _table_key = "curves"
 
     models: tuple[str, ...]
     thresholds: Array
@@ -165,13 +168,8 @@ class DecisionCurve(Result):
         tuple of float
             The loss, 0 where recalibration adds nothing, and its threshold.
         """
-        part = self.benefits[self._strategy(model)]
-        if part.gain is None:
-            raise InputError(
-                f"{model!r} was not recalibrated: name a model, and leave out recalibration=None"
-            )
-        t = self.thresholds
-        loss = part.gain * (1.0 - t) / np.maximum(t, 1.0 - t)
+        t, gain = self.thresholds, self._gain(model)
+        loss = gain * (1.0 - t) / np.maximum(t, 1.0 - t)
         worst = int(np.argmax(loss))
         return max(0.0, float(loss[worst])), float(t[worst])
 
@@ -206,13 +204,16 @@ class DecisionCurve(Result):
         >>> round(curves.calibration_decision_loss("model"), 3)
         0.333
         """
-        part = self.benefits[self._strategy(model)]
-        if part.gain is None:
+        return envelope_loss(self.thresholds, self._gain(model) * (1.0 - self.thresholds))
+
+    def _gain(self, model: str) -> Array:
+        """What recalibration adds to a model's net benefit; an error if it was not recalibrated."""
+        gain = self.benefits[self._strategy(model)].gain
+        if gain is None:
             raise InputError(
                 f"{model!r} was not recalibrated: name a model, and leave out recalibration=None"
             )
-        t = self.thresholds
-        return envelope_loss(t, part.gain * (1.0 - t))
+        return gain
 
     def columns(self) -> dict[str, list[Any]]:
         """Give a row per strategy and threshold.
@@ -230,7 +231,7 @@ class DecisionCurve(Result):
             per_harm = (1.0 - self.thresholds) / self.thresholds
             for name, part in self.benefits.items():
                 empty = np.full(self.thresholds.size, np.nan)
-                columns = {
+                columns: dict[str, Any] = {
                     "model": [name] * self.thresholds.size,
                     "threshold": self.thresholds,
                     "tp_rate": part.tp_rate,
@@ -239,11 +240,10 @@ class DecisionCurve(Result):
                     "low": part.low,
                     "high": part.high,
                     "interventions_avoided": (part.value - everyone) * per_harm,
-                    "recalibrated": empty if part.recalibrated is None else part.recalibrated,
-                    "gain": empty if part.gain is None else part.gain,
-                    "gain_low": empty if part.gain_low is None else part.gain_low,
-                    "gain_high": empty if part.gain_high is None else part.gain_high,
                 }
+                for key in ("recalibrated", "gain", "gain_low", "gain_high"):
+                    values = getattr(part, key)
+                    columns[key] = empty if values is None else values
                 for key, values in columns.items():
                     out.setdefault(key, []).extend(np.asarray(values).tolist())
         return out
@@ -289,23 +289,6 @@ class DecisionCurve(Result):
             "the most that it adds to any decision with payoffs in [0, 1] (calibration decision "
             f"loss): {', '.join(losses)}",
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the curves as JSON has them.
-
-        Returns
-        -------
-        dict
-            `models`, `n`, `prevalence`, `level`, `recalibration` and the columns as `curves`.
-        """
-        return {
-            "models": list(self.models),
-            "n": self.n,
-            "prevalence": self.prevalence,
-            "level": self.level,
-            "recalibration": self.recalibration,
-            "curves": json_value(self.columns()),
-        }
 
     def plot(self, *, ax: Any = None, recalibrated: bool = False) -> DecisionCurveDisplay:
         """Draw the net benefits by threshold. Needs matplotlib.

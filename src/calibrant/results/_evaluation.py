@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant._data.answers import ANSWERS
 from calibrant._measures.catalogue import canonical, find
-from calibrant.results._base import Result
+from calibrant.results._base import Record, Result
 from calibrant.results._clinical import ClinicalSummary
 from calibrant.results._notebook import boxed, folded, html_table, notes, side_by_side
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_text, json_value, percent, shown
+from calibrant.results._rendering import as_text, percent, shown
 
 if TYPE_CHECKING:
     from calibrant.results._plots.reliability import ReliabilityDisplay
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Record):
     """One measure's value, with how it was computed; ``float(estimate)`` is the value.
 
     Attributes
@@ -54,6 +54,10 @@ class Estimate:
     0.25
     """
 
+    _json_keys = (
+        "name value estimate title notion bins truthful higher_is_better interval noise_floor"
+    )
+
     name: str
     value: float
     title: str
@@ -72,8 +76,11 @@ class Estimate:
         """The bias-corrected value; NaN where there is no interval."""
         return math.nan if self.interval is None else self.interval.estimate
 
+    def _json_item(self, key: str) -> Any:
+        return (self.rule or None) if key == "bins" else super()._json_item(key)
 
-@dataclass(frozen=True, eq=False, repr=False)
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Evaluation(Result):
     """Every measure of a set of predictions.
 
@@ -111,6 +118,10 @@ class Evaluation(Result):
     0.075
     """
 
+    _json_keys = (
+        "measures reliability classes inferred notes recipe verdict slices clinical segments"
+    )
+
     estimates: tuple[Estimate, ...]
     reliability: ReliabilityTable
     classes: dict[str, list[Any]] | None
@@ -140,7 +151,7 @@ class Evaluation(Result):
             if estimate.name == own:
                 return estimate
         if ANSWERS in self.inferred:
-            find(own, "answers")  # an error that says why, if there is no such measure of these
+            find(own, "answers")  # raises an error that says why answers lack this measure
         known = [estimate.name for estimate in self.estimates]
         raise InputError(f"this evaluation has no measure {name!r}: {nearest(name, known)}")
 
@@ -183,53 +194,23 @@ class Evaluation(Result):
 
     def _uncertainty_columns(self) -> dict[str, list[Any]]:
         """The estimate without bias, the interval and the noise floor, if they were computed."""
-        nan = math.nan
         if not any(e.interval or e.noise_floor for e in self.estimates):
             return {}
-        return {
-            "estimate": [e.estimate for e in self.estimates],
-            "low": [e.interval.low if e.interval else nan for e in self.estimates],
-            "high": [e.interval.high if e.interval else nan for e in self.estimates],
-            "noise_mean": [e.noise_floor.mean if e.noise_floor else nan for e in self.estimates],
-            "noise_95": [e.noise_floor.upper if e.noise_floor else nan for e in self.estimates],
-            "p_value": [e.noise_floor.p_value if e.noise_floor else nan for e in self.estimates],
+        # What was not computed is None, and has none of these attributes.
+        out = {
+            end: [getattr(e.interval, end, math.nan) for e in self.estimates]
+            for end in ("estimate", "low", "high")
         }
+        for name, own in (("noise_mean", "mean"), ("noise_95", "upper"), ("p_value", "p_value")):
+            out[name] = [getattr(e.noise_floor, own, math.nan) for e in self.estimates]
+        return out
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give everything but the samples, as JSON has it.
-
-        Returns
-        -------
-        dict
-            `measures`, `reliability`, `classes`, `inferred`, `notes`, `recipe`, `verdict`,
-            `slices`, `clinical` and `segments`.
-        """
-        return {
-            "measures": [
-                {
-                    "name": e.name,
-                    "value": json_value(e.value),
-                    "estimate": json_value(e.estimate),
-                    "title": e.title,
-                    "notion": e.notion,
-                    "bins": e.rule or None,
-                    "truthful": e.truthful,
-                    "higher_is_better": e.higher_is_better,
-                    "interval": e.interval.to_dict() if e.interval else None,
-                    "noise_floor": e.noise_floor.to_dict() if e.noise_floor else None,
-                }
-                for e in self.estimates
-            ],
-            "reliability": self.reliability.to_dict(self.recipe.get("level")),
-            "classes": json_value(self.classes),
-            "inferred": list(self.inferred),
-            "notes": list(self.notes),
-            "recipe": json_value(self.recipe),
-            "verdict": self.verdict.to_dict() if self.verdict else None,
-            "slices": self.slices.to_dict() if self.slices else None,
-            "clinical": self.clinical.to_dict() if self.clinical else None,
-            "segments": self.segments.to_dict() if self.segments else None,
-        }
+    def _json_item(self, key: str) -> Any:
+        if key == "measures":
+            return [estimate.to_dict() for estimate in self.estimates]
+        if key == "reliability":
+            return self.reliability.to_dict(self.recipe.get("level"))
+        return super()._json_item(key)
 
     def plot(
         self,

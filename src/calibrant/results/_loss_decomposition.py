@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.results._base import Result
-from calibrant.results._rendering import json_value, percent, shown
+from calibrant.results._rendering import percent, shown
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LossDecomposition(Result):
     """A proper loss taken apart: ``loss = calibration + refinement``.
 
@@ -82,16 +82,6 @@ class LossDecomposition(Result):
             "high": [*(self.intervals[name][1] for name in names), None],
         }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the parts as JSON has them.
-
-        Returns
-        -------
-        dict
-            Every attribute.
-        """
-        return {name: json_value(value) for name, value in vars(self).items()}
-
     @property
     def title(self) -> str:
         """The loss and the map, in one line."""
@@ -107,9 +97,8 @@ class LossDecomposition(Result):
         if high < 0:
             return f"Recalibration does harm here ({limits})."
         share = 100 * self.calibration / self.loss if self.loss else 0.0
-        larger = "overconfidence" if self.overconfidence >= self.underconfidence else (
-            "underconfidence"
-        )  # fmt: skip
+        over = self.overconfidence >= self.underconfidence
+        larger = "overconfidence" if over else "underconfidence"
         percents = f"{share:.0f}" if share >= 10 else f"{share:.2g}"
         return (
             f"Recalibration removes {shown(self.calibration)} of {shown(self.loss)}, "

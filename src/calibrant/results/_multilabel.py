@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from calibrant._core.errors import InputError, counted, nearest
+from calibrant._core.errors import counted
 from calibrant._measures.catalogue import find
-from calibrant.results._rendering import json_value, percent, shown
+from calibrant.results._rendering import percent, shown
 from calibrant.results._slices import Slice, Slices
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Multilabel(Slices):
     """Evaluations of labels, the worst first, and their mean.
 
@@ -56,6 +56,11 @@ class Multilabel(Slices):
     ('wind', 0.3)
     """
 
+    _json_keys = (
+        "measure level tolerance n mean mean_estimate mean_low mean_high worst labels notes"
+    )
+    _table_key = "labels"
+
     n: int = 0
     n_missing: dict[str, int] = field(default_factory=dict)
     mean: dict[str, float] = field(default_factory=dict)
@@ -64,16 +69,7 @@ class Multilabel(Slices):
     mean_estimate: float = math.nan
 
     def __getitem__(self, name: Any) -> Slice:
-        for row in self.rows:
-            if row.name == str(name):
-                return row
-        known = [row.name for row in self.rows]
-        raise InputError(f"there is no label {name!r}: {nearest(str(name), known)}")
-
-    @property
-    def worst(self) -> Slice:
-        """The label with the worst value of `measure`; on few rows that may be chance."""
-        return self.rows[0]
+        return self._row_named(name, f"there is no label {name!r}")
 
     @property
     def miscalibrated(self) -> tuple[str, ...]:
@@ -89,50 +85,15 @@ class Multilabel(Slices):
             `label`, `n`, `n_missing`, every measure, and what was computed of the uncertainty.
         """
         columns = super().columns()
-        out = {}
-        for name, values in columns.items():
-            out[name] = values
-            if name == "n":
-                out["n_missing"] = [self.n_missing[row.name] for row in self.rows]
-        return out
+        before = {name: columns[name] for name in (self.by, "n")}
+        missing = {"n_missing": [self.n_missing[row.name] for row in self.rows]}
+        return before | missing | columns
 
-    def display_columns(self) -> dict[str, list[Any]]:
-        """Give the columns that a person reads: of the measures, `measure` alone.
+    def _is_shown(self, name: str) -> bool:
+        return super()._is_shown(name) and (name != "n_missing" or any(self.n_missing.values()))
 
-        Returns
-        -------
-        dict of str to list
-            Columns of equal length.
-        """
-        shown_ = super().display_columns()
-        if not any(self.n_missing.values()):
-            return shown_
-        missing = [self.n_missing[row.name] for row in self.rows]
-        before = {name: shown_[name] for name in (self.by, "n")}
-        return before | {"n_missing": missing} | shown_
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the labels as JSON has them.
-
-        Returns
-        -------
-        dict
-            `measure`, `level`, `tolerance`, `n`, `mean`, `mean_estimate`, `mean_low`, `mean_high`,
-            `worst`, the columns as `labels`, and `notes`.
-        """
-        return {
-            "measure": self.measure,
-            "level": self.level,
-            "tolerance": self.tolerance,
-            "n": self.n,
-            "mean": json_value(self.mean),
-            "mean_estimate": json_value(self.mean_estimate),
-            "mean_low": json_value(self.mean_low),
-            "mean_high": json_value(self.mean_high),
-            "worst": self.worst.name,
-            "labels": json_value(self.columns()),
-            "notes": list(self.notes),
-        }
+    def _json_item(self, key: str) -> Any:
+        return self.worst.name if key == "worst" else super()._json_item(key)
 
     @property
     def title(self) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 
 from calibrant.results._rendering import Columns, shown
 
-# A longer table is cut: its first rows and its last ones.
+# A longer table shows only its first and last rows.
 MOST_ROWS = 30
 _FIRST, _LAST = 20, 5
-# Letters of a cell; the whole is in its title.
+# A longer cell is cut; its tooltip has the whole text.
 _MOST_LETTERS = 120
 # A word longer than this may be broken.
 _WORD = 30
@@ -57,18 +57,18 @@ def html_table(
     if len(rows) > MOST_ROWS:
         places = [*places[:_FIRST], None, *places[len(rows) - _LAST :]]
     left = [
-        f"l{j}" for j, values in enumerate(columns.values(), 1)
+        f"l{j}"
+        for j, values in enumerate(columns.values(), 1)
         if not any(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-    ]  # fmt: skip
+    ]
     head = "".join(f"<th>{_breakable(name)}</th>" for name in columns)
-    body = "".join(
-        _omitted(len(rows), len(columns)) if i is None
-        else "<tr>" + "".join(
-            _cell(value, tips[name][i] if name in tips else "")
-            for name, value in zip(columns, rows[i], strict=True)
-        ) + "</tr>"
-        for i in places
-    )  # fmt: skip
+    body = ""
+    for i in places:
+        if i is None:
+            body += _omitted(len(rows), len(columns))
+            continue
+        own = [tips[name][i] if name in tips else "" for name in columns]
+        body += f"<tr>{''.join(map(_cell, rows[i], own))}</tr>"
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     return (
         f'<div class="scroll {" ".join(left)}"><table>{title}<thead><tr>{head}</tr></thead>'

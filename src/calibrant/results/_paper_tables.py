@@ -16,15 +16,25 @@ from calibrant.results._plots.typing import ComparisonData
 from calibrant.results._rendering import markdown_text, percent, scale_of
 
 _LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
 _RAW = "raw"
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# Digits after the point, at the least and at the most.
+# The smallest and the largest number of digits after the point.
 _DIGITS = 1, 6
-# Digits beyond which two numbers are the same.
+# Numbers that agree to this many digits count as equal.
 _MOST_DIGITS = 12
 
 
@@ -54,9 +64,11 @@ class MeasureColumn:
 
 
 def measure_columns(
-    comparison: ComparisonData, titles: Sequence[tuple[str, str, bool]], digits: int | None,
+    comparison: ComparisonData,
+    titles: Sequence[tuple[str, str, bool]],
+    digits: int | None,
     raw: bool,
-) -> list[MeasureColumn]:  # fmt: skip
+) -> list[MeasureColumn]:
     """The columns of a table; `titles` has each measure's name, title and direction. With `raw`,
     measures whose sample values are other numbers than the estimates have a column of these.
     """
@@ -79,25 +91,26 @@ def _column(
     best, tied = comparison.leaders(measure), comparison.tied(measure)
     if digits is None:
         bold = np.array([name in best for name in names])
-        digits = _apart(estimates * scale, bold, _places((highs - lows) * scale))
+        digits = _distinct_places(estimates * scale, bold, _places((highs - lows) * scale))
 
     def text(number: float) -> str:
         return f"{number * scale:.{digits}f}"
 
-    by_name = {
-        name: Cell(
-            text(estimate), f"[{text(low)}, {text(high)}]" if low == low else "", text(value),
-            name in best, name in tied and name not in best,
+    by_name = {}
+    for name, value, estimate, low, high in zip(names, raw, estimates, lows, highs, strict=True):
+        by_name[name] = Cell(
+            value=text(estimate),
+            interval=f"[{text(low)}, {text(high)}]" if low == low else "",
+            raw=text(value),
+            best=name in best,
+            tied=name in tied and name not in best,
         )
-        for name, value, estimate, low, high in zip(
-            names, raw, estimates, lows, highs, strict=True
-        )
-    }  # fmt: skip
     own = [by_name[name] for name in comparison.names]
     for line in comparison.ceiling or ():
         ends = [text(end) for end in line.intervals.get(measure, ())]
         value = text(line.values[measure])
-        own.append(Cell(value, f"[{', '.join(ends)}]" if ends else "", value, False, False))
+        interval = f"[{', '.join(ends)}]" if ends else ""
+        own.append(Cell(value=value, interval=interval, raw=value, best=False, tied=False))
     differs = any(cell.raw != cell.value for cell in own)
     return MeasureColumn(title, higher, exponent, tuple(own), differs)
 
@@ -116,20 +129,24 @@ def _places(widths: Any) -> int:
     return min(max(places, _DIGITS[0]), _DIGITS[1])
 
 
-def _apart(estimates: Any, bold: Any, places: int) -> int:
+def _distinct_places(estimates: Any, bold: Any, places: int) -> int:
     """As many places as tell the bold numbers from the others."""
     for more in range(places, _MOST_DIGITS):
-        told, others = estimates[bold], estimates[~bold]
-        alike = [a != b and f"{a:.{more}f}" == f"{b:.{more}f}" for a in told for b in others]
+        best_values, others = estimates[bold], estimates[~bold]
+        alike = [a != b and f"{a:.{more}f}" == f"{b:.{more}f}" for a in best_values for b in others]
         if not any(alike):
             return more
     return places
 
 
 def latex_table(
-    comparison: ComparisonData, columns: Sequence[MeasureColumn], *, intervals: bool,
-    caption: str | None, label: str | None,
-) -> str:  # fmt: skip
+    comparison: ComparisonData,
+    columns: Sequence[MeasureColumn],
+    *,
+    intervals: bool,
+    caption: str | None,
+    label: str | None,
+) -> str:
     """A booktabs table; a float where it has a caption or a label."""
     heads = []
     for c in columns:
@@ -137,10 +154,8 @@ def latex_table(
         arrow = "$" + _arrow(c, "uparrow", "downarrow") + "$"
         heads.append(f"{latex_text(c.title)} {arrow}{unit}")
         heads += [_RAW] if c.raw else []
-    lines = [
-        rf"\begin{{tabular}}{{l{'r' * len(heads)}}}", r"\toprule",
-        " & ".join(["", *heads]).lstrip() + r" \\", r"\midrule",
-    ]  # fmt: skip
+    head = " & ".join(["", *heads]).lstrip() + r" \\"
+    lines = [rf"\begin{{tabular}}{{l{'r' * len(heads)}}}", r"\toprule", head, r"\midrule"]
     people = _people(comparison)
     for i, name in enumerate((*comparison.names, *people)):
         cells = _row(columns, i, partial(_latex_cell, intervals=intervals))
@@ -153,10 +168,10 @@ def latex_table(
     lines.append(r"\end{tabular}")
     if caption is None and label is None:
         return "\n".join(lines) + "\n"
-    head = [r"\begin{table}", r"\centering"]
-    head += [rf"\caption{{{latex_text(caption)}}}"] if caption is not None else []
-    head += [rf"\label{{{_latex_label(label)}}}"] if label is not None else []
-    return "\n".join([*head, *lines, r"\end{table}"]) + "\n"
+    start = [r"\begin{table}", r"\centering"]
+    start += [rf"\caption{{{latex_text(caption)}}}"] if caption is not None else []
+    start += [rf"\label{{{_latex_label(label)}}}"] if label is not None else []
+    return "\n".join([*start, *lines, r"\end{table}"]) + "\n"
 
 
 def _first_cell(name: str) -> str:
@@ -179,7 +194,7 @@ def _row(columns: Sequence[MeasureColumn], i: int, written: Callable[[Cell], str
 def _latex_cell(cell: Cell, intervals: bool) -> str:
     value = rf"\textbf{{{cell.value}}}" if cell.best else cell.value
     mark = r"$^\dagger$" if cell.tied else ""
-    # A line that began with a bracket would be read as an option of the break before it.
+    # Braces keep LaTeX from reading the bracket as an option of the line break before it.
     interval = f" {{\\footnotesize {cell.interval}}}" if intervals and cell.interval else ""
     return f"{value}{mark}{interval}"
 

@@ -1,22 +1,72 @@
-"""Differences of predictors, and what follows from them: order, ranks, ties and a sentence."""
+"""Differences of predictors, and what follows from them: order, ranks, ties and a sentence.
+
+Intervals of differences are the one source of all of it, so that no two of them disagree.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._measures.catalogue import canonical
-from calibrant.results._difference import Difference
-from calibrant.results._ranks import Ranks, ranks_of
 from calibrant.results._rendering import shortened
 
 Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+_NORMAL = NormalDist()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One measure of `first` less that of `second`, on the same rows.
+
+    The limits come from resamples of the rows that both have in common, so they shrink as the two
+    agree.
+
+    Attributes
+    ----------
+    measure : str
+        The measure.
+    first, second : str
+        The predictors.
+    value : float
+        The difference of the sample's values.
+    low, high : float
+        Confidence interval of the true difference; it contains `estimate`.
+    level : float
+        Level of the interval.
+    better : str or None
+        The better predictor; None where the interval includes 0.
+    estimate : float
+        The bias-corrected difference: the bias of the two values may be of different size.
+
+    Examples
+    --------
+    >>> import calibrant as cal
+    >>> y = [0, 1, 1, 0] * 25
+    >>> models = {"good": [0.1, 0.8, 0.9, 0.2] * 25, "bad": [0.3, 0.5, 0.6, 0.6] * 25}
+    >>> cal.compare(y, models, measures=["brier"]).difference("bad", "good", "brier").better
+    'good'
+    """
+
+    measure: str
+    first: str
+    second: str
+    value: float
+    low: float
+    high: float
+    level: float
+    better: str | None
+    estimate: float = 0.0
 
 
 class RankedPairs:
@@ -41,7 +91,7 @@ class RankedPairs:
 
     @property
     @abstractmethod
-    def _called(self) -> Mapping[str, str]:
+    def _sentence_names(self) -> Mapping[str, str]:
         """What each measure is called in sentences."""
 
     def _name(self, name: str) -> int:
@@ -58,10 +108,8 @@ class RankedPairs:
 
     def _ranks(self, measure: str) -> Ranks:
         j = self._measure(measure)
-        return ranks_of(
-            self.pairs[j], self.values[:, j], higher_is_better=self.higher_is_better[j],
-            level=self.level,
-        )  # fmt: skip
+        higher = self.higher_is_better[j]
+        return ranks_of(self.pairs[j], self.values[:, j], higher_is_better=higher, level=self.level)
 
     def difference(self, first: str, second: str, measure: str = "ece") -> Difference:
         """Say how much larger a measure is for `first` than for `second`.
@@ -234,7 +282,7 @@ class RankedPairs:
         str
             A sentence.
         """
-        by = f"By {self._called[self.measures[self._measure(measure)]]}, "
+        by = f"By {self._sentence_names[self.measures[self._measure(measure)]]}, "
         best, *others = map(shortened, self.order(measure))
         tied = list(map(shortened, self.tied(measure)))
         if not tied:
@@ -255,3 +303,105 @@ class RankedPairs:
 def _listed(names: list[str]) -> str:
     """A; A and B; A, B and C."""
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+class Ranks(NamedTuple):
+    """Predictors by one measure: all that can be said of their order.
+
+    `rank` counts the predictors whose difference is estimated to be better. `low` and `high` count
+    those that are clearly better and clearly worse, so that ``low <= rank <= high``. `best` is the
+    confidence that a predictor is better than every other. `order` has the positions, best first.
+    """
+
+    rank: Counts
+    low: Counts
+    high: Counts
+    best: Array
+    order: list[int]
+
+
+def ranks_of(pairs: Array, values: Array, *, higher_is_better: bool, level: float) -> Ranks:
+    """The ranks of n predictors.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (n, n, 3)
+        Limits and estimate of the value of each predictor less that of each other.
+    values : ndarray of shape (n,)
+        The values, which decide between equals and where a difference has no estimate.
+    higher_is_better : bool
+        Whether a higher value is better.
+    level : float
+        Level of the limits.
+
+    Returns
+    -------
+    Ranks
+        Ranks, their limits, the confidence of being best, and the order.
+    """
+    n, badness = len(values), -values if higher_is_better else values
+    with np.errstate(invalid="ignore", divide="ignore"):
+        low, high, estimate = _badness_gaps(pairs, badness, higher_is_better=higher_is_better)
+        confidence = _confidence(low, high, estimate, level)
+    worse, better = low > 0, high < 0
+    np.fill_diagonal(confidence, 1.0)
+    rank = 1 + (estimate > 0).sum(axis=1)
+    return Ranks(
+        rank=rank,
+        low=1 + worse.sum(axis=1),
+        high=n - better.sum(axis=1),
+        best=confidence.min(axis=1),
+        order=_order(rank, badness, worse),
+    )
+
+
+def _badness_gaps(
+    pairs: Array, badness: Array, *, higher_is_better: bool
+) -> tuple[Array, Array, Array]:
+    """Differences in badness of every two predictors: limits, and an estimate between them."""
+    low, high, estimate = np.moveaxis(pairs, -1, 0)
+    if higher_is_better:
+        low, high, estimate = -high, -low, -estimate
+    # A missing estimate, or one outside its limits, must not contradict the limits.
+    known = ~(np.isnan(low) | np.isnan(high))
+    middle = np.where(np.isnan(estimate), low + (high - low) / 2.0, estimate)
+    estimate = np.where(known, np.clip(middle, low, high), estimate)
+    seen = np.sign(badness[:, None] - badness)
+    return low, high, np.where(np.isnan(estimate), seen, estimate)
+
+
+def _confidence(low: Array, high: Array, estimate: Array, level: float) -> Array:
+    """The confidence that each predictor is better than each other.
+
+    The limit on the side of 0 is as many standard errors from the estimate as the level says; at
+    that scale the estimate is `z |estimate| / distance` standard errors from 0. It exceeds
+    ``(1 + level) / 2`` where the interval excludes 0, and nowhere else.
+    """
+    size, width = np.abs(estimate), high - low
+    clear, sure = (low > 0) | (high < 0), (1.0 + level) / 2.0
+    near = np.where(estimate > 0, estimate - low, high - estimate)
+    # At the limit itself the estimate says nothing about the spread towards 0.
+    near = np.where((near > 0) | (width == 0), near, width)
+    ratio = np.where(size > 0, size / near, 0.0)
+    # An infinite difference would give infinity over infinity.
+    errors = _NORMAL.inv_cdf(sure) * np.where(np.isinf(size) & clear, np.inf, ratio)
+    one_side: Array = np.vectorize(_NORMAL.cdf, otypes=[float])(errors)
+    # Rounding at a limit of 0 must not contradict the interval.
+    one_side = np.where(
+        clear, np.maximum(one_side, sure), np.minimum(one_side, np.nextafter(sure, 0.0))
+    )
+    out = np.where(estimate > 0, 1.0 - one_side, one_side)
+    return np.where(np.isnan(low) | np.isnan(high), np.nan, out)
+
+
+def _order(rank: Counts, badness: Array, worse: NDArray[np.bool_]) -> list[int]:
+    """Positions sorted by rank, then value, then input order. No predictor precedes one that is
+    significantly better, even if the estimated differences form a circle.
+    """
+    rest = [int(i) for i in np.lexsort((np.arange(len(rank)), badness, rank))]
+    order = []
+    while rest:
+        first = next((i for i in rest if not worse[i, rest].any()), rest[0])
+        order.append(first)
+        rest.remove(first)
+    return order

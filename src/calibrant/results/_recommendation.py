@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from calibrant._core.errors import InputError, nearest
-from calibrant.results._base import Result, Rows
+from calibrant.results._base import TableOfRows
 from calibrant.results._rendering import json_value, shown
 
 AS_THEY_ARE = "as they are"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TriedMap:
     """One map: its loss on rows that it was not fitted to.
 
@@ -58,8 +57,8 @@ def simplest_of(rows: tuple[TriedMap, ...]) -> TriedMap:
     return next(row for row in maps if row.above <= row.standard_error)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Recommendation(Rows[TriedMap], Result):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Recommendation(TableOfRows[TriedMap]):
     """The simplest map within one standard error of the best, or none, and all that were tried.
 
     Made by `recommend`; look a map up by its name.
@@ -102,6 +101,9 @@ class Recommendation(Rows[TriedMap], Result):
     ('beta', True, 'BetaCalibration')
     """
 
+    _row_class = TriedMap
+    _json_keys = "best helps measure gain_error n folds seed notes rows"
+
     best: str
     helps: bool
     rows: tuple[TriedMap, ...]
@@ -119,11 +121,7 @@ class Recommendation(Rows[TriedMap], Result):
         return min(self.rows, key=lambda row: row.loss)
 
     def __getitem__(self, name: Any) -> TriedMap:
-        for row in self.rows:
-            if row.map == name:
-                return row
-        known = [row.map for row in self.rows]
-        raise InputError(f"the map {name!r} was not tried: {nearest(str(name), known)}")
+        return self._row_named(name, f"the map {name!r} was not tried", "map")
 
     def columns(self) -> dict[str, list[Any]]:
         """Give a row per map, the simplest first.
@@ -133,11 +131,8 @@ class Recommendation(Rows[TriedMap], Result):
         dict of str to list
             `map`, `parameters`, `loss`, `above`, `standard_error`, `gain` and `recommended`.
         """
-        names = ("map", "parameters", "loss", "above", "standard_error", "gain")
-        return {
-            **{name: [getattr(row, name) for row in self.rows] for name in names},
-            "recommended": [row.map == self.best for row in self.rows],
-        }
+        chosen = [row.map == self.best for row in self.rows]
+        return super().columns() | {"recommended": chosen}
 
     def display_columns(self) -> dict[str, list[Any]]:
         """Give the columns that a person reads.
@@ -148,30 +143,20 @@ class Recommendation(Rows[TriedMap], Result):
             Columns of equal length.
         """
         return {
-            "map": [row.map for row in self.rows],
-            "parameters": [
-                "" if row.map == AS_THEY_ARE else "by rows" if row.parameters == float("inf")
-                else f"{row.parameters:.0f}" for row in self.rows
-            ],
-            self.measure: [row.loss for row in self.rows],
-            "above the lowest": [row.above for row in self.rows],
-            "standard error": [row.standard_error for row in self.rows],
+            "map": self._values("map"),
+            "parameters": [_parameters(row) for row in self.rows],
+            self.measure: self._values("loss"),
+            "above the lowest": self._values("above"),
+            "standard error": self._values("standard_error"),
             "": ["recommended" if row.map == self.best else "" for row in self.rows],
-        }  # fmt: skip
+        }
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the choice as JSON has it.
-
-        Returns
-        -------
-        dict
-            Every attribute but `scaler`; null for what is not finite.
-        """
+    def _json_item(self, key: str) -> Any:
+        if key != "rows":
+            return super()._json_item(key)
         table = self.columns()
-        rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-        own = ("best", "helps", "measure", "gain_error", "n", "folds", "seed", "notes")
-        values = {**{name: getattr(self, name) for name in own}, "rows": rows}
-        return {name: json_value(value) for name, value in values.items()}
+        rows = zip(*table.values(), strict=True)
+        return [json_value(dict(zip(table, row, strict=True))) for row in rows]
 
     @property
     def title(self) -> str:
@@ -198,9 +183,8 @@ class Recommendation(Rows[TriedMap], Result):
             return "the one map that was tried"
         if chosen is lowest:
             simpler = any(0 < row.parameters < chosen.parameters for row in self.rows)
-            rest = "no simpler map is within one standard error of it" if simpler else (
-                "none is simpler"
-            )  # fmt: skip
+            near = "no simpler map is within one standard error of it"
+            rest = near if simpler else "none is simpler"
             return f"its {self.measure} is the lowest, and {rest}"
         return (
             f"the simplest map within one standard error of the lowest {self.measure}, that of "
@@ -225,3 +209,10 @@ class Recommendation(Rows[TriedMap], Result):
 
     def _messages(self) -> tuple[str, ...]:
         return (self.why, *self.notes)
+
+
+def _parameters(row: TriedMap) -> str:
+    """The number of a map's parameters in words."""
+    if row.map == AS_THEY_ARE:
+        return ""
+    return "by rows" if row.parameters == float("inf") else f"{row.parameters:.0f}"

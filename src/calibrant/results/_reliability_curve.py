@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from calibrant._core.errors import counted
 from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, html_table, notes, side_by_side
-from calibrant.results._rendering import json_value, percent, shown
-from calibrant.results._sketch import curve_sketch
+from calibrant.results._rendering import percent, shown
+from calibrant.results._sketch import curve_axes, curve_sketch
 
 if TYPE_CHECKING:
     from calibrant.results._plots.reliability_curve import ReliabilityCurveDisplay
@@ -29,7 +29,7 @@ NAMES = {"isotonic": "isotonic (CORP)", "local": "local regression"}
 _SHOWN = 16
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ReliabilityCurve(Result):
     """A reliability curve without bins and without a fixed bandwidth.
 
@@ -67,6 +67,9 @@ class ReliabilityCurve(Result):
     >>> curve.at([0.2, 0.75, 0.9]).tolist()
     [0.0, 0.5, 1.0]
     """
+
+    _json_keys = "method band level notion n span points note"
+    _table_key = "points"
 
     points: Mapping[str, NDArray[np.float64]]
     method: str
@@ -149,25 +152,6 @@ class ReliabilityCurve(Result):
     def _messages(self) -> tuple[str, ...]:
         return tuple(filter(None, [self.band_words if self.band else "", self.note]))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the curve as JSON has it.
-
-        Returns
-        -------
-        dict
-            Every attribute.
-        """
-        return {
-            "method": self.method,
-            "band": self.band,
-            "level": self.level,
-            "notion": self.notion,
-            "n": self.n,
-            "span": json_value(self.span),
-            "points": json_value(self.columns()),
-            **({"note": self.note} if self.note else {}),
-        }
-
     def plot(self, *, ax: Any = None, name: str | None = None) -> ReliabilityCurveDisplay:
         """Draw the curve, with its band and where the predictions lie. Needs matplotlib.
 
@@ -188,9 +172,7 @@ class ReliabilityCurve(Result):
         return ReliabilityCurveDisplay(self, name=name).plot(ax=ax)
 
     def _repr_html_(self) -> str:
-        top = self.notion == "confidence"
-        target = "mean soft label" if not self.is_hard else "accuracy" if top else "frequency"
-        axes = "confidence" if top else "prediction", target
+        axes = curve_axes(self.notion, self.is_hard)
         columns = self.columns()
         sketch = curve_sketch(columns["prediction"], columns["mean_target"], axes)
         table = html_table(self.display_columns(), self.title)

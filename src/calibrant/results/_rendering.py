@@ -7,6 +7,7 @@ import importlib.util
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from calibrant._core.errors import InputError, MissingExtra, one_of
@@ -16,7 +17,7 @@ _BACKENDS = ("pandas", "polars", "pyarrow")
 
 
 def shown(value: Any) -> str:
-    """A cell as a person reads it: four places, an empty cell for what is not there."""
+    """A value as people read it: four decimal places, an empty text for a missing value."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     if isinstance(value, bool):
@@ -37,7 +38,7 @@ def distinct_numbers(
     """
     for more in range(15):
         for small in sorted({0, more}):
-            texts = [_with_digits(v, small if abs(v) < 0.01 else more, places) for v in values]
+            texts = [_rounded(v, small if abs(v) < 0.01 else more, places) for v in values]
             pairs = [*zip(values, map(float, texts), strict=True), *((b, b) for b in beside)]
             if all(x < y for a, x in pairs for b, y in pairs if _is_below(a, b)):
                 return texts
@@ -50,15 +51,12 @@ def marked_numbers(values: Sequence[float], marked: Sequence[bool]) -> list[str]
     """
     texts = [shown(value) for value in values]
     for more in range(1, 12):
-        told = {
-            (text, value) for text, value, own in zip(texts, values, marked, strict=True) if own
-        }
-        others = [
-            (text, value) for text, value, own in zip(texts, values, marked, strict=True) if not own
-        ]
-        if not any(t == text and v != value for t, v in told for text, value in others if text):
+        cells = list(zip(texts, values, marked, strict=True))
+        ours = {(text, value) for text, value, is_marked in cells if is_marked}
+        others = [(text, value) for text, value, is_marked in cells if text and not is_marked]
+        if not any(t == text and v != value for t, v in ours for text, value in others):
             break
-        texts = ["" if v != v else _with_digits(v, more, 4) for v in values]
+        texts = ["" if v != v else _rounded(v, more, 4) for v in values]
     return texts
 
 
@@ -68,7 +66,7 @@ def _is_below(a: float, b: float) -> bool:
 
 
 def snapped(value: float, others: Sequence[float]) -> list[float]:
-    """A value and others, those a hair from it become it: an inversion's last step is no news."""
+    """A value and others; others that differ from it by rounding become equal to it."""
     near = [value if abs(each - value) <= 1e-6 * abs(value) else each for each in others]
     return [value, *near]
 
@@ -78,7 +76,7 @@ def in_full(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
-def _with_digits(value: float, more: int, places: int) -> str:
+def _rounded(value: float, more: int, places: int) -> str:
     if value == 0 or not math.isfinite(value):
         return in_full(value)
     if abs(value) < 0.01:
@@ -131,8 +129,8 @@ def as_markdown(columns: Columns) -> str:
     return "\n".join(lines)
 
 
-# What would begin or end something in a cell: code, emphasis, a link, HTML, the next cell. An
-# underscore does so only at the edge of a word, and names of measures have them inside.
+# Characters that begin or end markup in a cell: code, emphasis, a link, HTML, the next cell. An
+# underscore does so only at the edge of a word; inside names of measures it is harmless.
 _MARKDOWN = re.compile(r"([\\`*\[\]<>|]|(?<![^\W_])_|_(?![^\W_]))")
 
 
@@ -145,7 +143,7 @@ def markdown_text(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
-# Exponents below which a power of ten has no reciprocal.
+# Below this exponent, the reciprocal of a power of ten overflows.
 SMALLEST = -300
 
 
@@ -155,7 +153,7 @@ def scale_of(values: Sequence[float], below: float = 1e-3) -> int:
     """
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     exponent = 3 * math.floor(math.log10(largest) / 3) if 0 < largest < below else 0
-    return max(exponent, SMALLEST)  # its power is a number too
+    return max(exponent, SMALLEST)  # so that the power stays finite
 
 
 def scaled_columns(columns: Columns) -> dict[str, list[Any]]:
@@ -192,15 +190,19 @@ def as_frame(columns: Columns, backend: str | None = None) -> Any:
 
 
 def json_value(value: Any) -> Any:
-    """A value that JSON can hold: what is not a finite number becomes null."""
-    if type(value) in (float, int, str):  # nearly all of a page's long columns
+    """A value that JSON can hold: results by their `to_dict`, null for what is no finite number."""
+    if type(value) in (float, int, str):  # a fast path: nearly all values of long columns
         return None if type(value) is float and not math.isfinite(value) else value
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {str(key): json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [json_value(item) for item in value]
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if is_dataclass(value):
+        return {each.name: json_value(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): json_value(item) for key, item in value.items()}
     if hasattr(value, "tolist"):
         return json_value(value.tolist())
-    return value
+    return value.isoformat() if hasattr(value, "isoformat") else value

@@ -62,13 +62,12 @@ def entry(name: str, shape: Shape) -> Entry:
     """Give the glossary entry of a measure of the catalogue."""
     measure = find(name, shape)
     better = "higher is better" if measure.higher_is_better else "lower is better"
-    return Entry(
-        measure.name, measure.title, measure.formula, measure.range, better,
-        dict(vars(measure.claims)), measure.reference, measure.function,
-    )  # fmt: skip
+    names = ("name", "title", "formula", "range", "reference", "function")
+    own = {name: getattr(measure, name) for name in names}
+    return Entry(**own, better=better, claims=dict(vars(measure.claims)))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class BinView:
     """One problem in every number of bins.
 
@@ -136,18 +135,9 @@ class BinView:
         dict
             `labels`, `counts`, `tables`, `values`, `curve`, `curves` and `cutoffs`.
         """
-        return {
-            "labels": self.labels,
-            "counts": list(self.counts),
-            "tables": {
-                rule: [table.to_dict(level) for table in tables]
-                for rule, tables in self.tables.items()
-            },
-            "values": json_value(self.values),
-            "curve": self.curve.to_dict(),
-            "curves": {name: curve.to_dict() for name, curve in self.curves.items()},
-            "cutoffs": None if self.cutoffs is None else json_value(vars(self.cutoffs)),
-        }
+        tables = {rule: [t.to_dict(level) for t in tables] for rule, tables in self.tables.items()}
+        own = vars(self).items()
+        return {name: tables if name == "tables" else json_value(value) for name, value in own}
 
 
 @dataclass(frozen=True)
@@ -211,7 +201,7 @@ class Change:
     estimate: float | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class BeforeAfter:
     """What recalibration does: a map fitted on one half of the rows, measured on the other.
 
@@ -250,6 +240,11 @@ class BeforeAfter:
 
     method: str
     learned: str
+    why: str = ""
+    tried: dict[str, float] = field(default_factory=dict)
+    outcome: str = ""
+    chosen: bool = False
+    reverses: bool = False
     split: str
     n_fitted: int
     n_measured: int
@@ -257,11 +252,6 @@ class BeforeAfter:
     before: ReliabilityTable
     after: ReliabilityTable
     notes: tuple[str, ...] = ()
-    why: str = ""
-    tried: dict[str, float] = field(default_factory=dict)
-    outcome: str = ""
-    chosen: bool = False
-    reverses: bool = False
 
     @property
     def helps(self) -> bool:
@@ -287,22 +277,8 @@ class BeforeAfter:
         dict
             Every attribute.
         """
-        return {
-            "method": self.method,
-            "learned": self.learned,
-            "why": self.why,
-            "tried": json_value(self.tried),
-            "outcome": self.outcome,
-            "chosen": self.chosen,
-            "reverses": self.reverses,
-            "split": self.split,
-            "n_fitted": self.n_fitted,
-            "n_measured": self.n_measured,
-            "changes": [json_value(vars(change)) for change in self.changes],
-            "before": self.before.to_dict(level),
-            "after": self.after.to_dict(level),
-            "notes": list(self.notes),
-        }
+        tables = {"before": self.before.to_dict(level), "after": self.after.to_dict(level)}
+        return {name: tables.get(name) or json_value(value) for name, value in vars(self).items()}
 
 
 def spoken(method: str) -> str:
@@ -313,7 +289,7 @@ def spoken(method: str) -> str:
     return " ".join([first, *map(str.lower, rest)])
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Report(Record):
     """Everything that the report page shows.
 
@@ -369,6 +345,12 @@ class Report(Record):
     'No: they are miscalibrated.'
     """
 
+    _json_keys = (
+        "name answer sentences evaluation headlines groups views sensitivity before_after "
+        "recalibrations conventions glossary absent recipe risk_coverage decisions histogram "
+        "votes annotators"
+    )
+
     name: str
     answer: str
     sentences: tuple[str, ...]
@@ -394,39 +376,15 @@ class Report(Record):
         """The level of the intervals."""
         return float(self.recipe["options"]["level"])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give everything on the page as JSON has it.
-
-        Returns
-        -------
-        dict
-            Every attribute.
-        """
-        tools, change = self.conventions, self.before_after
-        return {
-            "name": self.name,
-            "answer": self.answer,
-            "sentences": list(self.sentences),
-            "evaluation": self.evaluation.to_dict(),
-            "headlines": list(self.headlines),
-            "groups": [
-                {"title": title, "what": what, "measures": list(names)}
-                for title, what, names in self.groups
-            ],
-            "views": [view.to_dict(self.level) for view in self.views],
-            "sensitivity": [json_value(vars(each)) for each in self.sensitivity],
-            "before_after": change.to_dict(self.level) if change else None,
-            "recalibrations": [each.to_dict(self.level) for each in self.recalibrations],
-            "conventions": tools.to_dict() if tools else None,
-            "glossary": [json_value(vars(entry)) for entry in self.glossary],
-            "absent": self.absent,
-            "recipe": json_value(self.recipe),
-            "risk_coverage": self.risk.to_dict() if self.risk else None,
-            "decisions": self.decisions.to_dict() if self.decisions else None,
-            "histogram": json_value(self.histogram),
-            "votes": self.votes.to_dict() if self.votes else None,
-            "annotators": self.annotators.to_dict() if self.annotators else None,
-        }
+    def _json_item(self, key: str) -> Any:
+        if key == "groups":
+            names = ("title", "what", "measures")
+            return [json_value(dict(zip(names, group, strict=True))) for group in self.groups]
+        if key in ("views", "recalibrations"):
+            return [each.to_dict(self.level) for each in getattr(self, key)]
+        if key == "before_after":
+            return None if self.before_after is None else self.before_after.to_dict(self.level)
+        return super()._json_item("risk" if key == "risk_coverage" else key)
 
     def to_html(self) -> str:
         """Give the page as text. Needs ``pip install 'calibrant[report]'``.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
 from calibrant.results._base import Result
-from calibrant.results._rendering import json_value, percent
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
@@ -23,7 +23,7 @@ NOT_CALIBRATION = (
 _SHOWN = 10
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RiskCoverage(Result):
     """A risk-coverage curve: the risk among the rows with the highest predictions.
 
@@ -59,6 +59,9 @@ class RiskCoverage(Result):
     >>> curve.risk.round(4).tolist()
     [0.0, 0.0, 0.3333, 0.5]
     """
+
+    _json_keys = "aurc notion level n points note"
+    _table_key = "points"
 
     coverage: NDArray[np.float64]
     risk: NDArray[np.float64]
@@ -106,13 +109,8 @@ class RiskCoverage(Result):
         dict of str to list
             `coverage`, `threshold`, `risk`, `low` and `high`.
         """
-        return {
-            "coverage": self.coverage.tolist(),
-            "threshold": self.threshold.tolist(),
-            "risk": self.risk.tolist(),
-            "low": self.low.tolist(),
-            "high": self.high.tolist(),
-        }
+        names = ("coverage", "threshold", "risk", "low", "high")
+        return {name: getattr(self, name).tolist() for name in names}
 
     def display_columns(self) -> dict[str, list[Any]]:
         """Give a few of the points, which is what is printed.
@@ -137,23 +135,6 @@ class RiskCoverage(Result):
 
     def _messages(self) -> tuple[str, ...]:
         return tuple(filter(None, [NOT_CALIBRATION, self.note]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the curve as JSON has it.
-
-        Returns
-        -------
-        dict
-            `aurc`, `notion`, `level`, `n` and the columns as `points`.
-        """
-        return {
-            "aurc": self.aurc,
-            "notion": self.notion,
-            "level": self.level,
-            "n": self.n,
-            "points": json_value(self.columns()),
-            **({"note": self.note} if self.note else {}),
-        }
 
     def plot(self, *, ax: Any = None, name: str | None = None) -> RiskCoverageDisplay:
         """Draw the curve, with its band. Needs matplotlib.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from calibrant._core.errors import counted
-from calibrant.results._base import Result, Rows
-from calibrant.results._rendering import as_frame, json_value
+from calibrant.results._base import TableOfRows, column
+from calibrant.results._rendering import as_frame
 
 if TYPE_CHECKING:
     from calibrant.results._plots.robustness import RankRobustnessDisplay
@@ -46,13 +46,13 @@ class RankCorrelation:
     relation: Relation
     first: str
     second: str
-    value: float | None
+    value: float | None = field(metadata=column("spearman"))
     margin: float | None
     n: int
 
 
-@dataclass(frozen=True, repr=False)
-class RankRobustness(Rows[RankCorrelation], Result):
+@dataclass(frozen=True, repr=False, kw_only=True)
+class RankRobustness(TableOfRows[RankCorrelation]):
     """Rank correlations of errors with losses, with themselves at other bins, and with dominance.
 
     Made by `rank_robustness` and by `compare`.
@@ -77,6 +77,10 @@ class RankRobustness(Rows[RankCorrelation], Result):
     >>> robustness.n, [robustness.names[i] for i in robustness.chain][:3]
     (8, ['0', '1', '2'])
     """
+
+    _row_class = RankCorrelation
+    _json_keys = "n chain chain_names correlations"
+    _table_key = "correlations"
 
     rows: tuple[RankCorrelation, ...]
     chain: tuple[int, ...]
@@ -105,24 +109,6 @@ class RankRobustness(Rows[RankCorrelation], Result):
             for row in self.rows
             if measure in (None, row.measure) and relation in (None, row.relation)
         )
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Give a row per correlation.
-
-        Returns
-        -------
-        dict of str to list
-            `measure`, `relation`, `first`, `second`, `spearman`, `margin` and `n`.
-        """
-        return {
-            "measure": [row.measure for row in self.rows],
-            "relation": [row.relation for row in self.rows],
-            "first": [row.first for row in self.rows],
-            "second": [row.second for row in self.rows],
-            "spearman": [row.value for row in self.rows],
-            "margin": [row.margin for row in self.rows],
-            "n": [row.n for row in self.rows],
-        }
 
     def table(self) -> dict[str, list[Any]]:
         """Give a row per measure, short and wide.
@@ -160,26 +146,16 @@ class RankRobustness(Rows[RankCorrelation], Result):
         """
         numbers = ("spearman", "margin")
         columns = {
-            # NaN and not None, so that a column stays one of numbers when nothing could be ranked.
+            # NaN in place of None keeps the column numeric where nothing could be ranked.
             name: [math.nan if v is None else v for v in values] if name in numbers else values
             for name, values in self.columns().items()
         }
         return as_frame(columns, backend)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the correlations as JSON has them.
-
-        Returns
-        -------
-        dict
-            `n`, `chain`, `chain_names` and the columns as `correlations`.
-        """
-        return {
-            "n": self.n,
-            "chain": list(self.chain),
-            "chain_names": None if self.names is None else [self.names[i] for i in self.chain],
-            "correlations": json_value(self.columns()),
-        }
+    def _json_item(self, key: str) -> Any:
+        if key != "chain_names":
+            return super()._json_item(key)
+        return None if self.names is None else [self.names[i] for i in self.chain]
 
     def plot(
         self, *, ax: Any = None, relation: Relation = "bins", measures: Sequence[str] | None = None

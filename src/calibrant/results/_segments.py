@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from calibrant._core.errors import InputError, counted, nearest
-from calibrant.results._base import Result, Rows
-from calibrant.results._rendering import json_value, shown
+from calibrant._core.errors import counted
+from calibrant.results._base import TableOfRows, column
+from calibrant.results._rendering import shown
 
-# Rows that a person sees of the table.
+# Number of segments that are printed.
 MOST_SHOWN = 15
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Segment:
     """One segment: rows with these values, and how far predictions are off there.
 
@@ -49,16 +49,16 @@ class Segment:
     {'ward': 'b'}
     """
 
-    name: str
-    values: dict[str, str]
+    name: str = field(metadata=column("segment"))
+    values: dict[str, str] = field(metadata=column(None))
     n: int
     mean_predicted: float
     mean_target: float
     gap: float
-    ratio: float
-    p_value: float
     contrast: float
     at_least: float
+    ratio: float
+    p_value: float
 
     def __str__(self) -> str:
         lean = "too high" if self.gap > 0 else "too low"
@@ -68,8 +68,8 @@ class Segment:
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Segments(Rows[Segment], Result):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Segments(TableOfRows[Segment]):
     """Segments by how far they are off for sure, the most first.
 
     Made by `find_segments`; look a segment up by its name.
@@ -106,6 +106,13 @@ class Segments(Rows[Segment], Result):
     (2, True)
     """
 
+    _row_class = Segment
+    _json_keys = (
+        "p_value multicalibration_error columns depth n n_draws segments "
+        "against_all_rows min_gap notes"
+    )
+    _table_key = "segments"
+
     rows: tuple[Segment, ...]
     p_value: float
     multicalibration_error: float
@@ -123,11 +130,7 @@ class Segments(Rows[Segment], Result):
         return self.rows[0]
 
     def __getitem__(self, name: Any) -> Segment:
-        for row in self.rows:
-            if row.name == str(name):
-                return row
-        known = [row.name for row in self.rows]
-        raise InputError(f"there is no segment {name!r}: {nearest(str(name), known)}")
+        return self._row_named(name, f"there is no segment {name!r}")
 
     def columns(self) -> dict[str, list[Any]]:
         """Give a row per segment.
@@ -138,13 +141,8 @@ class Segments(Rows[Segment], Result):
             `segment`, `depth`, `n`, `mean_predicted`, `mean_target`, `gap`, `contrast`,
             `at_least`, `ratio`, `p_value`.
         """
-        names = ("n", "mean_predicted", "mean_target", "gap", "contrast", "at_least", "ratio",
-                 "p_value")  # fmt: skip
-        return {
-            "segment": [row.name for row in self.rows],
-            "depth": [len(row.values) for row in self.rows],
-            **{name: [getattr(row, name) for row in self.rows] for name in names},
-        }
+        depth = [len(row.values) for row in self.rows]
+        return {"segment": self._values("name"), "depth": depth} | super().columns()
 
     def display_columns(self) -> dict[str, list[Any]]:
         """Give the columns that a person reads, of the worst segments.
@@ -156,27 +154,8 @@ class Segments(Rows[Segment], Result):
         """
         return {name: values[:MOST_SHOWN] for name, values in self.columns().items()}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the search as JSON has it.
-
-        Returns
-        -------
-        dict
-            `p_value`, `multicalibration_error`, `columns`, `depth`, `n`, `n_draws`, the table as
-            `segments`, `against_all_rows`, `min_gap` and `notes`.
-        """
-        return {
-            "p_value": json_value(self.p_value),
-            "multicalibration_error": json_value(self.multicalibration_error),
-            "columns": list(self.columns_searched),
-            "depth": self.depth,
-            "n": self.n,
-            "n_draws": self.n_draws,
-            "segments": json_value(self.columns()),
-            "against_all_rows": self.against_all_rows,
-            "min_gap": self.min_gap,
-            "notes": list(self.notes),
-        }
+    def _json_item(self, key: str) -> Any:
+        return list(self.columns_searched) if key == "columns" else super()._json_item(key)
 
     @property
     def title(self) -> str:
@@ -188,7 +167,7 @@ class Segments(Rows[Segment], Result):
     def sentence(self) -> str:
         """What was found, in words."""
         chance = f"p = {shown(self.p_value)} for the whole search"
-        worst = f"{self.worst}{self._beside_all}"
+        worst = f"{self.worst}{self._contrast_words}"
         if self.min_gap and abs(self.worst.contrast) < self.min_gap:
             return f"No segment is off by {self.min_gap:g} or more: the worst is {worst}; {chance}."
         if self.p_value < 0.05:
@@ -197,7 +176,7 @@ class Segments(Rows[Segment], Result):
         return f"No segment stands out{among}: the worst is {worst}; {chance}."
 
     @property
-    def _beside_all(self) -> str:
+    def _contrast_words(self) -> str:
         """How the worst segment differs from all rows, where that is what it is judged by."""
         if not self.against_all_rows:
             return ""

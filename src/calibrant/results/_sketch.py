@@ -9,7 +9,7 @@ from typing import Any
 from calibrant._core.errors import counted
 from calibrant.results._notebook import Drawing
 
-# Read on white and on black alike.
+# A blue that can be read on white and on black.
 _BLUE = "#2b87c4"
 _SIDE = 170
 # Left, top, right and bottom of the square.
@@ -42,7 +42,7 @@ def reliability_sketch(
     if len(nonempty) <= _CROWD:
         parts += [_dot(i, u, z, bins) for i, (u, z) in zip(nonempty, points, strict=True)]
     else:
-        # A step of the page is enough: thousands of level sets would be thousands of dots.
+        # One dot per pixel is enough: level sets may be thousands.
         places = sorted({(_x(u), _y(z)) for u, z in points})
         spots = "".join(f"M{x},{y}h0" for x, y in places)
         parts.append(
@@ -57,6 +57,13 @@ def _thinned(curve: Mapping[str, Sequence[float]]) -> list[tuple[float, float]]:
     for u, z in zip(curve["prediction"], curve["mean_target"], strict=True):
         points.setdefault((_x(u), _y(z)), (u, z))
     return list(points.values())
+
+
+def curve_axes(notion: str, is_hard: bool) -> tuple[str, str]:
+    """Names of both axes of a curve's sketch."""
+    top = notion == "confidence"
+    target = "accuracy" if top else "frequency"
+    return "confidence" if top else "prediction", target if is_hard else "mean soft label"
 
 
 def curve_sketch(x: Sequence[float], y: Sequence[float], axes: tuple[str, str]) -> Drawing:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from calibrant._core.errors import InputError, nearest
-from calibrant.results._base import Result, Rows
-from calibrant.results._rendering import json_value
+from calibrant.results._base import TableOfRows, column
 
 if TYPE_CHECKING:
     from calibrant.results._plots.slices import SlicesDisplay
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Slice:
     """One slice: its rows, every measure's value, and how far its calibration error can be trusted.
 
@@ -60,21 +58,23 @@ class Slice:
     50
     """
 
-    name: str
+    name: str = field(metadata=column("{by}"))
     n: int
-    values: dict[str, float]
-    noise_95: float
-    p_value: float
-    p_corrected: float
-    estimate: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    within_tolerance: bool | None = None
-    verdict: str = ""
-    n_clusters: int | None = None
+    n_clusters: int | None = field(default=None, metadata=column(when="_clustered"))
     mean_predicted: float = math.nan
     mean_target: float = math.nan
-    excess: float = math.nan
+    values: dict[str, float] = field(metadata=column(each_entry=True))
+    estimate: float = field(default=math.nan, metadata=column(when="tolerance"))
+    low: float = field(default=math.nan, metadata=column(when="tolerance"))
+    high: float = field(default=math.nan, metadata=column(when="tolerance"))
+    noise_95: float = math.nan
+    p_value: float = math.nan
+    p_corrected: float = math.nan
+    verdict: str = field(default="", metadata=column(when="tolerance"))
+    within_tolerance: bool | None = field(
+        default=None, metadata=column(when="tolerance", shown=False)
+    )
+    excess: float = field(default=math.nan, metadata=column(None))
 
     @property
     def against_tolerance(self) -> str:
@@ -82,8 +82,8 @@ class Slice:
         return {True: "within", False: "beyond", None: "undecided"}[self.within_tolerance]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Slices(Rows[Slice], Result):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Slices(TableOfRows[Slice]):
     """Evaluations of slices, the worst first.
 
     They are in the order of the estimate of `measure`, without the bias of a sample; the p-value
@@ -114,6 +114,10 @@ class Slices(Rows[Slice], Result):
     [('b', 100), ('a', 100)]
     """
 
+    _row_class = Slice
+    _json_keys = "by measure level tolerance slices notes"
+    _table_key = "slices"
+
     by: str
     measure: str
     rows: tuple[Slice, ...]
@@ -122,11 +126,7 @@ class Slices(Rows[Slice], Result):
     tolerance: float | None = None
 
     def __getitem__(self, name: Any) -> Slice:
-        for row in self.rows:
-            if row.name == str(name):
-                return row
-        known = [row.name for row in self.rows]
-        raise InputError(f"there is no slice {name!r} of {self.by!r}: {nearest(str(name), known)}")
+        return self._row_named(name, f"there is no slice {name!r} of {self.by!r}")
 
     @property
     def worst(self) -> Slice:
@@ -138,32 +138,6 @@ class Slices(Rows[Slice], Result):
         """The slice with the largest value of `measure`, which on few rows may be chance."""
         return max(self.rows, key=lambda row: row.values[self.measure])
 
-    def columns(self) -> dict[str, list[Any]]:
-        """Give a row per slice.
-
-        Returns
-        -------
-        dict of str to list
-            The column's values, rows, every measure, and what was computed of the uncertainty.
-        """
-
-        def column(name: str) -> list[Any]:
-            return [getattr(row, name) for row in self.rows]
-
-        names = list(self.rows[0].values)
-        clustered = any(row.n_clusters is not None for row in self.rows)
-        means = ("mean_predicted", "mean_target")
-        judged = ("estimate", "low", "high") if self.tolerance is not None else ()
-        decided = ("verdict", "within_tolerance") if self.tolerance is not None else ()
-        return {
-            self.by: column("name"),
-            **{name: column(name) for name in ("n", *(("n_clusters",) if clustered else ()))},
-            **{name: column(name) for name in means},
-            **{name: [row.values[name] for row in self.rows] for name in names},
-            **{name: column(name) for name in judged},
-            **{name: column(name) for name in ("noise_95", "p_value", "p_corrected", *decided)},
-        }
-
     def display_columns(self) -> dict[str, list[Any]]:
         """Give the columns that a person reads: of the measures, `measure` alone.
 
@@ -172,32 +146,19 @@ class Slices(Rows[Slice], Result):
         dict of str to list
             Columns of equal length.
         """
-        columns = self.columns()
-        kept = (
-            self.by, "n", "n_clusters", "mean_predicted", "mean_target", self.measure, "estimate",
-            "low", "high", "noise_95", "p_value", "p_corrected", "verdict",
-        )  # fmt: skip
-        shown = {name: columns[name] for name in kept if name in columns}
+        shown = super().display_columns()
         if self.tolerance is not None:
-            shown[f"tolerance {self.tolerance:g}"] = [row.against_tolerance for row in self.rows]
+            shown[f"tolerance {self.tolerance:g}"] = self._values("against_tolerance")
         return shown
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the slices as JSON has them.
+    def _is_shown(self, name: str) -> bool:
+        own = name == self.measure or name not in self.rows[0].values
+        return own and super()._is_shown(name)
 
-        Returns
-        -------
-        dict
-            `by`, `measure`, `level`, `tolerance`, the columns as `slices`, and `notes`.
-        """
-        return {
-            "by": self.by,
-            "measure": self.measure,
-            "level": self.level,
-            "tolerance": self.tolerance,
-            "slices": json_value(self.columns()),
-            "notes": list(self.notes),
-        }
+    @property
+    def _clustered(self) -> bool | None:
+        """True where rows come in clusters, else None."""
+        return any(row.n_clusters is not None for row in self.rows) or None
 
     def plot(self, *, ax: Any = None, cap: int = 30) -> SlicesDisplay:
         """Draw the worst slices with their noise floors. Needs matplotlib.

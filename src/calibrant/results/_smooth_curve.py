@@ -15,14 +15,14 @@ from calibrant._measures.smooth_rows import curve_limits
 from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, html_table, notes, side_by_side
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_frame, as_text, json_value
-from calibrant.results._sketch import curve_sketch
+from calibrant.results._rendering import as_frame, as_text
+from calibrant.results._sketch import curve_axes, curve_sketch
 
 if TYPE_CHECKING:
     from calibrant.results._plots.smooth import SmoothReliabilityDisplay
 
 
-# Bins that a curve is compared with, and rows that one of them needs to count.
+# Number of bins that a curve is compared with, and the fewest rows of a bin that counts.
 N_CHECKED, ENOUGH = 25, 20
 BIAS = (
     "The curve is an average over neighbouring predictions: where the frequency changes within a "
@@ -76,7 +76,7 @@ def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBi
     if not known.any():
         return ()
 
-    def at(name: str, where: float) -> float:
+    def interpolated(name: str, where: float) -> float:
         return float(np.interp(where, predictions[known], np.asarray(limits[name])[known]))
 
     out = []
@@ -84,17 +84,18 @@ def bins_outside(curve: SmoothCurve, table: ReliabilityTable) -> tuple[OutsideBi
         if n < ENOUGH:
             continue
         u, low, high = (columns[name][j] for name in ("mean_predicted", "low", "high"))
-        middle = at("mean_target", u)
-        lowest, highest = (at(name, u) if name in limits else middle for name in ("low", "high"))
+        middle = interpolated("mean_target", u)
+        lowest, highest = (
+            interpolated(name, u) if name in limits else middle for name in ("low", "high")
+        )
         if high < lowest or low > highest:
-            out.append(
-                OutsideBin(columns["lower"][j], columns["upper"][j], int(n), u,
-                           columns["mean_target"][j], low, high, middle)
-            )  # fmt: skip
+            names = ("lower", "upper", "mean_predicted", "mean_target", "low", "high")
+            own = {name: columns[name][j] for name in names}
+            out.append(OutsideBin(**own, n=int(n), curve=middle))
     return tuple(out)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SmoothCurve(Result):
     """A smoothed reliability curve: points along the predictions (or their logits).
 
@@ -133,6 +134,9 @@ class SmoothCurve(Result):
     >>> curve.kind, curve.sigma
     ('unit', 0.2)
     """
+
+    _json_keys = "kind sigma notion points outside notes"
+    _table_key = "points"
 
     points: Mapping[str, NDArray[np.float64]]
     kind: str
@@ -244,23 +248,6 @@ class SmoothCurve(Result):
 
         return SmoothReliabilityDisplay(self, name=name).plot(ax=ax, level=level)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give the curve as JSON has it.
-
-        Returns
-        -------
-        dict
-            `kind`, `sigma`, `notion`, `points`, `outside` and `notes`.
-        """
-        return {
-            "kind": self.kind,
-            "sigma": self.sigma,
-            "notion": self.notion,
-            "points": json_value(self.columns()),
-            "outside": [json_value(vars(each)) for each in self.outside],
-            "notes": list(self.notes),
-        }
-
     @property
     def title(self) -> str:
         """The notion and the bandwidth, in one line."""
@@ -285,9 +272,7 @@ class SmoothCurve(Result):
 
     def _repr_html_(self) -> str:
         supported = np.where(self.n_near >= 1, self.points["mean_target"], np.nan)
-        top = self.notion == "confidence"
-        target = "mean soft label" if not self.is_hard else "accuracy" if top else "frequency"
-        names = "confidence" if top else "prediction", target
-        sketch = curve_sketch(self.points["prediction"].tolist(), supported.tolist(), names)
+        axes = curve_axes(self.notion, self.is_hard)
+        sketch = curve_sketch(self.points["prediction"].tolist(), supported.tolist(), axes)
         shown = html_table(self.display_columns(), f"Smoothed reliability: {self.title}")
         return boxed(notes(self.notes), side_by_side(sketch, shown))

@@ -10,7 +10,7 @@ from typing import Any
 from calibrant.results._base import Record
 from calibrant.results._rendering import distinct_numbers, percent, shown, snapped
 
-# What an interval is an interval of.
+# The quantity that an interval is about.
 ESTIMAND = (
     "the value of the measure in the population that the rows were drawn from, in the bins of this "
     "sample; not its expectation on samples of this size"
@@ -28,7 +28,7 @@ _THESE_ROWS = (
     "drawn from: its value with infinitely many votes per row"
 )
 
-# The share of an interval's width that is rounding.
+# Distances below this share of an interval's width are rounding.
 _HAIR = 1e-9
 
 
@@ -106,7 +106,7 @@ class Interval(Record):
         estimate = self.value if math.isnan(self.estimate) else self.estimate
         if self.low <= self.high:
             estimate = min(max(estimate, self.low), self.high)
-            # What rounding leaves of a limit is the limit: 0 and not 1e-14.
+            # An estimate within rounding of a limit becomes that limit: 0, not 1e-14.
             hair = _HAIR * (self.high - self.low)
             estimate = next(
                 (end for end in (self.low, self.high) if abs(estimate - end) <= hair), estimate
@@ -129,7 +129,7 @@ class Interval(Record):
     @property
     def bias(self) -> str:
         """Why the value lies outside the interval, in words; empty where it does not."""
-        # What no reader can see is no place outside the interval.
+        # A value that prints like a limit does not count as outside.
         seen = shown(self.value) not in (shown(self.low), shown(self.high))
         if not seen or self.value in self or math.isnan(self.value):
             return ""
@@ -173,7 +173,7 @@ def interval_words(
     own, *ends = snapped(interval.value, (interval.low, interval.high))
     usual = [distinct_numbers((number,), (), places) for number in (interval.estimate, own)]
     if not interval.bias and usual[0] == usual[1]:
-        own = interval.estimate  # it takes more digits to see that they differ than to say where
+        own = interval.estimate  # they print alike, so one number is enough
     numbers = snapped(interval.estimate, (*ends, own, *others))
     text, low, high, raw, *rest = distinct_numbers(numbers, beside, places)
     sample = "" if raw == text or math.isnan(own) else f"sample value {raw}"

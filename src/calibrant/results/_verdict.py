@@ -6,14 +6,21 @@ from calibrant.results._check import LimitCheck
 from calibrant.results._rendering import distinct_numbers, in_full, percent
 from calibrant.results._uncertainty import NoiseFloor, Verdict, interval_words
 
-# Places of the numbers in a verdict, if they suffice to tell the numbers apart.
+# Decimal places of numbers in a verdict; more where two numbers would print alike.
 _PLACES = 3
 
 
 def verdict_words(
-    checked: LimitCheck, floor: NoiseFloor | None, tolerance: float, label: str, *,
-    beyond: bool, of_errors: bool, reason: str = "", direction: str = "",
-) -> tuple[str, str]:  # fmt: skip
+    checked: LimitCheck,
+    floor: NoiseFloor | None,
+    tolerance: float,
+    label: str,
+    *,
+    beyond: bool,
+    of_errors: bool,
+    reason: str = "",
+    direction: str = "",
+) -> tuple[str, str]:
     """Give the verdict in a word and in a sentence.
 
     Parameters
@@ -46,7 +53,7 @@ def verdict_words(
     exceeds = f"whether {'the error' if of_errors else label} exceeds {within}"
     if beyond:
         size = f", within {within}" if checked.verdict == "pass" else ""
-        because = f"{reason}. {_as_start(numbers)}" if reason else numbers
+        because = f"{reason}. {_capitalized(numbers)}" if reason else numbers
         unsure = f" There is not enough data to say {exceeds}."
         if checked.too_few:  # its interval may well lie outside the tolerance
             unsure = f" But {checked.units_are} too few to rely on the interval."
@@ -62,7 +69,7 @@ def verdict_words(
             f"Not shown to be miscalibrated: {numbers}. It is above {within}, which a loss may be "
             "however well predictions are calibrated."
         )
-    hint = f" {_as_start(reason)}." if reason else ""
+    hint = f" {_capitalized(reason)}." if reason else ""
     return "not enough data", (
         f"Not enough data to say {exceeds}: {numbers}. {_needed(checked)}{hint}"
     )
@@ -72,7 +79,7 @@ def _needed(checked: LimitCheck) -> str:
     """How much data would decide, as a sentence."""
     needed = checked.needed_text
     if checked.too_few:
-        # The interval may well lie within the tolerance, which would seem to decide it.
+        # Say so even if the interval lies within the tolerance, which would seem to decide.
         more = f"; about {needed} would be needed" if needed else ""
         return f"{checked.units_are} too few{more}."
     if not needed:
@@ -103,7 +110,7 @@ def slope_words(
     str
         A clause without a full stop.
     """
-    # Two places, or as many as tell the interval from 1.
+    # Two places, or as many as distinguish the limits from 1.
     enough = (p for p in range(2, 15) if all(x == 1.0 or round(x, p) != 1.0 for x in limits))
     places = next(enough, 15)
     value, low, high = (f"{x:.{places}f}" for x in (slope, *limits))
@@ -138,8 +145,8 @@ def mean_words(predicted: float, observed: float, *, confidence: bool, soft: boo
     numbers = distinct_numbers((predicted, observed), places=_PLACES)
     first = "mean confidence" if confidence else "mean prediction"
     second = "mean label" if soft else "accuracy" if confidence else "observed frequency"
-    subject, side = ("confidences" if confidence else "predictions"), (
-        "high" if predicted > observed else "low")  # fmt: skip
+    subject = "confidences" if confidence else "predictions"
+    side = "high" if predicted > observed else "low"
     return (
         f"{subject} are too {side} by {size} point{'' if size == '1' else 's'} on average "
         f"({first} {numbers[0]}, {second} {numbers[1]})"
@@ -165,7 +172,7 @@ def curve_words(p_value: float) -> str:
     )
 
 
-def _as_start(text: str) -> str:
+def _capitalized(text: str) -> str:
     """A clause as the start of a sentence; names such as smECE stay as they are."""
     first = text.split(maxsplit=1)[0]
     return text[0].upper() + text[1:] if first.islower() else text
@@ -219,7 +226,7 @@ def _numbers(checked: LimitCheck, floor: NoiseFloor | None, tolerance: float, la
     """The value, its interval and its noise floor, with as many digits as decide."""
     interval, scale = checked.interval, checked.scale
     assert interval is not None
-    # Squares are compared with the tolerance as gaps, which are printed too.
+    # A squared measure is compared with the tolerance as a gap, which is printed too.
     beside = (tolerance,) if scale.power == 1 else ()
     also = (floor.upper,) if floor else ()
     estimate, low, high, sample, *upper = interval_words(interval, also, beside, _PLACES)

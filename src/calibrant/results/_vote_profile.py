@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._core.errors import counted
 from calibrant.results._base import Result
-from calibrant.results._rendering import json_value, percent
+from calibrant.results._rendering import percent
 
 if TYPE_CHECKING:
     from calibrant.results._plots.vote_profile import VoteProfileDisplay
@@ -19,7 +19,7 @@ BAND_NOTE = (
 )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class VoteProfile(Result):
     """Predictions beside the votes of people: seen, and expected of right predictions.
 
@@ -92,16 +92,6 @@ class VoteProfile(Result):
 
     def _messages(self) -> tuple[str, ...]:
         return tuple(filter(None, [BAND_NOTE, self.note]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the profile as JSON has it.
-
-        Returns
-        -------
-        dict
-            Every attribute.
-        """
-        return {name: json_value(value) for name, value in vars(self).items() if value != ""}
 
     def plot(self, *, kind: str | None = None, ax: Any = None) -> VoteProfileDisplay:
         """Draw the profile. Needs matplotlib.

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from calibrant._core.errors import InputError
-from calibrant.results._base import Result, Rows
-from calibrant.results._rendering import json_value
+from calibrant.results._base import TableOfRows, column
 from calibrant.results._with_page import WithPage
 
 if TYPE_CHECKING:
     from calibrant.results._plots.windows import WindowsDisplay
 
-# Evidence that calibrated predictions ever reach with a chance of 5 % at most.
+# Calibrated predictions ever reach this e-value with a probability of at most 5 %.
 ALARM = 20.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Window:
     """One window: its rows, every measure's value, and what chance alone would show.
 
@@ -64,17 +63,17 @@ class Window:
     n_missing: int
     mean_predicted: float
     mean_target: float
-    values: dict[str, float]
-    noise_95: float = math.nan
-    p_value: float = math.nan
-    shift: float = math.nan
-    p_change: float = math.nan
-    p_corrected: float = math.nan
+    values: dict[str, float] = field(metadata=column(each_entry=True))
+    noise_95: float = field(default=math.nan, metadata=column(when="measure"))
+    p_value: float = field(default=math.nan, metadata=column(when="measure"))
+    p_corrected: float = field(default=math.nan, metadata=column(when="measure"))
     e_value: float = math.nan
+    shift: float = field(default=math.nan, metadata=column(when="baseline"))
+    p_change: float = field(default=math.nan, metadata=column(when="baseline"))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Windows(WithPage, Rows[Window], Result):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Windows(WithPage, TableOfRows[Window]):
     """Evaluations of a monitor's windows, the oldest first; windows without rows are not there.
 
     Made by `Monitor.evaluate`. Look a window up by its start: ``windows["2026-01-05"]``; times
@@ -104,6 +103,10 @@ class Windows(WithPage, Rows[Window], Result):
     >>> windows["2026-01-06"].n, len(windows)
     (2, 2)
     """
+
+    _row_class = Window
+    _json_keys = "every measure baseline windows alarm notes"
+    _table_key = "windows"
 
     every: str
     measure: str | None
@@ -148,46 +151,10 @@ class Windows(WithPage, Rows[Window], Result):
         """The newest window."""
         return self.rows[-1]
 
-    def columns(self) -> dict[str, list[Any]]:
-        """Give a row per window.
-
-        Returns
-        -------
-        dict of str to list
-            `start`, rows, means, every measure, and what was computed of noise and change.
-        """
-
-        def column(name: str) -> list[Any]:
-            return [getattr(row, name) for row in self.rows]
-
-        plain = ("start", "n", "n_missing", "mean_predicted", "mean_target")
-        floor = ("noise_95", "p_value", "p_corrected") if self.measure is not None else ()
-        noise = (*floor, "e_value")
-        change = ("shift", "p_change") if self.baseline is not None else ()
-        return {
-            **{name: column(name) for name in plain},
-            **{name: [row.values[name] for row in self.rows] for name in self.rows[0].values},
-            **{name: column(name) for name in (*noise, *change)},
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give the windows as JSON has them.
-
-        Returns
-        -------
-        dict
-            `every`, `measure`, `baseline`, the columns as `windows`, `alarm` and `notes`.
-        """
-        columns = self.columns()
-        columns["start"] = [start.isoformat() for start in columns["start"]]
-        return {
-            "every": self.every,
-            "measure": self.measure,
-            "baseline": self.baseline,
-            "windows": json_value(columns),
-            "alarm": None if self.alarm is None else self.alarm.start.isoformat(),
-            "notes": list(self.notes),
-        }
+    def _json_item(self, key: str) -> Any:
+        if key == "alarm":
+            return None if self.alarm is None else self.alarm.start.isoformat()
+        return super()._json_item(key)
 
     def plot(self, *, ax: Any = None, measure: str | None = None) -> WindowsDisplay:
         """Draw a measure over time with its noise floor. Needs matplotlib.
@@ -233,8 +200,7 @@ class Windows(WithPage, Rows[Window], Result):
         dict of str to list
             Columns of equal length.
         """
-        hidden = set(self.rows[0].values) - set(self.shown)
-        columns = {name: v for name, v in self.columns().items() if name not in hidden}
+        columns = super().display_columns()
         if all(math.isnan(value) for value in columns["e_value"]):
             del columns["e_value"]
         else:
@@ -249,6 +215,10 @@ class Windows(WithPage, Rows[Window], Result):
         if all(start.strftime("%H:%M:%S.%f") == "00:00:00.000000" for start in starts):
             form = "%Y-%m-%d"
         return {"start": [start.strftime(form) for start in starts], **columns}
+
+    def _is_shown(self, name: str) -> bool:
+        own = name in self.shown or name not in self.rows[0].values
+        return own and super()._is_shown(name)
 
     @property
     def title(self) -> str:

@@ -227,7 +227,13 @@ def smooth_curve(
     places = points["logit" if kind == "logit" else "prediction"]
     rows, n = summary.rows_behind(kind, width, places)
     curve = SmoothCurve(
-        points, kind, float(width), notion, n_effective=rows, n=n, is_hard=not summary.findings.soft
+        points=points,
+        kind=kind,
+        sigma=float(width),
+        notion=notion,
+        n_effective=rows,
+        n=n,
+        is_hard=not summary.findings.soft,
     )
     rule = EqualWidth(N_CHECKED)
     table, cuts, _ = engine_of(samples).bin_table(samples, notion, rule)

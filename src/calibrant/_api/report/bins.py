@@ -102,13 +102,13 @@ def _view(
     }
     curve = smooth_curve(problem, "binary")
     return BinView(
-        labels,
-        counts,
-        tables,
-        values,
-        replace(curve, notion=notion),
-        _curves(problem, notion, groups, level),
-        worst_interval(Summary(problem).table("binary", LevelSets())),
+        labels=labels,
+        counts=counts,
+        tables=tables,
+        values=values,
+        curve=replace(curve, notion=notion),
+        curves=_curves(problem, notion, groups, level),
+        cutoffs=worst_interval(Summary(problem).table("binary", LevelSets())),
     )
 
 

@@ -148,20 +148,20 @@ def _applied(
     changes = held_out.changes(after)
     reverses = not before.multiclass and _reverses(plain(before), after.predictions)
     return BeforeAfter(
-        name,
-        _learned(scaler),
-        split,
-        training.n,
-        before.n,
-        changes,
-        held_out.table,
-        _table(after, held_out.rule),
-        notes,
-        trial.why,
-        trial.scores,
-        _outcome(changes) + (REVERSES if reverses else ""),
-        name == trial.chosen,
-        reverses,
+        method=name,
+        learned=_learned(scaler),
+        split=split,
+        n_fitted=training.n,
+        n_measured=before.n,
+        changes=changes,
+        before=held_out.table,
+        after=_table(after, held_out.rule),
+        notes=notes,
+        why=trial.why,
+        tried=trial.scores,
+        outcome=_outcome(changes) + (REVERSES if reverses else ""),
+        chosen=name == trial.chosen,
+        reverses=reverses,
     )
 
 

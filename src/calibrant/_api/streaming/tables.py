@@ -61,12 +61,12 @@ def evaluated(
     two_columns = (TWO_COLUMNS,) if total.columns == 2 else ()
     notes = (*_notes(sums, starts, n_without_time), *two_columns, *whole.notes, *no_floor)
     out = Windows(
-        str(sums.every),
-        None if headline is None else headline.name,
-        tuple(windows),
-        notes,
-        None if baseline is None else _describe(baseline),
-        tuple(m.name for m in (chosen if asked is not None else chosen[:N_SHOWN])),
+        every=str(sums.every),
+        measure=None if headline is None else headline.name,
+        rows=tuple(windows),
+        notes=notes,
+        baseline=None if baseline is None else _describe(baseline),
+        shown=tuple(m.name for m in (chosen if asked is not None else chosen[:N_SHOWN])),
     )
     return replace(out, notes=(*notes, *_summary_notes(out)))
 
@@ -176,21 +176,28 @@ def _window(
 ) -> Window:
     if not stream.weight > 0:
         values = {measure.name: math.nan for measure in chosen}
-        return Window(start, stream.n_rows, stream.n_missing, math.nan, math.nan, values)
+        return Window(
+            start=start,
+            n=stream.n_rows,
+            n_missing=stream.n_missing,
+            mean_predicted=math.nan,
+            mean_target=math.nan,
+            values=values,
+        )
     evaluation = stream.copy()._evaluate([m.name for m in chosen], None)
     table = evaluation.reliability.table
     weight = float(table.sum_w.sum())
     value = math.nan if headline is None else evaluation[headline.name]
     floor = floor_of_sums(table, headline, value, soft=stream.soft)
     return Window(
-        start,
-        stream.n_rows,
-        stream.n_missing,
-        float(table.sum_wu.sum()) / weight if weight else math.nan,
-        float(table.sum_wz.sum()) / weight if weight else math.nan,
-        evaluation.values,
-        floor.upper,
-        floor.p_value,
+        start=start,
+        n=stream.n_rows,
+        n_missing=stream.n_missing,
+        mean_predicted=float(table.sum_wu.sum()) / weight if weight else math.nan,
+        mean_target=float(table.sum_wz.sum()) / weight if weight else math.nan,
+        values=evaluation.values,
+        noise_95=floor.upper,
+        p_value=floor.p_value,
     )
 
 

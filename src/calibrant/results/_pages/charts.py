@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from calibrant.results._plots.style import FULL_ROWS, dashes, opacity_of, turns_of
+from calibrant.results._plots.style import FULL_ROWS, colour_indexes, dash_pattern, opacity_of
 
 INK, MUTED, GRID = "var(--ink)", "var(--muted)", "var(--line)"
 ONE, TWO = "var(--one)", "var(--two)"
 N_SERIES = 8
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
-# Labels of axes get the same room in every chart, so that charts above each other line up.
+# Every chart reserves the same width for axis labels, so that stacked charts line up.
 ROOM = 46
 _TICKS = [0, 0.2, 0.4, 0.6, 0.8, 1]
 
@@ -32,42 +32,65 @@ SHAPES = {
 }
 
 Spec = dict[str, Any]
-_DIAGONAL: list[Spec] = [{"u": 0, "z": 0}, {"u": 1, "z": 1}]
+# Invisible dots that carry the tooltip: a thin line is hard to hit with the pointer.
+_UNSEEN: Spec = {"size": 60, "opacity": 0.01}
+_DOT: Spec = {"color": ONE, "filled": True, "opacity": 1, "size": 40}
+_BIG_DOT: Spec = {"color": ONE, "size": 60, "opacity": 1}
 
 
-def looks_of(names: Iterable[str]) -> dict[str, Spec]:
+def series_looks(names: Iterable[str]) -> dict[str, Spec]:
     """A colour, a line and a shape for each name: no two are alike, whatever their number."""
-    return {name: look(turn) for name, turn in turns_of(names).items()}
+    return {name: series_look(index) for name, index in colour_indexes(names).items()}
 
 
-def look(turn: int) -> Spec:
+def series_look(index: int) -> Spec:
     """The look of the series with this number."""
-    lap, index = divmod(turn, N_SERIES)
+    lap, place = divmod(index, N_SERIES)
     shapes = tuple(SHAPES.values())
     return {
-        "colour": f"var(--s{index})",
-        "dash": [round(2 * length, 1) for length in dashes(lap)],
-        "shape": shapes[(index + lap) % len(shapes)],
+        "colour": f"var(--s{place})",
+        "dash": [round(2 * length, 1) for length in dash_pattern(lap)],
+        "shape": shapes[(place + lap) % len(shapes)],
     }
 
 
 def finished(chart: Spec, *, height: int | str = "container") -> Spec:
     """A chart that fills its box on the page, in the page's own type and colours."""
     axis = {
-        "labelColor": MUTED, "titleColor": INK, "gridColor": GRID, "domain": False, "ticks": False,
-        "labelFontSize": 11, "titleFontSize": 12, "titleFontWeight": 500, "labelPadding": 6,
+        "labelColor": MUTED,
+        "titleColor": INK,
+        "gridColor": GRID,
+        "domain": False,
+        "ticks": False,
+        "labelFontSize": 11,
+        "titleFontSize": 12,
+        "titleFontWeight": 500,
+        "labelPadding": 6,
         "titlePadding": 8,
-    }  # fmt: skip
+    }
     config = {
-        "font": FONT, "view": {"stroke": None}, "axis": axis, "axisY": {"minExtent": ROOM},
-        # The page says in words and tables what a chart shows: marks need no names.
-        "aria": False, "legend": {"labelColor": INK, "titleColor": INK, "labelLimit": 220},
-    }  # fmt: skip
+        "font": FONT,
+        "view": {"stroke": None},
+        "axis": axis,
+        "axisY": {"minExtent": ROOM},
+        # Tables beside the chart serve screen readers, so single marks need no names.
+        "aria": False,
+        "legend": {"labelColor": INK, "titleColor": INK, "labelLimit": 220},
+    }
     return {
-        **chart, "width": "container", "height": height,
-        "autosize": {"type": "fit", "contains": "padding"}, "background": None, "padding": 4,
+        **chart,
+        "width": "container",
+        "height": height,
+        "autosize": {"type": "fit", "contains": "padding"},
+        "background": None,
+        "padding": 4,
         "config": config,
-    }  # fmt: skip
+    }
+
+
+def _layered(*layers: Spec, height: int | str = "container") -> Spec:
+    """A chart of marks over one another, the first at the bottom."""
+    return finished({"layer": list(layers)}, height=height)
 
 
 def _marks(data: str | list[Spec], mark: str, looks: Spec, **encoding: Any) -> Spec:
@@ -90,6 +113,30 @@ def _name(field: str, **options: Any) -> Spec:
     return {"field": field, "type": "nominal", **options}
 
 
+def _limits() -> Spec:
+    """The encoding of an upright bar or band, from `lo` to `hi`."""
+    return {"y": _number("lo"), "y2": {"field": "hi"}}
+
+
+def _diagonal(x: Spec, y: Spec, top: float = 1) -> Spec:
+    """The dashed line on which predictions are right."""
+    ends: list[Spec] = [{"u": 0, "z": 0}, {"u": top, "z": top}]
+    dashed = {"color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.2}
+    return _marks(ends, "line", dashed, x=x, y=y)
+
+
+def _time() -> Spec:
+    """The start of a window as a position."""
+    axis = {"title": None, "grid": False}
+    return {"field": "start", "type": "temporal", "scale": {"type": "utc"}, "axis": axis}
+
+
+def _time_detail() -> Spec:
+    """The start of a window in a tooltip."""
+    form = "%Y-%m-%d %H:%M"
+    return {"field": "start", "type": "temporal", "format": form, "title": "start"}
+
+
 def _paler() -> Spec:
     """Bins of few rows in less of their colour."""
     scale = {"domain": [0, FULL_ROWS], "range": [float(opacity_of(0)), 1.0], "clamp": True}
@@ -109,64 +156,65 @@ def _unit(field: str, title: str, *, labels: bool = True) -> Spec:
 def diagram(x_title: str, y_title: str) -> Spec:
     """The reliability diagram: `bins` with their limits, the `curve`, and the shaded `cutoffs`."""
     x, y = _unit("u", x_title), _unit("z", y_title)
+    start, end = _unit("a", x_title), _unit("b", x_title)
     words = [
         {"u": 0.14, "z": 0.86, "text": "predictions too low"},
         {"u": 0.86, "z": 0.14, "text": "predictions too high"},
     ]
-    limits = {"x": x, "y": _number("lo"), "y2": {"field": "hi"}}
     size = _number("s", legend=None, scale={"domain": [0, 1], "range": [36, 520]})
     details = _names("predictions", "rows", "mean prediction", "mean target", "interval", "gap")
-    dashed = {"color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.2}
-    quiet = {"color": MUTED, "fontSize": 11, "opacity": 0.8, "angle": 315}
-    dots = {"color": ONE, "stroke": "var(--paper)", "strokeWidth": 1}
-    across = {"y": _number("lo"), "y2": {"field": "hi"}}
+    shade = {"color": INK, "opacity": 0.08}
     edge = {"color": INK, "strokeDash": [2, 3], "opacity": 0.55}
-    return finished({"layer": [
-        _marks(_DIAGONAL, "line", dashed, x=x, y=y),
-        _marks("cutoffs", "rect", {"color": INK, "opacity": 0.08}, x=_unit("a", x_title),
-               x2={"field": "b"}, **across),
-        _marks("cutoffs", "rule", edge, x=_unit("a", x_title), **across),
-        _marks("cutoffs", "rule", edge, x=_unit("b", x_title), **across),
+    quiet = {"color": MUTED, "fontSize": 11, "opacity": 0.8, "angle": 315}
+    thin = {"color": MUTED, "strokeWidth": 1, "opacity": 0.4}
+    thick = {"color": ONE, "strokeWidth": 2.2, "strokeOpacity": 0.5}
+    dots = {"color": ONE, "stroke": "var(--paper)", "strokeWidth": 1}
+    line = {"color": TWO, "strokeWidth": 2}
+    return _layered(
+        _diagonal(x, y),
+        _marks("cutoffs", "rect", shade, x=start, x2={"field": "b"}, **_limits()),
+        _marks("cutoffs", "rule", edge, x=start, **_limits()),
+        _marks("cutoffs", "rule", edge, x=end, **_limits()),
         _marks(words, "text", quiet, x=x, y=y, text=_name("text")),
-        _nonempty("bins", "rule", {"color": MUTED, "strokeWidth": 1, "opacity": 0.4},
-                  x=x, y=_number("u"), y2={"field": "z"}),
-        _marks("curve", "area", {"color": TWO, "opacity": 0.14}, **limits),
-        _marks("curve", "line", {"color": TWO, "strokeWidth": 2}, x=x, y=y, order=_number("u")),
-        _nonempty("bins", "rule", {"color": ONE, "strokeWidth": 2.2, "strokeOpacity": 0.5},
-                  **limits, opacity=_paler()),
+        _nonempty("bins", "rule", thin, x=x, y=_number("u"), y2={"field": "z"}),
+        _marks("curve", "area", {"color": TWO, "opacity": 0.14}, x=x, **_limits()),
+        _marks("curve", "line", line, x=x, y=y, order=_number("u")),
+        _nonempty("bins", "rule", thick, x=x, **_limits(), opacity=_paler()),
         _nonempty("bins", "circle", dots, x=x, y=y, size=size, opacity=_paler(), tooltip=details),
-    ]})  # fmt: skip
+    )
 
 
 def counts() -> Spec:
     """The share of rows in each bin, under the diagram and on its axis."""
-    share = {"title": "share of rows", "format": ".0%", "tickCount": 2}
+    axis = {"title": "share of rows", "format": ".0%", "tickCount": 2}
+    looks = {"color": ONE, "opacity": 0.35, "stroke": ONE, "strokeWidth": 0.8}
     bars = _marks(
-        "bins", "rect", {"color": ONE, "opacity": 0.35, "stroke": ONE, "strokeWidth": 0.8},
-        x=_unit("a", "", labels=False), x2={"field": "b"}, y=_number("s", axis=share),
-        y2={"datum": 0}, tooltip=_names("predictions", "rows"),
-    )  # fmt: skip
+        "bins",
+        "rect",
+        looks,
+        x=_unit("a", "", labels=False),
+        x2={"field": "b"},
+        y=_number("s", axis=axis),
+        y2={"datum": 0},
+        tooltip=_names("predictions", "rows"),
+    )
     return finished(bars, height=96)
 
 
 def strip(most: int) -> Spec:
     """One measure over 1 to `most` bins, the `values` by both rules; `here` is the chosen one."""
-    x = _number(
-        "m", axis={"title": None, "values": [1, 5, 15, 50, 100], "grid": False},
-        scale={"type": "sqrt", "domain": [1, most], "nice": False},
-    )  # fmt: skip
+    axis = {"title": None, "values": [1, 5, 15, 50, 100], "grid": False}
+    x = _number("m", axis=axis, scale={"type": "sqrt", "domain": [1, most], "nice": False})
     y = _number("value", axis={"title": None, "tickCount": 3, "format": "~g"})
     rules = {"domain": ["equal-width", "quantile"], "range": [ONE, TWO]}
     rule = _name("rule", legend=None, scale=rules)
     details = [_number("m", title="bins"), _name("rule"), _name("shown", title="value")]
-    layers = [
+    return _layered(
         _marks("here", "rule", {"color": MUTED, "strokeWidth": 1}, x=x),
         _marks("values", "line", {"strokeWidth": 1.6}, x=x, y=y, color=rule),
-        # What the pointer finds; a line of its own would be hard to hit.
-        _marks("values", "circle", {"size": 60, "opacity": 0.01}, x=x, y=y, color=rule,
-               tooltip=details),
-    ]  # fmt: skip
-    return finished({"layer": layers}, height=110)
+        _marks("values", "circle", _UNSEEN, x=x, y=y, color=rule, tooltip=details),
+        height=110,
+    )
 
 
 def overlay(x_title: str, y_title: str) -> Spec:
@@ -174,49 +222,49 @@ def overlay(x_title: str, y_title: str) -> Spec:
     colour.
     """
     x, y, colour = _unit("u", x_title), _unit("z", y_title), _name("colour", scale=None)
+    dash, shape = _name("dash", scale=None), _name("shape", scale=None)
     details = _names("name", "predictions", "rows", "mean prediction", "mean target", "interval")
-    dashed = {"color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.2}
-    return finished({"layer": [
-        _marks(_DIAGONAL, "line", dashed, x=x, y=y),
-        _nonempty("bins", "rule", {"strokeWidth": 1.6, "strokeOpacity": 0.35},
-                  x=x, y=_number("lo"), y2={"field": "hi"}, color=colour, opacity=_paler()),
-        _marks("lines", "line", {"strokeWidth": 1.8}, x=x, y=y, color=colour,
-               strokeDash=_name("dash", scale=None), order=_number("i"), detail=_name("name")),
-        _nonempty("bins", "point", {"size": 48, "filled": True}, x=x, y=y, color=colour,
-                  shape=_name("shape", scale=None), opacity=_paler(), tooltip=details),
-    ]})  # fmt: skip
+    bar = {"strokeWidth": 1.6, "strokeOpacity": 0.35}
+    line = {"x": x, "y": y, "color": colour, "strokeDash": dash, "order": _number("i")}
+    point = {"x": x, "y": y, "color": colour, "shape": shape, "opacity": _paler()}
+    return _layered(
+        _diagonal(x, y),
+        _nonempty("bins", "rule", bar, x=x, **_limits(), color=colour, opacity=_paler()),
+        _marks("lines", "line", {"strokeWidth": 1.8}, **line, detail=_name("name")),
+        _nonempty("bins", "point", {"size": 48, "filled": True}, **point, tooltip=details),
+    )
 
 
 def band_and_line(x_title: str, y_title: str) -> Spec:
     """Named `points`: a line r over shares c, with limits lo and hi."""
-    x = _number("c", axis={"title": x_title, "format": ".0%", "tickCount": 6},
-                scale={"domain": [0, 1], "nice": False})  # fmt: skip
+    axis = {"title": x_title, "format": ".0%", "tickCount": 6}
+    x = _number("c", axis=axis, scale={"domain": [0, 1], "nice": False})
     y = _number("r", axis={"title": y_title, "tickCount": 5})
     details = _names("coverage", "from prediction", "risk", "interval")
-    return finished({"layer": [
-        _marks("points", "area", {"color": ONE, "opacity": 0.16, "clip": True}, x=x,
-               y=_number("lo"), y2={"field": "hi"}),
-        _marks("points", "line", {"color": ONE, "strokeWidth": 2}, x=x, y=y, order=_number("c")),
-        _marks("points", "circle", {"size": 70, "opacity": 0.01}, x=x, y=y, tooltip=details),
-    ]}, height=280)  # fmt: skip
+    band, line = {"color": ONE, "opacity": 0.16, "clip": True}, {"color": ONE, "strokeWidth": 2}
+    return _layered(
+        _marks("points", "area", band, x=x, **_limits()),
+        _marks("points", "line", line, x=x, y=y, order=_number("c")),
+        _marks("points", "circle", {**_UNSEEN, "size": 70}, x=x, y=y, tooltip=details),
+        height=280,
+    )
 
 
 def net_benefits(low: float, high: float) -> Spec:
     """Named `points`: values v over thresholds t, a line for each name; limits in `band`."""
-    x = _number("t", axis={"title": "threshold probability", "format": "~%", "tickCount": 6},
-                scale={"nice": False})  # fmt: skip
-    y = _number("v", axis={"title": "net benefit", "tickCount": 5},
-                scale={"domain": [low, high], "nice": False})  # fmt: skip
-    colour = _name("colour", scale=None)
+    axis = {"title": "threshold probability", "format": "~%", "tickCount": 6}
+    x = _number("t", axis=axis, scale={"nice": False})
+    scale = {"domain": [low, high], "nice": False}
+    y = _number("v", axis={"title": "net benefit", "tickCount": 5}, scale=scale)
     details = _names("name", "threshold", "net benefit")
-    return finished({"layer": [
-        _marks("band", "area", {"color": ONE, "opacity": 0.14, "clip": True}, x=x,
-               y=_number("lo"), y2={"field": "hi"}),
-        _marks("points", "line", {"strokeWidth": 1.8, "clip": True}, x=x, y=y, color=colour,
-               detail=_name("name"), order=_number("t")),
-        _marks("points", "circle", {"size": 60, "opacity": 0.01}, x=x, y=y, color=colour,
-               tooltip=details),
-    ]}, height=280)  # fmt: skip
+    values = {"x": x, "y": y, "color": _name("colour", scale=None)}
+    band, line = {"color": ONE, "opacity": 0.14, "clip": True}, {"strokeWidth": 1.8, "clip": True}
+    return _layered(
+        _marks("band", "area", band, x=x, **_limits()),
+        _marks("points", "line", line, **values, detail=_name("name"), order=_number("t")),
+        _marks("points", "circle", _UNSEEN, **values, tooltip=details),
+        height=280,
+    )
 
 
 def spread_and_points() -> Spec:
@@ -224,28 +272,28 @@ def spread_and_points() -> Spec:
     diagonal.
     """
     x, y = _unit("u", "mean prediction"), _unit("z", "mean share of votes")
-    dashed = {"color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.2}
     details = _names("mean prediction", "share of votes", "spread of the votes", "rows")
-    return finished({"layer": [
-        _marks(_DIAGONAL, "line", dashed, x=x, y=y),
-        _marks("points", "rule", {"color": TWO, "strokeWidth": 7, "opacity": 0.35}, x=x,
-               y=_number("lo"), y2={"field": "hi"}),
-        _marks("points", "circle", {"color": ONE, "size": 60, "opacity": 1}, x=x, y=y,
-               tooltip=details),
-    ]}, height=300)  # fmt: skip
+    bar = {"color": TWO, "strokeWidth": 7, "opacity": 0.35}
+    return _layered(
+        _diagonal(x, y),
+        _marks("points", "rule", bar, x=x, **_limits()),
+        _marks("points", "circle", _BIG_DOT, x=x, y=y, tooltip=details),
+        height=300,
+    )
 
 
 def bars_and_steps() -> Spec:
     """Named `bars` from a to b: shares v of rows, and a tick at the share e that is expected."""
-    share = {"title": "share of rows", "format": ".0%", "tickCount": 4}
-    x = _unit("a", "distance of a row from its votes")
+    axis = {"title": "share of rows", "format": ".0%", "tickCount": 4}
+    across = {"x": _unit("a", "distance of a row from its votes"), "x2": {"field": "b"}}
     details = _names("distance", "seen", "vote noise alone")
-    return finished({"layer": [
-        _marks("bars", "rect", {"color": ONE, "opacity": 0.4}, x=x, x2={"field": "b"},
-               y=_number("v", axis=share), y2={"datum": 0}, tooltip=details),
-        _marks("bars", "rule", {"color": TWO, "strokeWidth": 2.4}, x=x, x2={"field": "b"},
-               y=_number("e"), tooltip=details),
-    ]}, height=300)  # fmt: skip
+    bar = {**across, "y": _number("v", axis=axis), "y2": {"datum": 0}}
+    step = {"color": TWO, "strokeWidth": 2.4}
+    return _layered(
+        _marks("bars", "rect", {"color": ONE, "opacity": 0.4}, **bar, tooltip=details),
+        _marks("bars", "rule", step, **across, y=_number("e"), tooltip=details),
+        height=300,
+    )
 
 
 def band_and_points(top: float) -> Spec:
@@ -255,34 +303,34 @@ def band_and_points(top: float) -> Spec:
     scale = {"domain": [0, top], "nice": False}
     x = _number("u", axis={"title": "entropy of the prediction", "tickCount": 5}, scale=scale)
     y = _number("z", axis={"title": "mean entropy of the votes", "tickCount": 5}, scale=scale)
-    ends: list[Spec] = [{"u": 0, "z": 0}, {"u": top, "z": top}]
-    dashed = {"color": MUTED, "strokeDash": [5, 4], "strokeWidth": 1.2}
     details = _names(
         "entropy of the prediction", "entropy of the votes", "of right predictions", "rows"
     )
-    return finished({"layer": [
-        _marks(ends, "line", dashed, x=x, y=y),
-        _marks("points", "area", {"color": TWO, "opacity": 0.2}, x=x, y=_number("lo"),
-               y2={"field": "hi"}),
-        _marks("points", "line", {"color": TWO, "strokeWidth": 2}, x=x, y=_number("e"),
-               order=_number("u")),
-        _marks("points", "circle", {"color": ONE, "size": 60, "opacity": 1}, x=x, y=y,
-               tooltip=details),
-    ]}, height=300)  # fmt: skip
+    line = {"color": TWO, "strokeWidth": 2}
+    return _layered(
+        _diagonal(x, y, top),
+        _marks("points", "area", {"color": TWO, "opacity": 0.2}, x=x, **_limits()),
+        _marks("points", "line", line, x=x, y=_number("e"), order=_number("u")),
+        _marks("points", "circle", _BIG_DOT, x=x, y=y, tooltip=details),
+        height=300,
+    )
 
 
 def mirrored() -> Spec:
     """Named `bars` from a to b: shares v of rows, up for one outcome and down for the other."""
-    axis = {
-        "title": "share of rows",
-        "tickCount": 4,
-        "labelExpr": "format(abs(datum.value), '.0%')",
-    }
+    expression = "format(abs(datum.value), '.0%')"
+    axis = {"title": "share of rows", "tickCount": 4, "labelExpr": expression}
     bars = _marks(
-        "bars", "rect", {"opacity": 0.55}, x=_unit("a", "prediction"), x2={"field": "b"},
-        y=_number("v", axis=axis), y2={"datum": 0}, color=_name("colour", scale=None),
+        "bars",
+        "rect",
+        {"opacity": 0.55},
+        x=_unit("a", "prediction"),
+        x2={"field": "b"},
+        y=_number("v", axis=axis),
+        y2={"datum": 0},
+        color=_name("colour", scale=None),
         tooltip=_names("predictions", "outcome", "rows"),
-    )  # fmt: skip
+    )
     return finished(bars, height=170)
 
 
@@ -291,63 +339,57 @@ def spans(x_title: str, *, ranks: int = 0) -> Spec:
     `ranks`, values are whole numbers from 1 to that.
     """
     options: Spec = {"format": "~g", "tickCount": 5}
-    if ranks:  # each named, for a tick between two would be rounded to one of them
+    if ranks:  # name every tick: one between two ranks would be rounded
         options = {"format": "d", "values": list(range(1, ranks + 1))}
     scale = {"zero": not ranks, "nice": True, "padding": 10}
     x = _number("value", axis={"title": x_title, **options}, scale=scale)
-    # By a field: an order of the data alone would stay when others come.
+    # Sort by a field: Vega keeps the old order when the data change.
     by_place = {"field": "place", "op": "min"}
     y = _name("name", sort=by_place, axis={"title": None, "labelLimit": 180, "labelColor": INK})
-    colour = _name("colour", scale=None)
+    colour, shape = _name("colour", scale=None), _name("shape", scale=None)
     details = [_name("name"), _name("shown", title="value"), _name("interval")]
-    layers = [
-        _marks("rows", "rule", {"strokeWidth": 5, "opacity": 0.3, "strokeCap": "round"},
-               x=_number("lo"), x2={"field": "hi"}, y=y, color=colour),
-        _marks("rows", "point", {"size": 90, "filled": True, "opacity": 1}, x=x, y=y, color=colour,
-               shape=_name("shape", scale=None), tooltip=details),
-    ]  # fmt: skip
-    if not ranks:
-        layers.insert(
-            0, _marks([{"value": 0}], "rule", {"color": MUTED, "strokeDash": [4, 3]}, x=x)
-        )
-    return finished({"layer": layers})
+    bar = {"strokeWidth": 5, "opacity": 0.3, "strokeCap": "round"}
+    span = {"x": _number("lo"), "x2": {"field": "hi"}, "y": y, "color": colour}
+    point = {"x": x, "y": y, "color": colour, "shape": shape, "tooltip": details}
+    zero = _marks([{"value": 0}], "rule", {"color": MUTED, "strokeDash": [4, 3]}, x=x)
+    return _layered(
+        *([] if ranks else [zero]),
+        _marks("rows", "rule", bar, **span),
+        _marks("rows", "point", {"size": 90, "filled": True, "opacity": 1}, **point),
+    )
 
 
 def over_time(measure: str) -> Spec:
     """A measure of windows in the order of time, with its noise floor."""
-    x = {"field": "start", "type": "temporal", "scale": {"type": "utc"},
-         "axis": {"title": None, "grid": False}}  # fmt: skip
+    x, noise = _time(), _number("noise")
     y = _number("value", axis={"title": measure, "format": "~g"}, scale={"zero": True})
     details = [
-        {"field": "start", "type": "temporal", "format": "%Y-%m-%d %H:%M", "title": "start"},
-        _number("n", title="rows"), _number("value", title=measure),
-        _number("noise", title="noise floor"), _number("predicted", title="mean prediction"),
+        _time_detail(),
+        _number("n", title="rows"),
+        _number("value", title=measure),
+        _number("noise", title="noise floor"),
+        _number("predicted", title="mean prediction"),
         _number("target", title="mean target"),
-    ]  # fmt: skip
-    return finished({"layer": [
-        _marks("rows", "line", {"color": MUTED, "strokeDash": [4, 3]}, x=x, y=_number("noise")),
-        # One window has no line: a dash shows its noise floor all the same.
-        _marks("rows", "point", {"color": MUTED, "shape": "stroke", "size": 200, "opacity": 1},
-               x=x, y=_number("noise")),
+    ]
+    # A single window has no line, so a dash shows its noise floor.
+    dash = {"color": MUTED, "shape": "stroke", "size": 200, "opacity": 1}
+    return _layered(
+        _marks("rows", "line", {"color": MUTED, "strokeDash": [4, 3]}, x=x, y=noise),
+        _marks("rows", "point", dash, x=x, y=noise),
         _marks("rows", "line", {"color": ONE}, x=x, y=y),
-        _marks("rows", "point", {"color": ONE, "filled": True, "opacity": 1, "size": 40}, x=x, y=y,
-               tooltip=details),
-    ]}, height=260)  # fmt: skip
+        _marks("rows", "point", _DOT, x=x, y=y, tooltip=details),
+        height=260,
+    )
 
 
 def evidence(alarm_at: float) -> Spec:
     """The e-value up to each window on a logarithmic axis, with the line of the alarm."""
-    x = {"field": "start", "type": "temporal", "scale": {"type": "utc"},
-         "axis": {"title": None, "grid": False}}  # fmt: skip
-    scale = {"type": "log", "nice": False}
+    x, scale = _time(), {"type": "log", "nice": False}
     y = _number("e", axis={"title": "e-value", "format": "~g", "tickCount": 5}, scale=scale)
-    details = [
-        {"field": "start", "type": "temporal", "format": "%Y-%m-%d %H:%M", "title": "start"},
-        _number("e", title="e-value", format=".3g"),
-    ]  # fmt: skip
-    return finished({"layer": [
+    details = [_time_detail(), _number("e", title="e-value", format=".3g")]
+    return _layered(
         _marks([{"e": alarm_at}], "rule", {"color": TWO, "strokeDash": [4, 3]}, y=y),
         _marks("rows", "line", {"color": ONE}, x=x, y=y),
-        _marks("rows", "point", {"color": ONE, "filled": True, "opacity": 1, "size": 40}, x=x, y=y,
-               tooltip=details),
-    ]}, height=220)  # fmt: skip
+        _marks("rows", "point", _DOT, x=x, y=y, tooltip=details),
+        height=220,
+    )

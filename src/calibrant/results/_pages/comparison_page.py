@@ -7,19 +7,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from calibrant.results._pages import charts
-from calibrant.results._pages.page import assembled, lines_are, series_columns
+from calibrant.results._pages.page import assembled, lines_are, percent_text, series_columns
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._plots.typing import ComparisonData
 from calibrant.results._rendering import marked_numbers, shortened, shown
 
-# Curves that are shown together at first: more are a tangle.
+# The page starts with this many curves; more overlap.
 _CURVES = 5
 _TIED = "tied for the best"
 # Whether the best one is better than another.
 _DECIDED = {
-    None: "not significantly different", True: "significantly worse", False: "significantly better"
-}  # fmt: skip
+    None: "not significantly different",
+    True: "significantly worse",
+    False: "significantly better",
+}
 
 
 def comparison_page(
@@ -27,14 +29,20 @@ def comparison_page(
 ) -> str:
     """The page of a comparison, as one text; `called` has each measure's name in sentences."""
     names, main = comparison.names, comparison.measures[0]
-    looks = charts.looks_of(names)
+    looks = charts.series_looks(names)
     measures = [_measure(comparison, each, called[each]) for each in comparison.measures]
     first = set(comparison.order(main)[:_CURVES])
     title = checked_name(name, f"{len(names)} predictors compared")
+    data = {
+        "kind": "comparison",
+        "measures": measures,
+        "curves": _curves(comparison, looks, first),
+        "looks": looks,
+        "specs": _specs(comparison),
+    }
     return assembled(
         "comparison.html",
-        {"kind": "comparison", "measures": measures, "curves": _curves(comparison, looks, first),
-         "looks": looks, "specs": _specs(comparison)},
+        data,
         title=title,
         comparison=comparison,
         answer=_answer(comparison, main),
@@ -43,12 +51,11 @@ def comparison_page(
         rows=_value_rows(comparison),
         people=[] if comparison.ceiling is None else list(comparison.ceiling),
         robustness=_robustness(comparison),
-        slices=_slices(comparison),
         lines=lines_are(comparison.tables),
-        level=f"{comparison.level:.0%}".replace("%", " %"),
+        level=percent_text(comparison.level),
         source=checked_source(source),
         versions=versions(),
-    )  # fmt: skip
+    )
 
 
 def _specs(comparison: ComparisonData) -> dict[str, Any]:
@@ -80,7 +87,7 @@ def _percent(share: float) -> str:
         return "–"
     if share > 0.99:
         return "more than 99 %"
-    return "less than 1 %" if share < 0.01 else f"{share:.0%}".replace("%", " %")
+    return "less than 1 %" if share < 0.01 else percent_text(share)
 
 
 def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str, Any]:
@@ -88,40 +95,63 @@ def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str,
     ranking = comparison.ranking(measure)
     differences = comparison.differences(measure)
     best, tied = ranking["predictor"][0], set(comparison.tied(measure))
-    # Of two equals each has the better rank: the sign says that it is shared.
+    # Equal predictors share the better rank, which is then marked by a sign.
     shared = Counter(ranking["rank"])
     ranks = [f"{rank} =" if shared[rank] > 1 else str(rank) for rank in ranking["rank"]]
-    limits = list(zip(ranking["rank_low"], ranking["rank_high"], strict=True))
+    spans = zip(ranking["rank_low"], ranking["rank_high"], strict=True)
+    rows = list(zip(ranking["predictor"], ranking["rank"], ranks, spans, strict=True))
     return {
         "name": measure,
         "called": called,
         "sentence": comparison.sentence(measure),
         "higher": bool(comparison.higher_is_better[comparison.measures.index(measure)]),
         "ranks": [
-            {"name": name, "value": rank, "lo": low, "hi": high, "shown": text,
-             "interval": f"{low} to {high}"}
-            for name, rank, text, (low, high) in zip(
-                ranking["predictor"], ranking["rank"], ranks, limits, strict=True)
+            {
+                "name": name,
+                "value": rank,
+                "lo": low,
+                "hi": high,
+                "shown": text,
+                "interval": f"{low} to {high}",
+            }
+            for name, rank, text, (low, high) in rows
         ],
         "rank_table": [
-            [name, *own, text, f"{low} to {high}", _percent(confidence),
-             _TIED if name in tied or (tied and name == best) else ""]
-            for name, own, text, (low, high), confidence in zip(
-                ranking["predictor"], _intervals(comparison, measure), ranks, limits,
-                ranking["best"], strict=True)
+            [
+                name,
+                *own,
+                text,
+                f"{low} to {high}",
+                _percent(confidence),
+                _TIED if name in tied or (tied and name == best) else "",
+            ]
+            for (name, _, text, (low, high)), own, confidence in zip(
+                rows, _intervals(comparison, measure), ranking["best"], strict=True
+            )
         ],
         "differences": [
-            {"name": d.first, "value": d.estimate, "lo": d.low, "hi": d.high,
-             "clear": d.better is not None,
-             "shown": shown(d.estimate), "interval": f"{shown(d.low)} to {shown(d.high)}"}
+            {
+                "name": d.first,
+                "value": d.estimate,
+                "lo": d.low,
+                "hi": d.high,
+                "clear": d.better is not None,
+                "shown": shown(d.estimate),
+                "interval": f"{shown(d.low)} to {shown(d.high)}",
+            }
             for d in differences
         ],
         "difference_table": [
-            [d.first, shown(d.estimate), f"{shown(d.low)} to {shown(d.high)}",
-             _DECIDED[None if d.better is None else d.better == best], shown(d.value)]
+            [
+                d.first,
+                shown(d.estimate),
+                f"{shown(d.low)} to {shown(d.high)}",
+                _DECIDED[None if d.better is None else d.better == best],
+                shown(d.value),
+            ]
             for d in differences
         ],
-    }  # fmt: skip
+    }
 
 
 def _intervals(comparison: ComparisonData, measure: str) -> list[tuple[str, str, str]]:
@@ -140,10 +170,14 @@ def _curves(
     comparison: ComparisonData, looks: dict[str, Any], first: set[str]
 ) -> list[dict[str, Any]]:
     return [
-        {"name": name, "look": looks[name], "first": name in first,
-         **series_columns(table, comparison.level)}
+        {
+            "name": name,
+            "look": looks[name],
+            "first": name in first,
+            **series_columns(table, comparison.level),
+        }
         for name, table in zip(comparison.names, comparison.tables, strict=False)
-    ]  # fmt: skip
+    ]
 
 
 def _value_rows(comparison: ComparisonData) -> list[dict[str, Any]]:
@@ -154,12 +188,12 @@ def _value_rows(comparison: ComparisonData) -> list[dict[str, Any]]:
     for measure in comparison.measures:
         best, tied = set(comparison.leaders(measure)), set(comparison.tied(measure))
         order = comparison.intervals(measure)["predictor"]
-        columns.append({
-            name: {"value": estimate, "best": name in best, "tied": name in tied,
-                   "sample": value if value != estimate else ""}
-            for name, (estimate, _, value) in zip(
-                order, _intervals(comparison, measure), strict=True)
-        })  # fmt: skip
+        cells = {}
+        for name, (estimate, _, value) in zip(order, _intervals(comparison, measure), strict=True):
+            sample = value if value != estimate else ""
+            marks = {"best": name in best, "tied": name in tied}
+            cells[name] = {"value": estimate, **marks, "sample": sample}
+        columns.append(cells)
     return [
         {"name": name, "cells": [column[name] for column in columns]} for name in comparison.names
     ]
@@ -174,24 +208,8 @@ def _robustness(comparison: ComparisonData) -> dict[str, Any] | None:
     measures = columns.pop("measure")
     chain = [robustness.names[i] for i in robustness.chain] if robustness.names else []
     return {
-        "caption": robustness.title, "measures": measures, "rows": list(columns.items()),
+        "caption": robustness.title,
+        "measures": measures,
+        "rows": list(columns.items()),
         "chain": [shortened(name) for name in chain],
-    }  # fmt: skip
-
-
-def _slices(comparison: ComparisonData) -> list[dict[str, Any]]:
-    if comparison.slices is None:
-        return []
-    return [
-        {"name": name, "by": slices.by, "measure": slices.measure, "tolerance": slices.tolerance,
-         "notes": slices.notes, "rows": [
-            {"name": each.name, "n": each.n, "mean_predicted": each.mean_predicted,
-             "mean_target": each.mean_target, "value": each.values[slices.measure],
-             "estimate": each.estimate, "noise": each.noise_95, "corrected": each.p_corrected,
-             "interval": "" if each.low != each.low else f"{shown(each.low)} – {shown(each.high)}",
-             "against_tolerance": each.against_tolerance,
-             "stands_out": each.p_corrected < 1.0 - slices.level}
-            for each in slices
-        ]}
-        for name, slices in comparison.slices.items()
-    ]  # fmt: skip
+    }

@@ -7,9 +7,13 @@ import hashlib
 import json
 import math
 import os
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import resources
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +21,29 @@ from calibrant._core.atomic_files import atomic_write
 from calibrant._core.errors import InputError
 from calibrant._core.optional import need
 from calibrant._core.version import __version__
-from calibrant.results._pages.vega import vega_script
 from calibrant.results._plots.style import FULL_ROWS
 from calibrant.results._plots.typing import ReliabilityData, SmoothData
 from calibrant.results._rendering import shown
 
 _HERE = "calibrant.results._pages"
 ENDINGS = (".html", ".htm")
-# Digits of what is drawn: more than a screen can show, and than a table says.
+# Digits of numbers in charts: more than a screen can show.
 DIGITS = "%.8g"
 
 
 def assembled(template: str, data: dict[str, Any], **facts: Any) -> str:
     """Render the page of a template. All text in it is escaped."""
-    # In a function of their own: names of the libraries stay out of the page's.
+    # The libraries run inside a function, so that their names do not clash with the page's.
     vega = f"(function(){{{vega_script()}\n}})();"
     code = "\n".join(map(_read, ("downloads.js", "page.js")))
-    page = environment().get_template(template).render(
-        **facts, version=__version__, full_rows=FULL_ROWS, css=_read("page.css"), vega=vega,
-        code=code, data=script_json(data), policy=_policy(vega, code),
-    )  # fmt: skip
-    return str(page)
+    parts: dict[str, Any] = {
+        "vega": vega,
+        "code": code,
+        "css": _read("page.css"),
+        "data": script_json(data),
+    }
+    parts |= {"version": __version__, "full_rows": FULL_ROWS, "policy": _policy(vega, code)}
+    return str(environment().get_template(template).render(**facts, **parts))
 
 
 @cache
@@ -176,6 +182,53 @@ def curve_columns(curve: SmoothData, level: float) -> dict[str, list[Any]]:
     return out
 
 
+def percent_text(share: float) -> str:
+    """A share in whole percent, as pages write it: 95 %."""
+    return f"{100 * share:.0f} %"
+
+
+def limits_text(low: float, high: float) -> str:
+    """An interval in a table; a dash where there is none."""
+    return "–" if low != low else f"{shown(low)} – {shown(high)}"
+
+
 def all_shown(values: Any) -> list[str]:
     """Format values; the page shows these and computes none."""
     return [shown(float(value)) for value in values]
+
+
+def vega_script() -> str:
+    """Give Vega, Vega-Lite and Vega-Embed as one script, so that a page draws without a network.
+
+    Bundling takes seconds, so the script is kept in the user's cache.
+    """
+    cached = _cache_folder() / f"vega-{_vega_version()}.js"
+    with suppress(OSError, UnicodeDecodeError):
+        script = cached.read_text(encoding="utf-8")
+        if "window.vegaEmbed=" in script:
+            return script
+    script = str(need("vl_convert").javascript_bundle())
+    # If the cache cannot be written, the next page bundles again.
+    with suppress(OSError):
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(cached) as temporary:
+            temporary.write_text(script, encoding="utf-8")
+    return script
+
+
+def _vega_version() -> str:
+    """The version of vl-convert, without importing it."""
+    if find_spec("vl_convert") is not None:
+        with suppress(PackageNotFoundError):
+            return version("vl-convert-python")
+    return str(need("vl_convert").__version__)
+
+
+def _cache_folder() -> Path:
+    if os.name == "nt":
+        folder = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        folder = str(Path.home() / "Library" / "Caches")
+    else:
+        folder = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(folder) / "calibrant"

@@ -9,19 +9,25 @@ from calibrant.results._pages.page import (
     all_shown,
     assembled,
     curve_columns,
+    percent_text,
     series_columns,
     short,
     table_columns,
 )
-from calibrant.results._pages.rows import AS_THEY_ARE, class_rows, map_rows, measure_row, slice_rows
+from calibrant.results._pages.rows import (
+    AS_THEY_ARE,
+    class_rows,
+    largest_slice,
+    map_rows,
+    measure_row,
+)
 from calibrant.results._pages.sections import (
-    clinical_section,
     decision_section,
     histogram_section,
     ranking_section,
+    votes_section,
 )
 from calibrant.results._pages.typing import ReportData
-from calibrant.results._pages.votes_section import annotators_section, votes_section
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._rendering import shown
 from calibrant.results._verdict import tone_of
@@ -58,15 +64,13 @@ def report_page(report: ReportData) -> str:
         classes=class_rows(report),
         maps=map_rows(report.recalibrations),
         series=_series(report),
-        slices=slice_rows(report),
-        clinical=clinical_section(evaluation.clinical),
+        largest_slice=largest_slice(report),
         means=_means(report),
         ranking=None if ranking is None else ranking[0],
         decisions=None if decisions is None else decisions[0],
         histogram=None if histogram is None else histogram[0],
         votes=None if votes is None else votes[0],
-        people=annotators_section(report.annotators),
-        level=f"{report.level:.0%}".replace("%", " %"),
+        level=percent_text(report.level),
         n_resamples=report.recipe["options"]["n_resamples"],
         call=_call(report),
     )
@@ -207,7 +211,7 @@ def _series(report: ReportData) -> list[tuple[str, dict[str, Any], bool]]:
         return []
     none = not any(each.chosen for each in maps)
     names = [(AS_THEY_ARE, True), *((each.method_name, each.chosen or none) for each in maps)]
-    return [(name, charts.look(turn), first) for turn, (name, first) in enumerate(names)]
+    return [(name, charts.series_look(index), first) for index, (name, first) in enumerate(names)]
 
 
 def _change_bins(report: ReportData) -> list[dict[str, Any]] | None:
@@ -238,8 +242,14 @@ def _call(report: ReportData) -> str:
             arguments.append(f"{key}={options[key].split(', ')}")
     if options["resample"] is not None:
         arguments.append(f"resample={options['resample']!r}")
-    names = {"weighted": "sample_weight", "grouped": "groups", "votes": "votes", "sliced": "by",
-             "segments": "segments", "annotators": "annotators", "classes": "classes"}  # fmt: skip
-    given = {**options, "votes": options["votes"] and not options["counts of votes"]}
-    arguments += [f"{argument}=..." for key, argument in names.items() if given[key]]
+    given = {
+        "sample_weight": options["weighted"],
+        "groups": options["grouped"],
+        "votes": options["votes"] and not options["counts of votes"],
+        "by": options["sliced"],
+        "segments": options["segments"],
+        "annotators": options["annotators"],
+        "classes": options["classes"],
+    }
+    arguments += [f"{argument}=..." for argument, is_given in given.items() if is_given]
     return f"cal.report({', '.join(['y_true', 'y_proba', *arguments])})"

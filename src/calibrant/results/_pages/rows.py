@@ -10,7 +10,7 @@ from calibrant._measures.catalogue import HEADLINE, entry_of
 from calibrant.results._pages.typing import EstimateData, IntervalData, NoiseData, ReportData
 from calibrant.results._rendering import shown
 
-# What the predictions are called beside what maps make of them.
+# The name of the predictions without recalibration.
 AS_THEY_ARE = "as they are"
 _TRUTHFUL = {True: "yes", False: "no", None: "–"}
 
@@ -43,9 +43,11 @@ def _p_value(floor: NoiseData) -> str:
 
 
 def _bar(
-    estimate: EstimateData, interval: IntervalData | None, floor: NoiseData | None,
+    estimate: EstimateData,
+    interval: IntervalData | None,
+    floor: NoiseData | None,
     tolerance: float | None,
-) -> dict[str, Any] | None:  # fmt: skip
+) -> dict[str, Any] | None:
     """Positions in percent, from 0 to a little more than the largest; None if there are none. The
     dot is the estimate, in its interval; the sample value has a mark beside the noise floor.
     """
@@ -59,24 +61,27 @@ def _bar(
     if not top > 0:
         return None
 
-    def at(value: float) -> float:
+    def in_percent(value: float) -> float:
         return round(100.0 * min(max(value / top, 0.0), 1.0), 2)
 
     noise = None
     if floor:
-        # An error that calibrated predictions show is anything from 0; a loss lies elsewhere.
+        # The noise range of an error starts at 0; that of a loss starts at its mean.
         from_zero = entry_of(estimate.name).group not in ("losses", "decomposition")
         low, high = sorted((0.0 if from_zero else floor.mean, floor.upper))
-        noise = (at(low), round(at(high) - at(low), 2))
+        noise = (in_percent(low), round(in_percent(high) - in_percent(low), 2))
     span = None
     if interval:
-        span = (at(interval.low), round(max(at(interval.high) - at(interval.low), 0.4), 2))
+        span = (
+            in_percent(interval.low),
+            round(max(in_percent(interval.high) - in_percent(interval.low), 0.4), 2),
+        )
     return {
         "noise": noise,
         "span": span,
-        "dot": at(middle),
-        "sample": at(estimate.value) if shown(estimate.value) != shown(middle) else None,
-        "tolerance": None if tolerance is None else at(tolerance),
+        "dot": in_percent(middle),
+        "sample": in_percent(estimate.value) if shown(estimate.value) != shown(middle) else None,
+        "tolerance": None if tolerance is None else in_percent(tolerance),
     }
 
 
@@ -85,20 +90,18 @@ def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
     if not maps:
         return []
     before = [
-        _of_error(row.before, row.before_estimate, row.before_limits) for row in maps[0].changes
+        _error_cell(row.before, row.before_estimate, row.before_limits) for row in maps[0].changes
     ]
-    return [
-        {"name": AS_THEY_ARE, "learned": "", "chosen": False, "flag": "", "cells": before},
-        *({
-            "name": each.method_name, "learned": each.learned, "chosen": each.chosen,
-            "flag": _flag(each),
-            "cells": [_after(row) for row in each.changes],
-        } for each in maps),
-    ]  # fmt: skip
+    rows = [{"name": AS_THEY_ARE, "learned": "", "chosen": False, "flag": "", "cells": before}]
+    for each in maps:
+        cells = [_recalibrated_cell(row) for row in each.changes]
+        own = {"name": each.method_name, "learned": each.learned, "chosen": each.chosen}
+        rows.append({**own, "flag": _flag(each), "cells": cells})
+    return rows
 
 
 def _flag(each: Any) -> str:
-    """What is said beside the map that was chosen."""
+    """The flag beside the recommended map; empty for the others."""
     if not each.chosen:
         return ""
     if each.reverses:
@@ -106,19 +109,19 @@ def _flag(each: Any) -> str:
     return "suits best" if each.helps else "chosen, no clear gain here"
 
 
-def _after(row: Any) -> dict[str, str]:
+def _recalibrated_cell(row: Any) -> dict[str, str]:
     """A measure after recalibration: an error with its limits, a loss with its change and those of
     the change.
     """
     if row.low is None or row.high is None or row.estimate is None:
         noise = "" if row.after_noise_95 is None else shown(row.after_noise_95)
-        return {**_of_error(row.after, row.after_estimate, row.after_limits), "noise": noise}
+        return {**_error_cell(row.after, row.after_estimate, row.after_limits), "noise": noise}
     low, high = (f"{end:+.2g}".replace("-", "−") for end in (row.low, row.high))
     change = f"{row.estimate:+.2g}".replace("-", "−")
     return _cell(shown(row.after), f"{low} to {high}", change=change)
 
 
-def _of_error(
+def _error_cell(
     value: float, estimate: float | None, limits: tuple[float, float] | None
 ) -> dict[str, str]:
     """An error with its limits: the bias-corrected estimate, and the value of the sample."""
@@ -138,40 +141,17 @@ def class_rows(report: ReportData) -> list[dict[str, Any]]:
     if not columns:
         return []
     largest = max(columns["ece"]) or 1.0
-    return [
-        {**dict(zip(columns, row, strict=True)), "gap": row[1] - row[2],
-         "width": round(100 * row[3] / largest, 1)}
-        for row in zip(*columns.values(), strict=True)
-    ]  # fmt: skip
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    for row in rows:
+        row["gap"] = row["mean_predicted"] - row["mean_target"]
+        row["width"] = round(100 * row["ece"] / largest, 1)
+    return rows
 
 
-def slice_rows(report: ReportData) -> list[dict[str, Any]]:
-    """Each slice, and how wide its error is drawn."""
+def largest_slice(report: ReportData) -> float:
+    """The largest error of a slice, or noise floor: errors are drawn as shares of it."""
     slices = report.evaluation.slices
     if slices is None:
-        return []
+        return 1.0
     ends = [max(each.values[slices.measure], each.noise_95) for each in slices]
-    largest = max([end for end in ends if end == end], default=1.0) or 1.0
-    return [
-        {
-            "name": each.name,
-            "n": each.n,
-            "mean_predicted": each.mean_predicted,
-            "mean_target": each.mean_target,
-            "against_tolerance": "" if slices.tolerance is None else each.against_tolerance,
-            "value": each.values[slices.measure],
-            "noise": each.noise_95,
-            "p": each.p_value,
-            "corrected": each.p_corrected,
-            "stands_out": each.p_corrected < 1.0 - slices.level,
-            # The same tolerance as that of the verdict above.
-            "flag": "miscalibrated, within the tolerance" if each.within_tolerance
-            else "miscalibrated",
-            "estimate": each.estimate,
-            "interval": "" if each.low != each.low else f"{shown(each.low)} – {shown(each.high)}",
-            "width": round(100 * each.values[slices.measure] / largest, 1),
-            "noise_at": None if each.noise_95 != each.noise_95
-            else round(100 * each.noise_95 / largest, 1),
-        }
-        for each in slices
-    ]  # fmt: skip
+    return max([end for end in ends if end == end], default=1.0) or 1.0

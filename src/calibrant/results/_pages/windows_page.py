@@ -10,7 +10,7 @@ from calibrant.results._pages.page import assembled
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._plots.typing import WindowsData
 
-# The evidence is drawn up to here: beyond it there is only certainty.
+# Charts cut larger e-values: beyond this the answer is certain.
 _MOST_EVIDENCE = 1e12
 
 
@@ -71,8 +71,12 @@ def _row(columns: dict[str, Any], i: int, measure: str | None) -> dict[str, Any]
 
     e_value = number("e_value")
     return {
-        "start": columns["start"][i].isoformat(), "n": columns["n"][i], "value": number(measure),
-        "noise": number("noise_95"), "predicted": number("mean_predicted"),
-        "target": number("mean_target"), "p": number("p_corrected"),
+        "start": columns["start"][i].isoformat(),
+        "n": columns["n"][i],
+        "value": number(measure),
+        "noise": number("noise_95"),
+        "predicted": number("mean_predicted"),
+        "target": number("mean_target"),
+        "p": number("p_corrected"),
         "e": None if e_value is None else min(max(e_value, 1e-3), _MOST_EVIDENCE),
-    }  # fmt: skip
+    }

@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas
-from calibrant.results._plots.legends import below, below_all
-from calibrant.results._plots.rows_of_dots import checked_cap, dots, height_of, name_rows
-from calibrant.results._plots.style import COLOURS, COLUMN, GREY
+from calibrant.results._plots.canvas import Drawn
+from calibrant.results._plots.rows_of_dots import (
+    bar_sign,
+    chance_marks,
+    chance_sign,
+    checked_cap,
+    dot_sign,
+    dots,
+    height_of,
+    legend_of_rows,
+    name_rows,
+    ring_sign,
+)
+from calibrant.results._plots.style import COLUMN
 from calibrant.results._plots.typing import AnnotatorsData
 
 if TYPE_CHECKING:
@@ -73,38 +83,20 @@ class AnnotatorsDisplay(Drawn):
         people = self.annotators
         n = min(checked_cap(cap), len(people))
         columns = {key: values[:n] for key, values in people.columns().items()}
-        chance = np.array(columns["p_agreement_corrected"], dtype=float)
-        with canvas(ax, (COLUMN, height_of(n) + 0.25)) as axes:
-            self.ax_, self.figure_ = axes, axes.figure
+        limits = (columns["low"], columns["high"])
+        stands_out = np.array(columns["p_agreement_corrected"], dtype=float) < 1.0 - people.level
+        with self._canvas(ax, (COLUMN, height_of(n) + 0.25)) as axes:
             self.dots_, self.bars_ = dots(
-                axes, columns["agreement"], (columns["low"], columns["high"]),
-                filled=chance < 1.0 - people.level, color=color,
-            )  # fmt: skip
-            self.expected_ = axes.scatter(
-                columns["expected"], np.arange(n), marker="|", s=40, color=GREY, linewidths=1.4,
-                zorder=2,
-            )  # fmt: skip
-            name_rows(axes, [f"{name} ({votes})" for name, votes in
-                             zip(columns[people.by], columns["n"], strict=True)], 26)  # fmt: skip
+                axes, columns["agreement"], limits, filled=stands_out, color=color
+            )
+            self.expected_ = chance_marks(axes, columns["expected"])
+            name_rows(axes, columns[people.by], 26, columns["n"])
             axes.set_xlabel(f"agreement with the rest by {people.by} (votes)")
-            handles = self._handles(color)
-            if ax is None:
-                below_all(axes.figure, handles)
-            else:
-                below(axes, handles)
+            signs = [
+                dot_sign("stands out", color),
+                ring_sign("chance explains it", color),
+                chance_sign("any votes of these items"),
+                bar_sign(f"{100 * people.level:g}% interval", color),
+            ]
+            legend_of_rows(axes, signs, on_own_figure=ax is None)
         return self
-
-    def _handles(self, color: Any) -> list[Any]:
-        from matplotlib.lines import Line2D
-
-        dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4}
-        colour = COLOURS[0] if color is None else color
-        level = f"{100 * self.annotators.level:g}% interval"
-        return [
-            Line2D([], [], color=colour, label="stands out", **dot),
-            Line2D([], [], color=colour, markerfacecolor="white", label="chance explains it",
-                   **dot),
-            Line2D([], [], color=GREY, linestyle="none", marker="|", markersize=7,
-                   markeredgewidth=1.4, label="any votes of these items"),
-            Line2D([], [], color=colour, linewidth=2.2, alpha=0.35, label=level),
-        ]  # fmt: skip

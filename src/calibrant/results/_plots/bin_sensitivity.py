@@ -8,22 +8,43 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas, panels
-from calibrant.results._plots.legends import below, below_panels
-from calibrant.results._plots.style import COLUMN, GREY, look
+from calibrant.results._plots.canvas import DrawnFromPredictions, canvas, panels
+from calibrant.results._plots.legends import legend_below, legend_below_panels
+from calibrant.results._plots.style import COLUMN, GREY, series_style
 from calibrant.results._plots.typing import SensitivityData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class BinSensitivityDisplay(Drawn):
-    """Lines of a `BinSensitivity`; a panel for each scale of values.
+class BinSensitivityDisplay(DrawnFromPredictions):
+    """A line for each measure over all numbers of bins; a panel for each scale of values.
+
+    Use `from_predictions` or `from_estimator`, or `BinSensitivity.plot`. A line that keeps rising
+    adds the noise of ever smaller bins; a measure without bins is a level line. The thin upright
+    line is at the usual number of bins.
 
     Parameters
     ----------
     sensitivity : BinSensitivity
         The values to draw.
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+        One for each scale.
+    figure_ : matplotlib Figure or SubFigure
+        Where the lines are drawn.
+    lines_ : dict of str to matplotlib Line2D
+        The line of each measure.
+
+    Examples
+    --------
+    >>> from calibrant.plots import BinSensitivityDisplay
+    >>> y, p = [0, 1, 1, 0] * 5, [0.2, 0.7, 0.9, 0.4] * 5
+    >>> display = BinSensitivityDisplay.from_predictions(y, p, bins=[5, 10], measures=["ece"])
+    >>> display.lines_["ece"].get_xdata().tolist()
+    [5, 10]
     """
 
     def __init__(self, sensitivity: SensitivityData) -> None:
@@ -57,22 +78,22 @@ class BinSensitivityDisplay(Drawn):
         values = {name: self.sensitivity[name] for name in names}
         scales = list(dict.fromkeys(self.sensitivity.scales[name] for name in names))
         self.lines_: dict[str, Any] = {}
-        turns = {name: turn for turn, name in enumerate(names)}
+        indexes = {name: index for index, name in enumerate(names)}
         if len(scales) == 1:
             with canvas(ax, (COLUMN, 2.6)) as axes:
                 self.figure_, self.axes_ = axes.figure, [axes]
-                self._panel(axes, scales[0], values, turns, mark)
+                self._panel(axes, scales[0], values, indexes, mark)
                 self._finish(axes)
-                below(axes, list(self.lines_.values()))
+                legend_below(axes, list(self.lines_.values()))
             return self
         size = (COLUMN, 0.7 + 1.35 * len(scales) + 0.08 * len(names))
         with panels(ax, len(scales), 1, size, sharex=True) as (figure, grid):
             self.figure_, self.axes_ = figure, list(grid[:, 0])
             for axes, scale in zip(self.axes_, scales, strict=True):
                 of_scale = {n: v for n, v in values.items() if self.sensitivity.scales[n] == scale}
-                self._panel(axes, scale, of_scale, turns, mark)
+                self._panel(axes, scale, of_scale, indexes, mark)
             self._finish(self.axes_[-1])
-            below_panels(figure, self.axes_[-1], list(self.lines_.values()))
+            legend_below_panels(figure, self.axes_[-1], list(self.lines_.values()))
         return self
 
     def _panel(
@@ -80,14 +101,14 @@ class BinSensitivityDisplay(Drawn):
         ax: Axes,
         scale: str,
         values: dict[str, tuple[float, ...]],
-        turns: dict[str, int],
+        indexes: dict[str, int],
         mark: int | None,
     ) -> None:
         bins = self.sensitivity.bins
         for name, line in values.items():
-            looks = {**look(turns[name]), "linewidth": 1.2, "zorder": 3, "label": name}
+            looks = {**series_style(indexes[name]), "linewidth": 1.2, "zorder": 3, "label": name}
             (self.lines_[name],) = ax.plot(
-                bins, line, markersize=3, markevery=_markers(bins, turns[name]), **looks
+                bins, line, markersize=3, markevery=_markers(bins, indexes[name]), **looks
             )
         if mark is not None:
             ax.axvline(mark, color=GREY, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
@@ -110,10 +131,10 @@ class BinSensitivityDisplay(Drawn):
         ax.set_xlabel("bins")
 
 
-def _markers(bins: tuple[int, ...], turn: int) -> list[int]:
+def _markers(bins: tuple[int, ...], index: int) -> list[int]:
     """Where a line has its markers: some of its points, not those of its neighbours."""
     if len(bins) <= 12:
         return list(range(len(bins)))
     ends = np.log([bins[0], bins[-1]])
-    places = ends[0] + (ends[1] - ends[0]) * (np.arange(6) + (turn % 7) / 7) / 6
+    places = ends[0] + (ends[1] - ends[0]) * (np.arange(6) + (index % 7) / 7) / 6
     return sorted({int(np.searchsorted(np.log(bins), each)) for each in places})

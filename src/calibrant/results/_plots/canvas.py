@@ -5,22 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from calibrant._core.errors import InputError
 from calibrant._core.optional import need
-from calibrant.results._plots.style import COLUMN_STYLE
+from calibrant.results._plots.style import COLUMN_STYLE, GREY
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Writing systems that DejaVu Sans lacks, where a font for them is installed.
+# Fonts for writing systems that DejaVu Sans lacks; those that are installed are used.
 _MORE_FONTS = (
-    "Noto Sans CJK JP", "Noto Sans CJK SC", "Source Han Sans", "WenQuanYi Zen Hei", "IPAexGothic",
-    "Hiragino Sans", "PingFang SC", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic",
-    "Noto Sans Devanagari", "Noto Sans Thai",
-)  # fmt: skip
-# Marks axes of our own: what is drawn on them later is in the same style.
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Source Han Sans",
+    "WenQuanYi Zen Hei",
+    "IPAexGothic",
+    "Hiragino Sans",
+    "PingFang SC",
+    "Microsoft YaHei",
+    "Yu Gothic",
+    "Malgun Gothic",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+)
+# Marks axes that were made here, so that later curves on them get the same style.
 _OURS = "calibrant axes"
 
 
@@ -34,8 +43,9 @@ class Drawn:
     """
 
     figure_: Any
+    ax_: Axes
 
-    if not TYPE_CHECKING:  # a checker would take every name for one that is there
+    if not TYPE_CHECKING:  # else a type checker would accept any attribute
 
         def __getattr__(self, name: str) -> Any:
             hint = f": {_HINTS[name]}" if name in _HINTS else ""
@@ -63,17 +73,41 @@ class Drawn:
         where = Path(path)
         dates: dict[str, Any] = {".pdf": "CreationDate", ".svg": "Date", ".ps": "CreationDate"}
         key = dates.get(where.suffix.lower())
-        figure = self.figure_.figure  # of a part, the whole
+        figure = self.figure_.figure  # the whole figure, of a subfigure too
+        # A layout that makes room keeps the figure's size.
+        box = None if figure.get_layout_engine() is not None else "tight"
+        no_date = None if key is None else {key: None}
         with _pyplot().rc_context(_style()):
-            figure.savefig(
-                where, dpi=dpi, metadata=None if key is None else {key: None},
-                # A layout that makes room keeps the figure's size.
-                bbox_inches=None if figure.get_layout_engine() is not None else "tight",
-            )  # fmt: skip
+            figure.savefig(where, dpi=dpi, metadata=no_date, bbox_inches=box)
         return where
 
+    @contextmanager
+    def _canvas(self, ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
+        """The axes of a Display that has one diagram, kept as `ax_` and `figure_`."""
+        with canvas(ax, size) as axes:
+            self.ax_, self.figure_ = axes, axes.figure
+            yield axes
 
-# What those who know Matplotlib look for, and where it is.
+
+class DrawnFromPredictions(Drawn):
+    """A Display with constructors for predictions and for classifiers, in scikit-learn's style.
+
+    They compute the result that is drawn, and so they live above the results: `calibrant.plots`
+    adds them, with every option in the signature.
+    """
+
+    @classmethod
+    def from_predictions(cls, y_true: Any, y_proba: Any, **options: Any) -> Self:
+        """Draw the diagram of labels and predictions."""
+        raise InputError(f"use calibrant.plots.{cls.__name__}.from_predictions")
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **options: Any) -> Self:  # noqa: N803
+        """Draw the diagram of a fitted classifier."""
+        raise InputError(f"use calibrant.plots.{cls.__name__}.from_estimator")
+
+
+# Hints for attributes that Matplotlib users look for.
 _HINTS = {
     "savefig": "save(path) writes the figure",
     "to_file": "save(path) writes the figure",
@@ -94,7 +128,7 @@ def canvas(ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
     """The axes to draw on, with the settings to draw by: the caller's, or ours of this size."""
     pyplot = _pyplot()
     if ax is not None:
-        with in_style_of(ax):
+        with style_context(ax):
             yield ax
         return
     with pyplot.rc_context(_style()):
@@ -131,11 +165,20 @@ def panels(
         )
     ax.set_axis_off()
     subfigure = ax.figure.add_subfigure(spec)
-    with in_style_of(ax):
+    with style_context(ax):
         yield (
             subfigure,
             subfigure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey),
         )
+
+
+def panel(ax: Axes, *, grid: Literal["both", "x", "y"] = "both", **settings: Any) -> None:
+    """Frame a diagram: `settings` of its axes, two spines, and a pale grid behind the data."""
+    ax.set(**settings)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
+    ax.grid(True, axis=grid, color="#e8e8e8", linewidth=0.6)
+    ax.set_axisbelow(True)
 
 
 def is_ours(ax: Axes) -> bool:
@@ -143,7 +186,7 @@ def is_ours(ax: Axes) -> bool:
     return bool(ax.get_gid() == _OURS)
 
 
-def in_style_of(ax: Axes) -> Any:
+def style_context(ax: Axes) -> Any:
     """The settings that axes were made with: ours, or the caller's."""
     if is_ours(ax):
         return _pyplot().rc_context(_style())
@@ -159,9 +202,9 @@ def fit_height(ax: Axes) -> None:
     if not is_ours(ax) or len(ax.figure.axes) > 1:
         return
     figure: Any = ax.figure
-    ax.set_anchor("N")  # what is over a square stays next to it
+    ax.set_anchor("N")  # keeps the strip next to the square
     figure.set_figheight(3 * figure.get_figwidth())
-    # Everything gets its place, and nothing is drawn: that would take as long again.
+    # Lay the figure out without drawing it, which would take as long again.
     figure.get_layout_engine().execute(figure)
     figure.set_figheight(figure.get_tightbbox().height + 0.08)
 

@@ -8,34 +8,63 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import check_count, public
-from calibrant.results._plots.canvas import Drawn, panels
+from calibrant.results._plots.canvas import DrawnFromPredictions, panels
 from calibrant.results._plots.diagram_parts import (
     CURVE,
+    bin_cells,
     draw_fitted,
     fitted_curve,
     x_label_of,
     y_label_of,
 )
 from calibrant.results._plots.names import short_names
-from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK
+from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK, Looks
 from calibrant.results._plots.typing import ClasswiseData, CurveData, ReliabilityData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Diagrams side by side in one column of a paper.
+# Number of diagrams side by side in one column of a paper.
 _ACROSS = 3
 # Letters that a diagram's title has room for.
 _TITLE = 15
 
 
-class ClasswiseDisplay(Drawn):
-    """Small reliability diagrams of a `ClasswiseReliability`, the largest error first.
+class ClasswiseDisplay(DrawnFromPredictions):
+    """Small reliability diagrams of each class against the rest, the largest error first.
+
+    Use `from_predictions` or `from_estimator`, or `ClasswiseReliability.plot`. Lines are isotonic
+    curves of the rows, points are bins. Bars are intervals for the mean target; grey columns show
+    the share of rows in each bin, the highest of a diagram at half of its height. The line below
+    says how many classes are shown.
 
     Parameters
     ----------
     tables : ClasswiseReliability
         The tables to draw.
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+        One for each class that is shown.
+    figure_ : matplotlib Figure or SubFigure
+        Where the diagrams are drawn.
+    lines_ : list of matplotlib Line2D
+        The points of the bins of each class.
+    curves_ : list of matplotlib Line2D or None
+        The curves of the rows.
+    intervals_ : list of matplotlib LineCollection or None
+        The bars of each class.
+    note_ : matplotlib Text
+        The line below.
+
+    Examples
+    --------
+    >>> from calibrant.plots import ClasswiseDisplay
+    >>> rows = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.1, 0.7, 0.2]]
+    >>> display = ClasswiseDisplay.from_predictions([0, 1, 2, 1], rows, bins=2, cap=2)
+    >>> display.note_.get_text()
+    '2 of 3 classes, worst first; columns: share of rows'
     """
 
     def __init__(self, tables: ClasswiseData) -> None:
@@ -86,7 +115,9 @@ class ClasswiseDisplay(Drawn):
             for empty in axes.flat[n:]:
                 empty.remove()
             self._lines(level, curve, counts, COLOURS[0] if color is None else color)
-            for i, each in enumerate(self.axes_):  # a column's last diagram has its ticks
+            for i, each in enumerate(
+                self.axes_
+            ):  # only the last diagram of a column has tick labels
                 each.tick_params(labelbottom=i + across >= n, labelleft=i % across == 0)
             self._words(n, counts)
         return self
@@ -124,9 +155,7 @@ def small_diagram(
     colour: Any,
 ) -> tuple[Any, Any, Any]:
     """One diagram that can be read an inch wide: bins, their bars, and the curve of the rows."""
-    columns = table.columns() if level is None else table.intervals(level)
-    cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}
-    nonempty = cells["weight"] > 0
+    cells, nonempty = bin_cells(table, level)
     ax.set(xlim=(0, 1), ylim=(0, 1), xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
     ax.set_xticklabels(["0", ".5", "1"])
     ax.set_yticklabels(["0", ".5", "1"])
@@ -137,10 +166,9 @@ def small_diagram(
         _columns(ax, cells)
     x, y = cells["mean_predicted"][nonempty], cells["mean_target"][nonempty]
     looks: dict[str, Any] = {"color": colour, "linewidth": 0.9, "clip_on": False}
-    (line,) = ax.plot(
-        x, y, marker="o", markersize=2.4, zorder=3, gid=CURVE,
-        linestyle="-" if fitted is None else "none", **looks,
-    )  # fmt: skip
+    style = "-" if fitted is None else "none"
+    dot: Looks = {"marker": "o", "markersize": 2.4, "zorder": 3, **looks}
+    (line,) = ax.plot(x, y, gid=CURVE, linestyle=style, **dot)
     joined = None if fitted is None else draw_fitted(ax, fitted, looks)
     bars = None
     if level is not None:
@@ -155,5 +183,5 @@ def _columns(ax: Axes, cells: dict[str, Any]) -> None:
     width = cells["upper"] - cells["lower"]
     if np.ptp(width) < 1e-9 < width[0]:
         ax.bar(cells["lower"], share, width, align="edge", color="#e0e0e0", zorder=1.2)
-    else:  # bins of several widths: where each one's predictions lie
+    else:  # bins of several widths: a line at each mean prediction
         ax.vlines(cells["mean_predicted"], 0, share, color="#d4d4d4", linewidth=2.2, zorder=1.2)

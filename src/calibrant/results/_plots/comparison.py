@@ -9,17 +9,23 @@ import numpy as np
 
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas, panels
-from calibrant.results._plots.legends import below, below_all
+from calibrant.results._plots.canvas import DrawnFromPredictions, canvas, panels
+from calibrant.results._plots.legends import legend_below_figure
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import (
+    bar_sign,
     checked_cap,
+    dot_sign,
     dots,
     height_of,
+    legend_of_rows,
     name_rows,
+    ring_sign,
     sample_marks,
+    sample_sign,
+    words_alone,
 )
-from calibrant.results._plots.style import COLOURS, COLUMN, GREY
+from calibrant.results._plots.style import COLUMN, GREY
 from calibrant.results._plots.typing import ComparisonData
 
 if TYPE_CHECKING:
@@ -28,13 +34,39 @@ if TYPE_CHECKING:
 KINDS = ("values", "ranks", "differences")
 
 
-class ComparisonDisplay(Drawn):
-    """Predictors of a `Comparison` from the best to the worst, with how sure that is.
+class ComparisonDisplay(DrawnFromPredictions):
+    """Predictors from the best to the worst, with how sure that is.
+
+    Use `from_predictions` or `from_estimator`, or `Comparison.plot`. A kind is "values"
+    (dots: bias-corrected estimates; bars: confidence intervals), "ranks" (bars: confidence
+    intervals of the ranks) or "differences" (from the best predictor; a ring: the interval includes
+    0). A cross is the value of the sample, where it is another number: raw values of calibration
+    errors are biased upwards. Several measures stand side by side, the rows in the order of the
+    first.
 
     Parameters
     ----------
     comparison : Comparison
         The comparison to draw.
+
+    Attributes
+    ----------
+    names_ : list of str
+        The predictors that are shown, from the top.
+    axes_ : list of matplotlib Axes
+        One for each measure.
+    figure_ : matplotlib Figure or SubFigure
+        Where the dots are drawn.
+    dots_, bars_ : dict of str to matplotlib collections
+        Values and intervals, by measure.
+
+    Examples
+    --------
+    >>> from calibrant.plots import ComparisonDisplay
+    >>> y = [0, 1, 1, 0] * 25
+    >>> models = {"good": [0.1, 0.8, 0.9, 0.2] * 25, "bad": [0.3, 0.5, 0.6, 0.6] * 25}
+    >>> ComparisonDisplay.from_predictions(y, models, measures=["brier"]).names_
+    ['good', 'bad']
     """
 
     def __init__(self, comparison: ComparisonData) -> None:
@@ -84,21 +116,17 @@ class ComparisonDisplay(Drawn):
                 self.figure_, self.axes_ = axes.figure, [axes]
                 self._panel(axes, kind, drawn[0], color)
                 name_rows(axes, self.names_)
-                handles = self._handles(kind, color)
-                if ax is None:
-                    below_all(axes.figure, handles)
-                else:
-                    below(axes, handles)
+                legend_of_rows(axes, self._signs(kind, color), on_own_figure=ax is None)
             return self
         width = COLUMN if len(drawn) == 2 else 1.4 + 1.35 * len(drawn)
         with panels(ax, 1, len(drawn), (width, height), sharey=True) as (figure, grid):
             self.figure_, self.axes_ = figure, list(grid[0])
             for axes, measure in zip(self.axes_, drawn, strict=True):
                 self._panel(axes, kind, measure, color)
-                if kind != "ranks":  # numbers of four places need room
+                if kind != "ranks":  # four-digit tick labels need room
                     axes.locator_params(axis="x", nbins=3)
             name_rows(self.axes_[0], self.names_, 20 if len(drawn) > 2 else 12)
-            below_all(figure, self._handles(kind, color))
+            legend_below_figure(figure, self._signs(kind, color))
         return self
 
     def _panel(self, ax: Axes, kind: str, measure: str, color: Any) -> None:
@@ -132,8 +160,10 @@ class ComparisonDisplay(Drawn):
         """
         comparison = self.comparison
         if kind == "differences":
-            rows = {d.first: (d.estimate, d.low, d.high, d.better is not None, d.value)
-                    for d in comparison.differences(measure)}  # fmt: skip
+            rows = {
+                d.first: (d.estimate, d.low, d.high, d.better is not None, d.value)
+                for d in comparison.differences(measure)
+            }
             return {self._best(measure): (0.0, 0.0, 0.0, True, 0.0), **rows}
         if kind == "ranks":
             columns = comparison.ranking(measure)
@@ -149,41 +179,20 @@ class ComparisonDisplay(Drawn):
             )
         }
 
-    def _handles(self, kind: str, color: Any) -> list[Any]:
+    def _signs(self, kind: str, color: Any) -> list[Any]:
         """What the legend says."""
-        from matplotlib.lines import Line2D
-
-        colour = COLOURS[0] if color is None else color
         level = f"{100 * self.comparison.level:g}%"
         words = {
             "values": ("estimate", f"{level} confidence interval"),
             "ranks": ("by the estimated differences", f"{level} confidence interval"),
             "differences": ("estimate", f"{level} interval"),
         }[kind]
-        dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4, "color": colour}
-        handles = [
-            Line2D([], [], label=words[0], **dot),
-            Line2D([], [], color=colour, linewidth=2.2, alpha=0.35, label=words[1]),
-        ]
+        signs = [dot_sign(words[0], color), bar_sign(words[1], color)]
         if any(marks is not None for marks in self.samples_.values()):
-            cross = {**dot, "marker": "x", "markeredgewidth": 0.9}
-            handles.append(Line2D([], [], label="in the sample", **cross))
+            signs.append(sample_sign(color))
         if kind == "differences":
-            handles.append(
-                Line2D([], [], markerfacecolor="white", label="not significantly different", **dot)
-            )
+            signs.append(ring_sign("not significantly different", color))
         n, shown = len(self.comparison.names), len(self.names_)
         if shown < n:
-            handles.append(
-                Line2D([], [], linestyle="none", label=f"{shown} of {n} predictors, best first")
-            )
-        return handles
-
-
-def _same(problem: Any, first: Any) -> bool:
-    """Whether two classifiers pose the same problem."""
-    if (problem.classes is None) != (first.classes is None):
-        return False
-    if problem.classes is not None and list(problem.classes) != list(first.classes):
-        return False
-    return np.array_equal(np.asarray(problem.y_true), np.asarray(first.y_true))
+            signs.append(words_alone(f"{shown} of {n} predictors, best first"))
+        return signs

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from calibrant._core.errors import InputError, one_of
-from calibrant.results._plots.canvas import is_ours
-from calibrant.results._plots.cutoffs import CUTOFF
-from calibrant.results._plots.legends import below
-from calibrant.results._plots.style import FULL_ROWS, GREY, PALE
+from calibrant.results._plots.canvas import is_ours, panel
+from calibrant.results._plots.legends import legend_below
+from calibrant.results._plots.style import FULL_ROWS, GREY, PALE, Looks
 from calibrant.results._plots.typing import CurveData, ReliabilityData
 
 if TYPE_CHECKING:
@@ -19,17 +19,19 @@ if TYPE_CHECKING:
 
 # Marks what is drawn here, so that a second diagram on the same axes takes the next colour.
 CURVE = "calibrant reliability"
-# Marks the curve of the rows that is drawn with a diagram's bins; what it is follows.
+# Prefix that marks the curve of the rows in a diagram of bins; the name of the method follows.
 FITTED = "calibrant curve of the rows: "
 # Bins that are drawn over a curve because it contradicts them.
 OUTSIDE = "bins outside its band"
+# Prefix that marks the shaded interval; the text of the legend follows.
+CUTOFF = "calibrant cutoff: "
 # Bins of few rows, which are drawn paler.
 _FEW_ROWS = f"pale: < {FULL_ROWS} rows"
-# Where the strip begins over the square, its width and height, in parts of the square; and how high
-# it may reach in a figure.
+# Bottom, width and height of the strip in units of the square, and the highest place in the figure
+# that it may reach.
 _STRIP = (1.04, 1.0, 0.15)
 _TOP = 0.97
-# Labels by which a second curve finds the strip and the words in the corners.
+# Labels that mark the strip and the words in the corners, for curves that are drawn later.
 _COUNTS = "calibrant counts"
 _CORNER = "calibrant corner"
 # Where the words in the corners are, as (left, bottom, right, top).
@@ -59,34 +61,41 @@ def fitted_curve(
     return found
 
 
-def turn_of(ax: Axes) -> int:
+def bin_cells(table: ReliabilityData, level: float | None) -> tuple[dict[str, Any], Any]:
+    """The columns of a table as arrays, with limits at a level, and which bins have weight."""
+    columns = table.columns() if level is None else table.intervals(level)
+    cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}
+    return cells, cells["weight"] > 0
+
+
+def count_curves(ax: Axes) -> int:
     """How many curves are on the axes already."""
     return sum(line.get_gid() == CURVE for line in ax.get_lines())
 
 
-def prepare(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> None:
-    """The empty diagram: a square, its diagonal, and on which side predictions are too high."""
-    ax.set(xlim=(0, 1), ylim=(0, 1), xlabel=x_label, ylabel=y_label)
+def prepare(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> int:
+    """Draw the empty diagram if the axes have no curve yet: square, diagonal, words in the corners.
+    Returns the number of curves on the axes.
+    """
+    if count_curves(ax):
+        return count_curves(ax)
+    panel(ax, xlim=(0, 1), ylim=(0, 1), xlabel=x_label, ylabel=y_label)
     ax.set_box_aspect(1)
     ax.set_xticks(np.linspace(0, 1, 6))
     ax.set_yticks(np.linspace(0, 1, 6))
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
-    ax.grid(True, color="#e8e8e8", linewidth=0.6)
-    ax.set_axisbelow(True)
     if ref_line:
         ax.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle=(0, (4, 3)), zorder=2)
+        looks: Looks = {"fontsize": "small", "color": PALE, "zorder": 1, "gid": _CORNER}
         for words, (left, bottom, right, top) in _CORNERS.items():
-            high = top == 1
-            ax.text(
-                left + 0.02 if high else right - 0.02, top - 0.025 if high else bottom + 0.025,
-                words, ha="left" if high else "right", va="top" if high else "bottom",
-                fontsize="small", color=PALE, zorder=1, gid=_CORNER,
-            )  # fmt: skip
+            if top == 1:
+                ax.text(left + 0.02, top - 0.025, words, ha="left", va="top", **looks)
+            else:
+                ax.text(right - 0.02, bottom + 0.025, words, ha="right", va="bottom", **looks)
+    return 0
 
 
 def clear_corners(ax: Axes, x: Any, low: Any, high: Any) -> None:
-    """Take the words out of a corner that a curve, or a bar from `low` to `high`, runs through."""
+    """Hide the words in a corner that a curve, or a bar from `low` to `high`, crosses."""
     for text in ax.texts:
         if text.get_gid() == _CORNER:
             left, bottom, right, top = _CORNERS[text.get_text()]
@@ -97,15 +106,13 @@ def clear_corners(ax: Axes, x: Any, low: Any, high: Any) -> None:
 def draw_fitted(ax: Axes, curve: CurveData, looks: Mapping[str, Any]) -> Any:
     """Draw the curve of the rows that goes with a diagram's bins."""
     points = curve.columns()
-    (line,) = ax.plot(
-        points["prediction"], points["mean_target"], gid=FITTED + curve.called,
-        **{**looks, "marker": "none", "zorder": 2.8},
-    )  # fmt: skip
+    own: Looks = {**looks, "marker": "none", "zorder": 2.8, "gid": FITTED + curve.called}
+    (line,) = ax.plot(points["prediction"], points["mean_target"], **own)
     return line
 
 
 def draw_band(ax: Axes, curve: CurveData, colour: Any) -> Any:
-    """Draw a curve's band; one of calibrated predictions is about the diagonal, and grey."""
+    """Draw a curve's band; that of calibrated predictions lies about the diagonal and is grey."""
     points = curve.columns()
     level = f"{100 * curve.level:g}%"
     words = {
@@ -113,11 +120,11 @@ def draw_band(ax: Axes, curve: CurveData, colour: Any) -> Any:
         "confidence": f"{level} interval, simultaneous",
         "pointwise": f"{level} interval, pointwise",
     }
-    calibrated = curve.band == "consistency"
-    return ax.fill_between(
-        points["prediction"], points["low"], points["high"], color=GREY if calibrated else colour,
-        alpha=0.25 if calibrated else 0.2, linewidth=0, zorder=1.5, gid=words[str(curve.band)],
-    )  # fmt: skip
+    looks: Looks = {"color": colour, "alpha": 0.2, "linewidth": 0, "zorder": 1.5}
+    if curve.band == "consistency":
+        looks |= {"color": GREY, "alpha": 0.25}
+    x, gid = points["prediction"], words[str(curve.band)]
+    return ax.fill_between(x, points["low"], points["high"], gid=gid, **looks)
 
 
 def _band_patch(ax: Axes, label: str) -> Any:
@@ -140,15 +147,27 @@ def pale_bins(ax: Axes, line: Any, opacity: Any) -> None:
         return
     line.set_markevery(np.flatnonzero(~few).tolist())
     ax.scatter(
-        line.get_xdata()[few], line.get_ydata()[few], s=line.get_markersize() ** 2,
-        marker=line.get_marker(), color=line.get_color(), edgecolors=line.get_markeredgecolor(),
-        linewidths=line.get_markeredgewidth(), alpha=opacity[few], zorder=line.get_zorder(),
-        clip_on=line.get_clip_on(), gid=_FEW_ROWS,
-    )  # fmt: skip
+        line.get_xdata()[few],
+        line.get_ydata()[few],
+        s=line.get_markersize() ** 2,
+        marker=line.get_marker(),
+        color=line.get_color(),
+        edgecolors=line.get_markeredgecolor(),
+        linewidths=line.get_markeredgewidth(),
+        alpha=opacity[few],
+        zorder=line.get_zorder(),
+        clip_on=line.get_clip_on(),
+        gid=_FEW_ROWS,
+    )
+
+
+def prediction_label(notion: str) -> str:
+    """What single predictions are called on the axis."""
+    return "confidence" if notion == "confidence" else "predicted probability"
 
 
 def x_label_of(notion: str) -> str:
-    """What the predictions are called on the axis."""
+    """What the mean predictions of bins are called on the axis."""
     return "mean confidence" if notion == "confidence" else "mean predicted probability"
 
 
@@ -168,7 +187,7 @@ def legend(ax: Axes) -> None:
         line.get_label(): line for line in ax.get_lines() if str(line.get_gid()).startswith(FITTED)
     }
     handles: list[Any] = [
-        _with_line(line, fitted.get(line.get_label()))
+        _bins_and_line(line, fitted.get(line.get_label()))
         for line in ax.get_lines()
         if line.get_gid() == CURVE
     ]
@@ -180,10 +199,8 @@ def legend(ax: Axes) -> None:
         if label.endswith(("pointwise", "simultaneous", "calibrated")):
             handles.append(_band_patch(ax, label))
         else:
-            handles.append(
-                Line2D([], [], color=GREY, linestyle="none", marker="|", markersize=8,
-                       markeredgewidth=1.6, alpha=0.7, label=label)
-            )  # fmt: skip
+            bar: Looks = {"marker": "|", "markersize": 8, "markeredgewidth": 1.6, "alpha": 0.7}
+            handles.append(Line2D([], [], color=GREY, linestyle="none", label=label, **bar))
     shaded = {str(each.get_gid()): each for each in ax.patches}
     handles += [
         Patch(color=patch.get_facecolor(), linewidth=0, label=gid.removeprefix(CUTOFF))
@@ -191,14 +208,12 @@ def legend(ax: Axes) -> None:
         if gid.startswith(CUTOFF)
     ]
     if any(each.get_gid() == _FEW_ROWS for each in ax.collections):
-        handles.append(
-            Line2D([], [], color=GREY, linestyle="none", marker="o", markersize=4.5,
-                   markeredgewidth=0, alpha=0.45, label=_FEW_ROWS)
-        )  # fmt: skip
-    below(ax, handles)
+        dot: Looks = {"marker": "o", "markersize": 4.5, "markeredgewidth": 0, "alpha": 0.45}
+        handles.append(Line2D([], [], color=GREY, linestyle="none", label=_FEW_ROWS, **dot))
+    legend_below(ax, handles)
 
 
-def _with_line(bins: Any, fitted: Any) -> Any:
+def _bins_and_line(bins: Any, fitted: Any) -> Any:
     """A handle that shows the bins and the curve that is drawn with them."""
     if fitted is None:
         return bins
@@ -221,12 +236,10 @@ def strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
         edges = np.append(cells["lower"], cells["upper"][-1])
         over.stairs(share, edges, fill=True, color=colour, alpha=0.2)
         over.stairs(share, edges, color=colour, linewidth=1, clip_on=False)
-    else:  # bins of several widths: where each one's predictions lie
-        many = share.size > 60
-        over.vlines(
-            cells["mean_predicted"], 0, share, color=colour, linewidth=0.2 if many else 2,
-            alpha=0.4 if many else 0.6, clip_on=False,
-        )  # fmt: skip
+    else:  # bins of several widths: a line at each mean prediction
+        width, alpha = (0.2, 0.4) if share.size > 60 else (2, 0.6)
+        looks: Looks = {"color": colour, "linewidth": width, "alpha": alpha, "clip_on": False}
+        over.vlines(cells["mean_predicted"], 0, share, **looks)
     peak = max(over.get_ylim()[1], float(share.max()))
     over.set(ylim=(0, peak), yticks=[peak], yticklabels=[_percent(peak)])
     return over
@@ -250,7 +263,7 @@ def _make_room(ax: Axes) -> None:
 
 
 def strip_axes(ax: Axes, label: str) -> Any:
-    """The axes over the diagram on which it is shown where predictions lie."""
+    """The axes of the strip over the diagram; made if they are not there."""
     known = (child for child in ax.child_axes if child.get_label() == _COUNTS)
     over: Any = next(known, None)
     if over is None:
@@ -263,3 +276,43 @@ def strip_axes(ax: Axes, label: str) -> Any:
         over.grid(False)
         over.set_ylabel(label, fontsize="small")
     return over
+
+
+def cutoff_interval(cutoff: Any) -> tuple[float, float] | None:
+    """The interval of a `cutoff_test`, or of a pair of predictions; None for None."""
+    if cutoff is None:
+        return None
+    pair = getattr(cutoff, "where", cutoff)
+    if hasattr(cutoff, "where") and pair is None:
+        raise InputError(
+            f"cutoff must be the result of cutoff_test, which has an interval; that of the "
+            f"{getattr(cutoff, 'name', 'test')} has none"
+        )
+    if not isinstance(pair, tuple | list) or len(pair) != 2 or not all(map(_is_probability, pair)):
+        raise InputError(
+            "cutoff must be the result of cutoff_test, or two predictions from 0 to 1, the lower "
+            f"first; got {cutoff!r}"
+        )
+    lower, upper = float(pair[0]), float(pair[1])
+    if lower > upper:
+        raise InputError(f"cutoff must have the lower prediction first; got {cutoff!r}")
+    return lower, upper
+
+
+def _is_probability(value: Any) -> bool:
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    return number and 0.0 <= float(value) <= 1.0
+
+
+def cutoff_words(lower: float, upper: float) -> str:
+    """What the legend says of the interval."""
+    return f"largest accumulated gap: {lower:.3g} to {upper:.3g}"
+
+
+def draw_cutoff(ax: Axes, interval: tuple[float, float], colour: Any) -> Any:
+    """Shade the interval; its edges are lines, so that a single prediction is seen too."""
+    lower, upper = interval
+    for edge in sorted({lower, upper}):
+        ax.axvline(edge, color=colour, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1.2)
+    looks: Looks = {"color": colour, "alpha": 0.12, "linewidth": 0, "zorder": 1.1}
+    return ax.axvspan(lower, upper, gid=CUTOFF + cutoff_words(lower, upper), **looks)

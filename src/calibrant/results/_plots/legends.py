@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LOOKS: dict[str, Any] = {
-    "frameon": False, "handlelength": 1.8, "columnspacing": 1.2, "labelspacing": 0.35,
-}  # fmt: skip
-# More than this of the height of several panels is not given up for their legend.
+    "frameon": False,
+    "handlelength": 1.8,
+    "columnspacing": 1.2,
+    "labelspacing": 0.35,
+}
+# A legend takes at most this share of the height of several panels.
 _MOST = 0.6
 
 
-def below(ax: Axes, handles: list[Any]) -> None:
+def legend_below(ax: Axes, handles: list[Any]) -> None:
     """A legend under the axes' own label, in as many columns as its texts have room for.
 
     Nobody made room under the caller's axes: there it is smaller if need be, and at last inside.
@@ -28,7 +31,7 @@ def below(ax: Axes, handles: list[Any]) -> None:
     if is_ours(ax):
         _hang(ax, handles, labels, most)
         return
-    others = cache(lambda: _boxes_of_others(ax))  # which no legend of these axes moves
+    others = cache(lambda: _boxes_of_others(ax))  # a legend of these axes does not move them
     for columns, size in _shapes(most, len(labels), _fits_itself(ax)):
         _hang(ax, handles, labels, columns, fontsize=size)
         if _has_room(ax, others):
@@ -39,7 +42,7 @@ def below(ax: Axes, handles: list[Any]) -> None:
             return
 
 
-def below_all(figure: Any, handles: list[Any]) -> None:
+def legend_below_figure(figure: Any, handles: list[Any]) -> None:
     """A legend under all that is on a figure, or on a part of one."""
     labels = _labels(handles)
     if _fits_itself(figure):
@@ -55,12 +58,12 @@ def below_all(figure: Any, handles: list[Any]) -> None:
         ax.set_subplotspec(spec)
 
 
-def below_panels(figure: Any, last: Axes, handles: list[Any]) -> None:
+def legend_below_panels(figure: Any, last: Axes, handles: list[Any]) -> None:
     """A legend under the last of several panels, one over the other."""
     if _fits_itself(figure):
-        below(last, handles)
+        legend_below(last, handles)
     else:
-        below_all(figure, handles)
+        legend_below_figure(figure, handles)
 
 
 def _fits_itself(artist: Any) -> bool:
@@ -72,7 +75,7 @@ def _shapes(most: int, n: int, roomy: bool) -> Iterator[tuple[int, str | None]]:
     """Numbers of columns and sizes of letters, the most readable first."""
     for size in (None,) if roomy else (None, "small", "x-small"):
         for columns in range(most, 0, -1):
-            # A layout makes room in steps, and stops before there is enough for several lines.
+            # A constrained layout reserves too little for several lines, so they get small letters.
             tight = "small" if n <= 2 * columns else "x-small"
             yield columns, tight if roomy and columns < n else size
 
@@ -84,11 +87,18 @@ def _hang(
 
     down = _height_of_labels(ax)
     looks = {**_LOOKS, "labelspacing": 0.1} if fontsize == "x-small" else _LOOKS
+    lower = ScaledTranslation(0, -down / 72, ax.figure.dpi_scale_trans)
     ax.legend(
-        handles, labels, loc="upper center", ncols=columns, bbox_to_anchor=(0.5, 0.0),
-        borderaxespad=0.2, fontsize=fontsize, **looks,
-        bbox_transform=ax.transAxes + ScaledTranslation(0, -down / 72, ax.figure.dpi_scale_trans),
-    )  # fmt: skip
+        handles,
+        labels,
+        loc="upper center",
+        ncols=columns,
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=ax.transAxes + lower,
+        borderaxespad=0.2,
+        fontsize=fontsize,
+        **looks,
+    )
 
 
 def _has_room(ax: Axes, others: Callable[[], list[Any]]) -> bool:
@@ -98,7 +108,7 @@ def _has_room(ax: Axes, others: Callable[[], list[Any]]) -> bool:
     box = legend.get_window_extent()
     whole: Any = ax.figure.figure
     if _fits_itself(ax):
-        # Where things will be is not known before the layout; how wide they are about is.
+        # Before the layout only widths are known, not positions.
         return bool(box.width <= 1.1 * ax.get_window_extent().width)
     edges = whole.bbox
     if box.x0 < edges.x0 or box.x1 > edges.x1 or box.y0 < edges.y0 or box.y1 > edges.y1:
@@ -115,7 +125,7 @@ def _boxes_of_others(ax: Axes) -> list[Any]:
 
 def _labels(handles: list[Any]) -> list[str]:
     labels = [str(handle.get_label()) for handle in handles]
-    # A name that begins with an underscore is a name too.
+    # Matplotlib hides labels that begin with an underscore; a space prevents that.
     return [f" {label}" if label.startswith("_") else label for label in labels]
 
 

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from itertools import takewhile
 
-# What a legend one column wide has room for.
+# Letters that fit into a legend one column wide.
 LEGEND = 30
 
 
@@ -16,6 +16,11 @@ def short_name(name: object, most: int = LEGEND) -> str:
     Dollar signs would begin a formula, so they are escaped; what cannot be printed is left out.
     """
     return _escaped(_shortened(_plain(name), most))
+
+
+def legend_label(name: object | None, text: str, most: int = LEGEND) -> str:
+    """A line of a legend: the text, after the name of what it is about where there is one."""
+    return text if name is None else f"{short_name(name, most)}: {text}"
 
 
 def short_names(names: Iterable[object], most: int = LEGEND) -> list[str]:
@@ -28,7 +33,7 @@ def short_names(names: Iterable[object], most: int = LEGEND) -> list[str]:
         alike.setdefault(_shortened(text, most), []).append(text)
     short: dict[str, str] = {}
     for form, group in alike.items():
-        forms = [form] if len(group) == 1 else _told_apart(group, most)
+        forms = [form] if len(group) == 1 else _distinct_parts(group, most)
         short |= dict(zip(group, forms, strict=True))
     return [_escaped(text) for text in _numbered([short[text] for text in texts], most)]
 
@@ -54,29 +59,29 @@ def _numbered(texts: list[str], most: int) -> list[str]:
     return out
 
 
-def _told_apart(texts: list[str], most: int) -> list[str]:
+def _distinct_parts(texts: list[str], most: int) -> list[str]:
     """Short forms of names that begin and end alike: the parts in which they differ."""
-    start = _n_alike(texts)
-    end = _n_alike([text[start:][::-1] for text in texts])
-    return [_around(text, start, len(text) - end, most) for text in texts]
+    start = _n_common_letters(texts)
+    end = _n_common_letters([text[start:][::-1] for text in texts])
+    return [_excerpt(text, start, len(text) - end, most) for text in texts]
 
 
-def _n_alike(texts: list[str]) -> int:
+def _n_common_letters(texts: list[str]) -> int:
     """Letters with which all begin: as many as the first and the last of the alphabet share."""
     pairs = zip(min(texts), max(texts), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-def _around(text: str, start: int, stop: int, most: int) -> str:
+def _excerpt(text: str, start: int, stop: int, most: int) -> str:
     """A part of a text, with as many of the words around it as there is room for."""
-    if _room(_cut(text, start, stop)) > most:
+    if _width(_cut(text, start, stop)) > most:
         return f"…{_shortened(text[start:stop].strip(), most - 2)}…"
     first, last = start, stop
     while last < len(text) and _is_inside(text, last) and _fits(text, first, last + 1, most):
         last += 1
     while first > 0 and _fits(text, first - 1, last, most):
         first -= 1
-    if first < start and _is_inside(text, first):  # a word that has no room is left out whole
+    if first < start and _is_inside(text, first):  # leave a word out whole if it does not fit
         first = next((i for i in range(first, start) if not _is_inside(text, i)), first)
     stop = last
     while last < len(text) and _fits(text, first, last + 1, most):
@@ -92,7 +97,7 @@ def _is_inside(text: str, at: int) -> bool:
 
 
 def _fits(text: str, start: int, stop: int, most: int) -> bool:
-    return _room(_cut(text, start, stop)) <= most
+    return _width(_cut(text, start, stop)) <= most
 
 
 def _cut(text: str, start: int, stop: int) -> str:
@@ -100,20 +105,20 @@ def _cut(text: str, start: int, stop: int) -> str:
 
 
 def _shortened(text: str, most: int) -> str:
-    if _room(text) <= most:
+    if _width(text) <= most:
         return text
     head, tail = "", ""
     for letter in text:
-        if _room(head + letter) > (most - 1) * 2 // 3:
+        if _width(head + letter) > (most - 1) * 2 // 3:
             break
         head += letter
     for letter in reversed(text):
-        if _room(head + letter + tail) > most - 1:
+        if _width(head + letter + tail) > most - 1:
             break
         tail = letter + tail
     return f"{head.rstrip()}…{tail.lstrip()}"
 
 
-def _room(text: str) -> int:
+def _width(text: str) -> int:
     """Columns that a text takes: letters of East Asia are twice as wide."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)

@@ -10,8 +10,13 @@ import numpy as np
 
 from calibrant._core.errors import InputError
 from calibrant._core.optional import need
-from calibrant.results._plots.cutoffs import cutoff_interval, cutoff_words
-from calibrant.results._plots.diagram_parts import fitted_curve, x_label_of, y_label_of
+from calibrant.results._plots.diagram_parts import (
+    cutoff_interval,
+    cutoff_words,
+    fitted_curve,
+    x_label_of,
+    y_label_of,
+)
 from calibrant.results._plots.style import COLOURS, FULL_ROWS, GREY, opacity_of
 from calibrant.results._plots.typing import (
     ComparisonData,
@@ -20,10 +25,11 @@ from calibrant.results._plots.typing import (
     SensitivityData,
     WindowsData,
 )
+from calibrant.results._rendering import json_value
 
 # Rows that Altair takes by default.
 _MOST_ROWS = 5000
-# Points of a curve: more cannot be told apart.
+# Points of a curve: more cannot be distinguished on a screen.
 _MOST_POINTS = 1000
 _BLUE = COLOURS[0]
 
@@ -41,19 +47,16 @@ def reliability_chart(
 ) -> Any:
     """The reliability diagram over a strip of rows; drag and scroll to zoom."""
     alt = _altair()
-    data = _data(alt, table.intervals(level))
+    data = _table_data(alt, table.intervals(level))
     x_label, y_label = x_label_of(table.notion), y_label_of(table.notion, table.is_hard)
     unit = alt.Scale(domain=[0, 1])
     x = alt.X("mean_predicted:Q", title=x_label, scale=unit)
     y = alt.Y("mean_target:Q", title=y_label, scale=unit)
     tooltip = _bin_tooltip(alt, level)
     nonempty = alt.Chart(data).transform_filter("datum.weight > 0")
-    ends = alt.Data(values=[{"mean_predicted": 0, "mean_target": 0},
-                            {"mean_predicted": 1, "mean_target": 1}])  # fmt: skip
-    paler = alt.Opacity(
-        "n:Q", legend=None,
-        scale=alt.Scale(domain=[0, FULL_ROWS], range=[float(opacity_of(0)), 1.0], clamp=True),
-    )  # fmt: skip
+    ends = alt.Data(values=[{"mean_predicted": end, "mean_target": end} for end in (0, 1)])
+    shades = alt.Scale(domain=[0, FULL_ROWS], range=[float(opacity_of(0)), 1.0], clamp=True)
+    paler = alt.Opacity("n:Q", legend=None, scale=shades)
     fitted = fitted_curve(table, curve, level)
     diagonal = alt.Chart(ends).mark_line(color=GREY, strokeDash=[5, 4]).encode(x=x, y=y)
     bars = nonempty.mark_rule(color=_BLUE, strokeOpacity=0.5, strokeWidth=2).encode(
@@ -63,23 +66,19 @@ def reliability_chart(
         x=x, y=y, opacity=paler, tooltip=tooltip
     )
     if fitted is None:
-        lines = [nonempty.mark_line(color=_BLUE).encode(
-            x=x, y=y, order=alt.Order("mean_predicted:Q")
-        )]  # fmt: skip
+        order = alt.Order("mean_predicted:Q")
+        lines = [nonempty.mark_line(color=_BLUE).encode(x=x, y=y, order=order)]
     else:
         lines = _curve_layers(alt, fitted, x_label, y_label)
     interval = cutoff_interval(cutoff)
     shaded = [] if interval is None else _cutoff_layers(alt, interval, x_label, y_label)
     diagram = alt.layer(*shaded, diagonal, *lines, bars, points).properties(width=320, height=320)
-    rows = (
-        alt.Chart(data)
-        .mark_rect(color=_BLUE, opacity=0.4)
-        .encode(
-            x=alt.X("lower:Q", title=None, scale=unit, axis=alt.Axis(labels=False)), x2="upper:Q",
-            y=alt.Y("weight:Q", title="rows"), y2=alt.datum(0), tooltip=tooltip,
-        )
-        .properties(width=320, height=60, title=f"{table.title}: ECE {table.ece:.4f}")
-    )  # fmt: skip
+    lower = alt.X("lower:Q", title=None, scale=unit, axis=alt.Axis(labels=False))
+    weight = alt.Y("weight:Q", title="rows")
+    title = f"{table.title}: ECE {table.ece:.4f}"
+    rows = alt.Chart(data).mark_rect(color=_BLUE, opacity=0.4)
+    rows = rows.encode(x=lower, x2="upper:Q", y=weight, y2=alt.datum(0), tooltip=tooltip)
+    rows = rows.properties(width=320, height=60, title=title)
     return alt.vconcat(rows, diagram.interactive(), spacing=4)
 
 
@@ -102,13 +101,15 @@ def _cutoff_layers(
 
 def _bin_tooltip(alt: Any, level: float) -> list[Any]:
     return [
-        alt.Tooltip("lower:Q", format=".3f"), alt.Tooltip("upper:Q", format=".3f"),
+        alt.Tooltip("lower:Q", format=".3f"),
+        alt.Tooltip("upper:Q", format=".3f"),
         alt.Tooltip("n:Q", title="rows", format=","),
         alt.Tooltip("mean_predicted:Q", title="mean prediction", format=".4f"),
         alt.Tooltip("mean_target:Q", title="mean target", format=".4f"),
         alt.Tooltip("low:Q", title=f"{level:.0%} from", format=".4f"),
-        alt.Tooltip("high:Q", title="to", format=".4f"), alt.Tooltip("gap:Q", format=".4f"),
-    ]  # fmt: skip
+        alt.Tooltip("high:Q", title="to", format=".4f"),
+        alt.Tooltip("gap:Q", format=".4f"),
+    ]
 
 
 def _curve_layers(alt: Any, curve: CurveData, x_label: str, y_label: str) -> list[Any]:
@@ -116,7 +117,7 @@ def _curve_layers(alt: Any, curve: CurveData, x_label: str, y_label: str) -> lis
     columns = curve.columns()
     kept = np.unique(np.linspace(0, len(columns["prediction"]) - 1, _MOST_POINTS).astype(int))
     columns = {name: [values[i] for i in kept] for name, values in columns.items()}
-    base = alt.Chart(_data(alt, {**columns, "order": list(range(len(kept)))}))
+    base = alt.Chart(_table_data(alt, {**columns, "order": list(range(len(kept)))}))
     unit = alt.Scale(domain=[0, 1])
     x = alt.X("prediction:Q", title=x_label, scale=unit)
     colour = GREY if curve.band == "consistency" else _BLUE
@@ -129,10 +130,9 @@ def _curve_layers(alt: Any, curve: CurveData, x_label: str, y_label: str) -> lis
         alt.Tooltip("low:Q", title=f"{curve.level:.0%} band from", format=".4f"),
         alt.Tooltip("high:Q", title="to", format=".4f"),
     ]
-    line = base.mark_line(color=_BLUE).encode(
-        x=x, y=alt.Y("mean_target:Q", title=y_label, scale=unit),
-        order=alt.Order("order:Q"), tooltip=tooltip,
-    )  # fmt: skip
+    y = alt.Y("mean_target:Q", title=y_label, scale=unit)
+    order = alt.Order("order:Q")
+    line = base.mark_line(color=_BLUE).encode(x=x, y=y, order=order, tooltip=tooltip)
     return [band, line]
 
 
@@ -143,26 +143,24 @@ def comparison_chart(comparison: ComparisonData) -> Any:
     for measure in comparison.measures:
         values, ranks = comparison.intervals(measure), comparison.ranking(measure)
         for i, name in enumerate(values["predictor"]):
-            rows.append({
-                "measure": measure, "predictor": name, "estimate": values["estimate"][i],
-                "value": values[measure][i], "low": values["low"][i], "high": values["high"][i],
-                "rank": ranks["rank"][i],
-                "ranks": f"{ranks['rank_low'][i]} to {ranks['rank_high'][i]}",
-            })  # fmt: skip
-    _check(len(rows))
-    data = alt.Data(values=_finite(rows))
-    chosen = alt.param(
-        name="measure", value=comparison.measures[0],
-        bind=alt.binding_select(options=list(comparison.measures), name="measure "),
-    )  # fmt: skip
+            row = {"measure": measure, "predictor": name, "estimate": values["estimate"][i]}
+            row |= {"value": values[measure][i], "low": values["low"][i], "high": values["high"][i]}
+            row["rank"] = ranks["rank"][i]
+            row["ranks"] = f"{ranks['rank_low'][i]} to {ranks['rank_high'][i]}"
+            rows.append(row)
+    data = _data(alt, rows)
+    options = alt.binding_select(options=list(comparison.measures), name="measure ")
+    chosen = alt.param(name="measure", value=comparison.measures[0], bind=options)
     y = alt.Y("predictor:N", title=None, sort=alt.SortField("rank"), axis=alt.Axis(labelLimit=220))
     tooltip = [
-        alt.Tooltip("predictor:N"), alt.Tooltip("estimate:Q", format=".5g"),
+        alt.Tooltip("predictor:N"),
+        alt.Tooltip("estimate:Q", format=".5g"),
         alt.Tooltip("low:Q", title=f"{comparison.level:.0%} from", format=".5g"),
         alt.Tooltip("high:Q", title="to", format=".5g"),
-        alt.Tooltip("value:Q", title="sample value", format=".5g"), alt.Tooltip("rank:Q"),
+        alt.Tooltip("value:Q", title="sample value", format=".5g"),
+        alt.Tooltip("rank:Q"),
         alt.Tooltip("ranks:N", title=f"ranks, {comparison.level:.0%}"),
-    ]  # fmt: skip
+    ]
     x = alt.X("estimate:Q", title=None, scale=alt.Scale(zero=False))
     base = alt.Chart(data).transform_filter("datum.measure == measure")
     return (
@@ -187,7 +185,6 @@ def bin_sensitivity_chart(sensitivity: SensitivityData) -> Any:
         for name, values in sensitivity.values.items()
         for m, value in zip(sensitivity.bins, values, strict=True)
     ]
-    _check(len(rows))
     one = alt.selection_point(fields=["measure"], bind="legend")
     palette = alt.Scale(domain=list(sensitivity.values), range=list(COLOURS))
     tooltip = [
@@ -195,15 +192,13 @@ def bin_sensitivity_chart(sensitivity: SensitivityData) -> Any:
         alt.Tooltip("bins:Q"),
         alt.Tooltip("value:Q", format=".5g"),
     ]
-    lines = alt.Chart().mark_line(point={"size": 12}).encode(
-        x=alt.X("bins:Q", scale=alt.Scale(type="log")),
-        y=alt.Y("value:Q", title=None),
-        color=alt.Color("measure:N", scale=palette, sort=list(sensitivity.values)),
-        opacity=alt.condition(one, alt.value(1), alt.value(0.12)),
-        tooltip=tooltip,
-    )  # fmt: skip
+    x, y = alt.X("bins:Q", scale=alt.Scale(type="log")), alt.Y("value:Q", title=None)
+    colour = alt.Color("measure:N", scale=palette, sort=list(sensitivity.values))
+    opacity = alt.condition(one, alt.value(1), alt.value(0.12))
+    lines = alt.Chart().mark_line(point={"size": 12})
+    lines = lines.encode(x=x, y=y, color=colour, opacity=opacity, tooltip=tooltip)
     return (
-        alt.layer(lines, data=alt.Data(values=_finite(rows)))
+        alt.layer(lines, data=_data(alt, rows))
         .properties(width=380, height=150)
         .facet(row=alt.Row("scale:N", title=None))
         .resolve_scale(y="independent")
@@ -223,14 +218,14 @@ def windows_chart(windows: WindowsData) -> Any:
             columns["start"], columns["n"], columns[name], noise, strict=True
         )
     ]
-    _check(len(rows))
-    base = alt.Chart(alt.Data(values=_finite(rows)))
+    base = alt.Chart(_data(alt, rows))
     x = alt.X("utcyearmonthdatehoursminutes(start):T", title="start of window, UTC")
     tooltip = [
-        alt.Tooltip("start:N"), alt.Tooltip("n:Q", title="rows", format=","),
+        alt.Tooltip("start:N"),
+        alt.Tooltip("n:Q", title="rows", format=","),
         alt.Tooltip("value:Q", title=name, format=".5g"),
         alt.Tooltip("noise:Q", title="95% point of chance", format=".5g"),
-    ]  # fmt: skip
+    ]
     line = base.mark_line(color=_BLUE, point={"size": 40, "filled": True}).encode(
         x=x, y=alt.Y("value:Q", title=name), tooltip=tooltip
     )
@@ -238,26 +233,16 @@ def windows_chart(windows: WindowsData) -> Any:
     return alt.layer(area, line).properties(width=480, height=220).interactive(bind_y=False)
 
 
-def _data(alt: Any, columns: Mapping[str, Sequence[Any]]) -> Any:
+def _table_data(alt: Any, columns: Mapping[str, Sequence[Any]]) -> Any:
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    _check(len(rows))
-    return alt.Data(values=_finite(rows))
+    return _data(alt, rows)
 
 
-def _finite(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows as JSON has them: what is not a finite number is null."""
-    return [
-        {
-            key: None if isinstance(v, float) and not math.isfinite(v) else v
-            for key, v in row.items()
-        }
-        for row in rows
-    ]
-
-
-def _check(n: int) -> None:
-    if n > _MOST_ROWS:
+def _data(alt: Any, rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Rows as Altair takes them; an error where they are too many."""
+    if len(rows) > _MOST_ROWS:
         raise InputError(
-            f"a chart of {n:,} marks is too much for a notebook: use fewer bins, windows or "
-            "predictors, or plot(), which has no such limit"
+            f"a chart of {len(rows):,} marks is too much for a notebook: use fewer bins, windows "
+            "or predictors, or plot(), which has no such limit"
         )
+    return alt.Data(values=json_value(rows))

@@ -7,36 +7,45 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from calibrant._core.errors import InputError
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas, fit_height
-from calibrant.results._plots.cutoffs import cutoff_interval, draw_cutoff
+from calibrant.results._plots.canvas import DrawnFromPredictions, fit_height
 from calibrant.results._plots.diagram_parts import (
     CURVE,
+    bin_cells,
     clear_corners,
+    count_curves,
+    cutoff_interval,
     draw_band,
+    draw_cutoff,
     draw_fitted,
     fitted_curve,
     legend,
     pale_bins,
     prepare,
     strip,
-    turn_of,
     x_label_of,
     y_label_of,
 )
-from calibrant.results._plots.names import short_name
-from calibrant.results._plots.style import COLUMN, look, opacity_of
+from calibrant.results._plots.names import legend_label
+from calibrant.results._plots.style import COLUMN, Looks, colour_indexes, opacity_of, series_style
 from calibrant.results._plots.typing import CurveData, ReliabilityData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Beyond this number of bins a bar and a marker for each would hide one another.
+# With more bins than this, bars and markers would overlap.
 _CROWD = 60
 
 
-class ReliabilityDisplay(Drawn):
-    """A reliability diagram of a `ReliabilityTable`.
+class ReliabilityDisplay(DrawnFromPredictions):
+    """A reliability diagram: the isotonic curve of the rows, and each bin's mean target.
+
+    Use `from_predictions` or `from_estimator`, or `ReliabilityTable.plot`. Points above the
+    diagonal are predictions that were too low, points below it predictions that were too high. Bars
+    are intervals for the mean target (see `ReliabilityTable.intervals`), the grey band is where
+    the curves of calibrated predictions would lie (see `reliability_curve`), and the strip on top
+    shows where the predictions lie. Draw another on the same axes with ``ax=display.ax_``.
 
     Parameters
     ----------
@@ -44,11 +53,35 @@ class ReliabilityDisplay(Drawn):
         The bins to draw.
     name : str, optional
         The name of the predictor, for the legend.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    line_ : matplotlib Line2D
+        The points of bins; joined by a line where no curve is drawn.
+    curve_ : matplotlib Line2D or None
+        The curve of the rows.
+    band_ : matplotlib PolyCollection or None
+        The band of the curve.
+    intervals_ : matplotlib LineCollection or None
+        The bars.
+    cutoff_ : matplotlib Rectangle or None
+        The shaded interval of predictions.
+    counts_ax_ : matplotlib Axes or None
+        The strip on top.
+
+    Examples
+    --------
+    >>> from calibrant.plots import ReliabilityDisplay
+    >>> display = ReliabilityDisplay.from_predictions([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=2)
+    >>> display.line_.get_ydata().tolist()
+    [0.0, 1.0]
     """
 
-    # The number of its look among others', where they are drawn together.
-    _turn: int | None = None
-    # Whether nothing is drawn on its figure after it: to find the figure's height takes time.
+    # Its index in the colour cycle, where several are drawn together.
+    _colour_index: int | None = None
+    # Whether it is the last on its figure: only then is the height fitted, which takes time.
     _is_last = True
 
     def __init__(self, table: ReliabilityData, *, name: str | None = None) -> None:
@@ -100,12 +133,10 @@ class ReliabilityDisplay(Drawn):
         """
         fitted = fitted_curve(self.table, curve, level)
         interval = cutoff_interval(cutoff)
-        with canvas(ax, (COLUMN, COLUMN)) as axes:
-            if turn_of(axes) == 0:
-                y_label = y_label_of(self.table.notion, self.table.is_hard)
-                prepare(axes, x_label_of(self.table.notion), y_label, ref_line)
-            own = turn_of(axes) if self._turn is None else self._turn
-            self.ax_, self.figure_ = axes, axes.figure
+        y_label = y_label_of(self.table.notion, self.table.is_hard)
+        with self._canvas(ax, (COLUMN, COLUMN)) as axes:
+            index = prepare(axes, x_label_of(self.table.notion), y_label, ref_line)
+            own = index if self._colour_index is None else self._colour_index
             self._draw(own, name, level, fitted, counts, color, line_kwargs or {})
             self.cutoff_ = None
             if interval is not None:
@@ -117,7 +148,7 @@ class ReliabilityDisplay(Drawn):
 
     def _draw(
         self,
-        turn: int,
+        index: int,
         name: str | None,
         level: float | None,
         fitted: CurveData | None,
@@ -126,18 +157,21 @@ class ReliabilityDisplay(Drawn):
         line_kwargs: Mapping[str, Any],
     ) -> None:
         ax, table = self.ax_, self.table
-        columns = table.columns() if level is None else table.intervals(level)
-        cells = {key: np.asarray(values, dtype=np.float64) for key, values in columns.items()}
-        nonempty = cells["weight"] > 0
+        cells, nonempty = bin_cells(table, level)
         x, y = cells["mean_predicted"][nonempty], cells["mean_target"][nonempty]
-        looks = look_of(turn, x.size > _CROWD) | ({} if color is None else {"color": color})
-        label = labelled(self.name if name is None else name, table.ece)
+        looks = look_of(index, x.size > _CROWD) | ({} if color is None else {"color": color})
+        label = legend_label(self.name if name is None else name, f"ECE {table.ece:.3f}")
         drawn = {**looks, "label": label, **line_kwargs}
         alone = {} if fitted is None else {"linestyle": "none"}
         (self.line_,) = ax.plot(x, y, gid=CURVE, **{**drawn, **alone})
         self.curve_ = self.band_ = None
         if fitted is not None:
-            line = {**drawn, "linestyle": look(turn)["linestyle"], "linewidth": 1.5, **line_kwargs}
+            line = {
+                **drawn,
+                "linestyle": series_style(index)["linestyle"],
+                "linewidth": 1.5,
+                **line_kwargs,
+            }
             self.curve_ = draw_fitted(ax, fitted, line)
             if level is not None:
                 self.band_ = draw_band(ax, fitted, looks["color"])
@@ -148,10 +182,10 @@ class ReliabilityDisplay(Drawn):
         low, high = y, y
         if level is not None and x.size <= _CROWD:
             low, high = cells["low"][nonempty], cells["high"][nonempty]
+            bars: Looks = {"color": looks["color"], "linewidth": 1.6, "zorder": 2.5}
             self.intervals_ = ax.vlines(
-                x, low, high, color=looks["color"], linewidth=1.6, alpha=0.45 * shown, zorder=2.5,
-                gid=f"{100 * level:g}% interval",
-            )  # fmt: skip
+                x, low, high, alpha=0.45 * shown, gid=f"{100 * level:g}% interval", **bars
+            )
         clear_corners(ax, x, low, high)
         if self.curve_ is not None:
             heights = self.curve_.get_ydata()
@@ -159,17 +193,94 @@ class ReliabilityDisplay(Drawn):
         self.counts_ax_ = strip(ax, cells, looks["color"]) if counts else None
 
 
-def look_of(turn: int, crowded: bool) -> dict[str, Any]:
-    """How the curve with this number is drawn; as dots alone where there are very many."""
+def look_of(index: int, crowded: bool) -> dict[str, Any]:
+    """Style of the curve with this index; small dots without a line where bins are many."""
     drawn = {
-        **look(turn), "markersize": 4.5, "linewidth": 1.2, "markeredgecolor": "white",
-        "markeredgewidth": 0.6, "zorder": 3, "clip_on": False,
-    }  # fmt: skip
+        **series_style(index),
+        "markersize": 4.5,
+        "linewidth": 1.2,
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.6,
+        "zorder": 3,
+        "clip_on": False,
+    }
     if crowded:
         drawn |= {"markersize": 2, "markeredgewidth": 0, "linestyle": "none"}
     return drawn
 
 
-def labelled(name: str | None, ece: float) -> str:
-    """A curve's line in the legend."""
-    return f"ECE {ece:.3f}" if name is None else f"{short_name(name)}: ECE {ece:.3f}"
+class OverlaidReliabilityDisplay(DrawnFromPredictions):
+    """A curve for each of several predictors, in one reliability diagram.
+
+    Use `from_predictions` or `from_estimator`, or give tables by name. Intervals of more than two
+    curves hide one another: they are drawn only if `level` is given.
+
+    Parameters
+    ----------
+    tables : mapping of str to ReliabilityTable
+        The table of each predictor, by name.
+
+    Attributes
+    ----------
+    displays_ : list of ReliabilityDisplay
+        The display of each predictor.
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+
+    Examples
+    --------
+    >>> from calibrant.plots import OverlaidReliabilityDisplay
+    >>> models = {"first": [0.2, 0.7, 0.9, 0.4], "second": [0.1, 0.8, 0.8, 0.6]}
+    >>> display = OverlaidReliabilityDisplay.from_predictions([0, 1, 1, 0], models, bins=2)
+    >>> [each.line_.get_label() for each in display.displays_]
+    ['first: ECE 0.250', 'second: ECE 0.075']
+    """
+
+    def __init__(self, tables: Mapping[str, ReliabilityData]) -> None:
+        if not tables:
+            raise InputError("tables must hold the table of one predictor or more, by name")
+        self.tables = dict(tables)
+
+    @public
+    def plot(
+        self,
+        *,
+        ax: Axes | None = None,
+        level: float | None = None,
+        curve: str | None = "default",
+        counts: bool = True,
+        ref_line: bool = True,
+    ) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; left out, on a new figure.
+        level : float, optional
+            Level of the intervals and of the curves' bands; left out, none are drawn.
+        curve : {"default", "isotonic", "local"} or None, default "default"
+            The curve of the rows: isotonic by default, where rows are in memory. None joins the
+            bins by a line.
+        counts : bool, default True
+            Whether to draw the strip of rows, for up to three predictors.
+        ref_line : bool, default True
+            Whether to draw the diagonal.
+
+        Returns
+        -------
+        self
+            The display, drawn.
+        """
+        self.displays_: list[ReliabilityDisplay] = []
+        indexes, before = colour_indexes(self.tables), 0 if ax is None else count_curves(ax)
+        for name, table in self.tables.items():
+            display = ReliabilityDisplay(table, name=name)
+            display._colour_index = before + indexes[name]
+            display._is_last = len(self.displays_) == len(self.tables) - 1
+            counted = counts and len(self.tables) <= 3
+            display.plot(ax=ax, level=level, curve=curve, counts=counted, ref_line=ref_line)
+            ax = display.ax_
+            self.displays_.append(display)
+        self.ax_, self.figure_ = self.displays_[0].ax_, self.displays_[0].figure_
+        return self

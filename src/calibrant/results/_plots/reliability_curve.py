@@ -8,27 +8,31 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas, fit_height
+from calibrant.results._plots.canvas import DrawnFromPredictions, fit_height
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     clear_corners,
     draw_band,
     legend,
+    prediction_label,
     prepare,
     strip_axes,
-    turn_of,
     y_label_of,
 )
-from calibrant.results._plots.names import short_name
-from calibrant.results._plots.style import COLUMN, look
+from calibrant.results._plots.names import legend_label
+from calibrant.results._plots.style import COLUMN, Looks, series_style
 from calibrant.results._plots.typing import CurveData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class ReliabilityCurveDisplay(Drawn):
-    """A reliability diagram of a `ReliabilityCurve`.
+class ReliabilityCurveDisplay(DrawnFromPredictions):
+    """A reliability diagram without bins, of a curve that follows the rows, with a band.
+
+    Use `from_predictions` or `from_estimator`, or `ReliabilityCurve.plot`. The strip on top shows
+    where the predictions lie. The curve may be drawn over a `ReliabilityDisplay`, with its
+    ``ax_``.
 
     Parameters
     ----------
@@ -36,6 +40,24 @@ class ReliabilityCurveDisplay(Drawn):
         The curve to draw.
     name : str, optional
         The name of the predictor, for the legend.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    line_ : matplotlib Line2D
+        The curve.
+    band_ : matplotlib PolyCollection or None
+        The band.
+    counts_ax_ : matplotlib Axes or None
+        The strip on top.
+
+    Examples
+    --------
+    >>> from calibrant.plots import ReliabilityCurveDisplay
+    >>> display = ReliabilityCurveDisplay.from_predictions([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> display.line_.get_ydata().tolist()
+    [0.0, 0.0, 1.0, 1.0]
     """
 
     def __init__(self, curve: CurveData, *, name: str | None = None) -> None:
@@ -80,20 +102,15 @@ class ReliabilityCurveDisplay(Drawn):
         """
         curve = self.curve
         points = {key: np.asarray(values) for key, values in curve.columns().items()}
-        with canvas(ax, (COLUMN, COLUMN)) as axes:
-            turn = turn_of(axes)
-            if turn == 0:
-                top = curve.notion == "confidence"
-                x_label = "confidence" if top else "predicted probability"
-                prepare(axes, x_label, y_label_of(curve.notion, curve.is_hard), ref_line)
-            self.ax_, self.figure_ = axes, axes.figure
-            colour = look(turn)["color"] if color is None else color
-            shown = self.name if name is None else name
-            label = curve.called if shown is None else f"{short_name(shown, 24)}: {curve.called}"
-            looks = {"color": colour, "linewidth": 1.5, "zorder": 3, "label": label,
-                     "clip_on": False}  # fmt: skip
+        x_label, y_label = prediction_label(curve.notion), y_label_of(curve.notion, curve.is_hard)
+        with self._canvas(ax, (COLUMN, COLUMN)) as axes:
+            index = prepare(axes, x_label, y_label, ref_line)
+            colour = series_style(index)["color"] if color is None else color
+            label = legend_label(self.name if name is None else name, curve.called, 24)
+            looks: Looks = {"color": colour, "linewidth": 1.5, "zorder": 3, "clip_on": False}
+            looks |= {"label": label, **(line_kwargs or {})}
             x, y = points["prediction"], points["mean_target"]
-            (self.line_,) = axes.plot(x, y, gid=CURVE, **{**looks, **(line_kwargs or {})})
+            (self.line_,) = axes.plot(x, y, gid=CURVE, **looks)
             self.band_ = None
             low = high = y
             if band and "low" in points:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas
-from calibrant.results._plots.legends import below
-from calibrant.results._plots.names import short_name
-from calibrant.results._plots.style import COLUMN, GREY, look
+from calibrant.results._plots.canvas import DrawnFromPredictions, panel
+from calibrant.results._plots.legends import legend_below
+from calibrant.results._plots.names import legend_label
+from calibrant.results._plots.style import COLUMN, Looks, series_style
 from calibrant.results._plots.typing import RiskCoverageData
 
 if TYPE_CHECKING:
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 _CURVE = "calibrant risk"
 
 
-class RiskCoverageDisplay(Drawn):
-    """A risk-coverage curve of a `RiskCoverage`.
+class RiskCoverageDisplay(DrawnFromPredictions):
+    """The risk of answering only what is surest, against the share that is answered.
+
+    Use `from_predictions` or `from_estimator`, or `RiskCoverage.plot`. It shows ranking and
+    accuracy together, not calibration. Draw another on the same axes with ``ax=display.ax_``.
 
     Parameters
     ----------
@@ -29,6 +32,22 @@ class RiskCoverageDisplay(Drawn):
         The curve to draw.
     name : str, optional
         The name of the predictor, for the legend.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    line_ : matplotlib Line2D
+        The curve.
+    band_ : matplotlib PolyCollection or None
+        The limits.
+
+    Examples
+    --------
+    >>> from calibrant.plots import RiskCoverageDisplay
+    >>> display = RiskCoverageDisplay.from_predictions([1, 1, 0, 0], [0.9, 0.8, 0.7, 0.6])
+    >>> display.line_.get_ydata().round(4).tolist()
+    [0.0, 0.0, 0.3333, 0.5]
     """
 
     def __init__(self, curve: RiskCoverageData, *, name: str | None = None) -> None:
@@ -63,23 +82,21 @@ class RiskCoverageDisplay(Drawn):
             The display, drawn.
         """
         columns = {key: np.asarray(values) for key, values in self.curve.columns().items()}
-        with canvas(ax, (COLUMN, 2.6)) as axes:
-            turn = sum(line.get_gid() == _CURVE for line in axes.get_lines())
-            colour = look(turn)["color"] if color is None else color
-            shown = self.name if name is None else name
-            label = f"AURC {self.curve.aurc:.3g}"
-            label = label if shown is None else f"{short_name(shown, 24)}: {label}"
-            self.ax_, self.figure_ = axes, axes.figure
-            (self.line_,) = axes.plot(
-                columns["coverage"], columns["risk"], color=colour, linewidth=1.4, zorder=3,
-                label=label, gid=_CURVE, drawstyle="default",
-            )  # fmt: skip
+        x = columns["coverage"]
+        with self._canvas(ax, (COLUMN, 2.6)) as axes:
+            index = sum(line.get_gid() == _CURVE for line in axes.get_lines())
+            colour = series_style(index)["color"] if color is None else color
+            text = f"AURC {self.curve.aurc:.3g}"
+            label = legend_label(self.name if name is None else name, text, 24)
+            looks: Looks = {"color": colour, "linewidth": 1.4, "zorder": 3, "drawstyle": "default"}
+            (self.line_,) = axes.plot(x, columns["risk"], label=label, gid=_CURVE, **looks)
             self.band_ = None
             if band:
+                label = f"{100 * self.curve.level:g}% at each coverage"
+                looks = {"color": colour, "alpha": 0.2, "linewidth": 0, "zorder": 1.5}
                 self.band_ = axes.fill_between(
-                    columns["coverage"], columns["low"], columns["high"], color=colour, alpha=0.2,
-                    linewidth=0, zorder=1.5, label=f"{100 * self.curve.level:g}% at each coverage",
-                )  # fmt: skip
+                    x, columns["low"], columns["high"], label=label, **looks
+                )
             self._frame(axes, columns)
         return self
 
@@ -88,13 +105,10 @@ class RiskCoverageDisplay(Drawn):
         risk = hard if self.curve.is_hard else "mean of 1 − soft label"
         ax.set(xlabel="coverage: share of rows kept", ylabel=f"risk: {risk}", xlim=(0, 1))
         _, top = ax.get_ylim()
-        # The band of the first few rows reaches far up, and says nothing.
+        # The band at the first few rows is wide and carries no information, so it is cut.
         most = float(columns["high"][columns["coverage"] >= 0.05].max(initial=0.0))
         seen = [float(np.max(line.get_ydata())) for line in ax.get_lines()]
         ax.set_ylim(0, min(top, 1.15 * max(most, *seen, 1e-3)))
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
-        ax.grid(True, color="#e8e8e8", linewidth=0.6)
-        ax.set_axisbelow(True)
+        panel(ax)
         handles = [line for line in ax.get_lines() if line.get_gid() == _CURVE]
-        below(ax, [*handles, *([self.band_] if self.band_ is not None else [])])
+        legend_below(ax, [*handles, *([self.band_] if self.band_ is not None else [])])

@@ -8,10 +8,11 @@ import numpy as np
 
 from calibrant._core.errors import one_of
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas
-from calibrant.results._plots.legends import below
+from calibrant.results._plots.canvas import DrawnFromPredictions, panel
+from calibrant.results._plots.diagram_parts import prediction_label
+from calibrant.results._plots.legends import legend_below
 from calibrant.results._plots.names import short_name
-from calibrant.results._plots.style import COLOURS, COLUMN, GREY, INK
+from calibrant.results._plots.style import COLOURS, COLUMN, INK, Looks
 from calibrant.results._plots.typing import ReliabilityData
 
 if TYPE_CHECKING:
@@ -21,8 +22,12 @@ if TYPE_CHECKING:
 _OUTCOMES = {"confidence": ("right", "wrong")}
 
 
-class RiskHistogramDisplay(Drawn):
-    """A histogram of predictions by outcome, of the bins of a `ReliabilityTable`.
+class RiskHistogramDisplay(DrawnFromPredictions):
+    """Where predictions lie, by outcome: rows with the event above a line, the others below it.
+
+    Use `from_predictions` or `from_estimator`, or give a table. Heights are shares of the rows with
+    the same outcome, or of all rows (`of`); a soft label is both outcomes in part. Of several
+    classes it shows the top label's confidence where it is right, and where it is wrong.
 
     Parameters
     ----------
@@ -30,6 +35,23 @@ class RiskHistogramDisplay(Drawn):
         The bins to draw.
     name : str, optional
         The name of the predictor, for the title.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the histogram is drawn.
+    events_, rest_ : matplotlib BarContainer or LineCollection
+        The bars of rows with the event, and of the others.
+
+    Examples
+    --------
+    >>> from calibrant.plots import RiskHistogramDisplay
+    >>> y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
+    >>> display = RiskHistogramDisplay.from_predictions(y, p, bins=2, of="rows")
+    >>> [float(bar.get_height()) for bar in display.events_]
+    [0.0, 0.5]
+    >>> [float(bar.get_height()) for bar in display.rest_]
+    [-0.5, 0.0]
     """
 
     def __init__(self, table: ReliabilityData, *, name: str | None = None) -> None:
@@ -69,12 +91,11 @@ class RiskHistogramDisplay(Drawn):
         table = self.table
         cells = {key: np.asarray(values, dtype=float) for key, values in table.columns().items()}
         share = cells["weight"] / cells["weight"].sum()
-        # A soft label is both outcomes in part.
+        # A soft label counts partly as either outcome.
         events = share * np.nan_to_num(cells["mean_target"])
         totals = np.array([events.sum(), (share - events).sum()])
         over = np.where(totals > 0, totals, 1.0) if of == "outcome" else np.ones(2)
-        with canvas(ax, (COLUMN, 2.2)) as axes:
-            self.ax_, self.figure_ = axes, axes.figure
+        with self._canvas(ax, (COLUMN, 2.2)) as axes:
             names = _OUTCOMES.get(table.notion, ("y = 1", "y = 0"))
             labels = [
                 f"{each}: {part:.3g} %" for each, part in zip(names, 100 * totals, strict=True)
@@ -86,17 +107,15 @@ class RiskHistogramDisplay(Drawn):
             shown = self.name if name is None else name
             if shown is not None:
                 axes.set_title(short_name(shown, 40), fontsize="medium", color=INK)
-            below(axes, [self.events_, self.rest_])
+            legend_below(axes, [self.events_, self.rest_])
         return self
 
 
 def _bars(ax: Axes, cells: dict[str, Any], heights: Any, colour: Any, label: str) -> Any:
     width = cells["upper"] - cells["lower"]
     if width.min() > 0:
-        return ax.bar(
-            cells["lower"], heights, width, align="edge", color=colour, alpha=0.6, label=label,
-            linewidth=0,
-        )  # fmt: skip
+        looks: Looks = {"color": colour, "alpha": 0.6, "linewidth": 0}
+        return ax.bar(cells["lower"], heights, width, align="edge", label=label, **looks)
     # Level sets have no width: a line where each prediction lies.
     return ax.vlines(
         cells["mean_predicted"], 0, heights, color=colour, linewidth=1, alpha=0.8, label=label
@@ -107,11 +126,7 @@ def _frame(ax: Axes, notion: str, of: str) -> None:
     from matplotlib.ticker import FuncFormatter
 
     ax.axhline(0, color=INK, linewidth=0.8)
-    x_label = "confidence" if notion == "confidence" else "predicted probability"
-    ax.set(xlim=(0, 1), xlabel=x_label, ylabel=f"share of {of}")
+    x_label = prediction_label(notion)
+    panel(ax, grid="y", xlim=(0, 1), xlabel=x_label, ylabel=f"share of {of}")
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{abs(value):.3g}"))
     ax.locator_params(axis="y", nbins=5)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
-    ax.grid(True, axis="y", color="#e8e8e8", linewidth=0.6)
-    ax.set_axisbelow(True)

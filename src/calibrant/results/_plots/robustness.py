@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas
+from calibrant.results._plots.canvas import Drawn
 from calibrant.results._plots.rows_of_dots import dots, height_of, name_rows
 from calibrant.results._plots.style import COLUMN, GREY
 from calibrant.results._plots.typing import RobustnessData
@@ -81,9 +81,10 @@ class RankRobustnessDisplay(Drawn):
         """
         one_of("relation", relation, RELATIONS)
         rows = [
-            row for row in self.robustness.select(relation=relation)
+            row
+            for row in self.robustness.select(relation=relation)
             if row.value is not None and (measures is None or row.measure in measures)
-        ]  # fmt: skip
+        ]
         if not rows:
             raise InputError(
                 f"there is no rank correlation with relation={relation!r}"
@@ -91,8 +92,7 @@ class RankRobustnessDisplay(Drawn):
             )
         value = np.array([row.value for row in rows])
         margin = np.array([row.margin for row in rows])
-        with canvas(ax, (COLUMN, height_of(len(rows)))) as axes:
-            self.ax_, self.figure_ = axes, axes.figure
+        with self._canvas(ax, (COLUMN, height_of(len(rows)))) as axes:
             limits = np.maximum(value - margin, -1), np.minimum(value + margin, 1)
             self.dots_, self.bars_ = dots(axes, value, limits, color=color)
             name_rows(axes, [_label(row) for row in rows], 32)

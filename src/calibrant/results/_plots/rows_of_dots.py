@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._core.validation import check_count
+from calibrant.results._plots.canvas import panel
+from calibrant.results._plots.legends import legend_below, legend_below_figure
 from calibrant.results._plots.names import short_names
 from calibrant.results._plots.style import COLOURS, GREY
 
@@ -56,12 +58,9 @@ def dots(
     points = ax.scatter(
         values, places, s=16, c=face, edgecolors=colour, linewidths=1, zorder=3, clip_on=False
     )
-    ax.set_ylim(n - 0.5, -0.5)
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    ax.spines["bottom"].set(color=GREY, linewidth=0.8)
-    ax.grid(True, axis="x", color="#e8e8e8", linewidth=0.6)
+    panel(ax, grid="x", ylim=(n - 0.5, -0.5))
+    ax.spines["left"].set_visible(False)
     ax.grid(False, axis="y")
-    ax.set_axisbelow(True)
     ax.margins(x=0.08)
     ax.locator_params(axis="x", nbins=5)
     return points, bars
@@ -80,7 +79,62 @@ def sample_marks(ax: Axes, values: ArrayLike, estimates: ArrayLike, color: Any =
     )
 
 
-def name_rows(ax: Axes, names: Sequence[object], most: int = _NAMES) -> None:
-    """The names to the left of the rows."""
+def name_rows(
+    ax: Axes, names: Sequence[object], most: int = _NAMES, counts: Sequence[int] | None = None
+) -> None:
+    """The names to the left of the rows, with their counts in parentheses."""
+    if counts is not None:
+        names = [f"{name} ({n})" for name, n in zip(names, counts, strict=True)]
     ax.set_yticks(range(len(names)), short_names(names, most))
     ax.tick_params(axis="y", length=0)
+
+
+def chance_marks(ax: Axes, values: ArrayLike) -> Any:
+    """An upright mark in each row: what chance alone would show."""
+    places = np.arange(np.size(np.asarray(values)))
+    return ax.scatter(values, places, marker="|", s=40, color=GREY, linewidths=1.4, zorder=2)
+
+
+# Signs of a legend under rows of dots.
+
+
+def dot_sign(label: str, color: Any, **looks: Any) -> Any:
+    """A dot; a ring with ``markerfacecolor="white"``."""
+    from matplotlib.lines import Line2D
+
+    colour = COLOURS[0] if color is None else color
+    dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4, "color": colour}
+    return Line2D([], [], label=label, **{**dot, **looks})
+
+
+def ring_sign(label: str, color: Any) -> Any:
+    """A ring, which is not filled."""
+    return dot_sign(label, color, markerfacecolor="white")
+
+
+def sample_sign(color: Any) -> Any:
+    """The cross of `sample_marks`."""
+    return dot_sign("in the sample", color, marker="x", markeredgewidth=0.9)
+
+
+def chance_sign(label: str) -> Any:
+    """The mark of `chance_marks`."""
+    return dot_sign(label, GREY, marker="|", markersize=7, markeredgewidth=1.4)
+
+
+def bar_sign(label: str, color: Any) -> Any:
+    """The bar of an interval."""
+    return dot_sign(label, color, marker="", linestyle="-", linewidth=2.2, alpha=0.35)
+
+
+def words_alone(label: str) -> Any:
+    """A line of the legend without a sign."""
+    return dot_sign(label, None, marker="")
+
+
+def legend_of_rows(ax: Axes, handles: list[Any], *, on_own_figure: bool) -> None:
+    """A legend under the rows: of a figure of our own, under all that is on it."""
+    if on_own_figure:
+        legend_below_figure(ax.figure, handles)
+    else:
+        legend_below(ax, handles)

@@ -8,23 +8,30 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas
-from calibrant.results._plots.legends import below, below_all
+from calibrant.results._plots.canvas import Drawn
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import (
+    bar_sign,
+    chance_marks,
+    chance_sign,
     checked_cap,
+    dot_sign,
     dots,
     height_of,
+    legend_of_rows,
     name_rows,
+    ring_sign,
     sample_marks,
+    sample_sign,
+    words_alone,
 )
-from calibrant.results._plots.style import COLOURS, COLUMN, GREY
+from calibrant.results._plots.style import COLUMN
 from calibrant.results._plots.typing import SlicesData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# A corrected p-value below this is not put down to chance.
+# Slices with a corrected p-value below this are significant.
 _CHANCE = 0.05
 
 
@@ -87,59 +94,37 @@ class SlicesDisplay(Drawn):
         n = min(checked_cap(cap), len(slices))
         columns = {key: values[:n] for key, values in slices.columns().items()}
         noise, chance = np.array(columns["noise_95"]), np.array(columns["p_corrected"])
-        with canvas(ax, (COLUMN, height_of(n) + 0.25)) as axes:
-            self.ax_, self.figure_ = axes, axes.figure
-            limits = None
-            if "low" in columns:
-                limits = (np.array(columns["low"]), np.array(columns["high"]))
-            sample = columns[slices.measure]
-            # Beside an interval stands the estimate that it contains; the noise floor is about the
-            # value of the sample.
-            values = sample if limits is None else _known(columns["estimate"], sample)
+        sample, limits = columns[slices.measure], None
+        values = sample
+        if "low" in columns:
+            limits = (np.array(columns["low"]), np.array(columns["high"]))
+            # The dot is the estimate, which the interval contains; the noise floor is about the
+            # sample value.
+            values = _known(columns["estimate"], sample)
+        with self._canvas(ax, (COLUMN, height_of(n) + 0.25)) as axes:
             self.dots_, self.bars_ = dots(
                 axes, values, limits, filled=~(chance >= _CHANCE), color=color
             )
             self.samples_ = sample_marks(axes, sample, values, color)
-            self.noise_ = None
-            if not np.isnan(noise).all():
-                self.noise_ = axes.scatter(
-                    noise, np.arange(n), marker="|", s=40, color=GREY, linewidths=1.4, zorder=2
-                )
-            name_rows(axes, [f"{name} ({rows})" for name, rows in
-                             zip(columns[slices.by], columns["n"], strict=True)], 26)  # fmt: skip
+            self.noise_ = None if np.isnan(noise).all() else chance_marks(axes, noise)
+            name_rows(axes, columns[slices.by], 26, columns["n"])
             axes.set_xlim(left=0)
             axes.set_xlabel(f"{slices.measure} by {short_name(slices.by)} (rows)")
-            handles = self._handles(n, color)
-            if ax is None:
-                below_all(axes.figure, handles)
-            else:
-                below(axes, handles)
+            legend_of_rows(axes, self._signs(n, color), on_own_figure=ax is None)
         return self
 
-    def _handles(self, n: int, color: Any) -> list[Any]:
-        from matplotlib.lines import Line2D
-
-        dot: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4}
-        colour = COLOURS[0] if color is None else color
-        handles = [Line2D([], [], color=colour, label="beyond chance", **dot)]
+    def _signs(self, n: int, color: Any) -> list[Any]:
+        """What the legend explains."""
+        signs = [dot_sign("beyond chance", color)]
         if self.noise_ is not None:
-            handles += [
-                Line2D([], [], color=colour, markerfacecolor="white", label="chance explains it",
-                       **dot),
-                Line2D([], [], color=GREY, linestyle="none", marker="|", markersize=7,
-                       markeredgewidth=1.4, label="95% point of chance"),
-            ]  # fmt: skip
+            signs += [ring_sign("chance explains it", color), chance_sign("95% point of chance")]
         if self.bars_ is not None:
-            level = f"{100 * self.slices.level:g}% interval"
-            handles.append(Line2D([], [], color=colour, linewidth=2.2, alpha=0.35, label=level))
+            signs.append(bar_sign(f"{100 * self.slices.level:g}% interval", color))
         if self.samples_ is not None:
-            label = "in the sample"
-            cross = {**dot, "marker": "x", "markeredgewidth": 0.9}
-            handles.append(Line2D([], [], color=colour, label=label, **cross))
+            signs.append(sample_sign(color))
         if n < len(self.slices):
-            label = f"{n} of {len(self.slices)} slices, worst first"
-            handles.append(Line2D([], [], linestyle="none", label=label))
-        return handles
+            signs.append(words_alone(f"{n} of {len(self.slices)} slices, worst first"))
+        return signs
 
 
 def _known(estimates: Sequence[float], values: Sequence[float]) -> list[float]:

@@ -8,27 +8,37 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas, fit_height
+from calibrant.results._plots.canvas import DrawnFromPredictions, fit_height
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     OUTSIDE,
     clear_corners,
     legend,
+    prediction_label,
     prepare,
     strip_axes,
-    turn_of,
     y_label_of,
 )
-from calibrant.results._plots.names import short_name
-from calibrant.results._plots.style import COLUMN, look
+from calibrant.results._plots.names import legend_label
+from calibrant.results._plots.style import COLUMN, Looks, series_style
 from calibrant.results._plots.typing import SmoothData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class SmoothReliabilityDisplay(Drawn):
-    """A smoothed reliability diagram of a `SmoothCurve`.
+class SmoothReliabilityDisplay(DrawnFromPredictions):
+    """The smoothed mean target against the prediction, without bins.
+
+    Use `from_predictions` or `from_estimator`, or `SmoothCurve.plot`. The curve is an average over
+    neighbouring predictions: it does not follow where the frequency changes within a bandwidth, and
+    its band does not include that bias. Bins of the same rows that lie outside the band
+    (`SmoothCurve.outside`) are drawn over it, as dots with their intervals.
+
+    The curve is drawn where at least one row lies within about a bandwidth. The band is for one
+    point at a time, and for the smoothed mean target (see `SmoothCurve.intervals`); soft labels
+    have none. The strip on top shows the density of the predictions. The curve may be drawn over a
+    `ReliabilityDisplay`, with its ``ax_``.
 
     Parameters
     ----------
@@ -36,6 +46,27 @@ class SmoothReliabilityDisplay(Drawn):
         The curve to draw.
     name : str, optional
         The name of the predictor, for the legend.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    line_ : matplotlib Line2D
+        The curve.
+    band_ : matplotlib PolyCollection or None
+        The band.
+    outside_ : matplotlib ErrorbarContainer or None
+        The bins that lie outside the band.
+    density_ax_ : matplotlib Axes or None
+        The strip on top.
+
+    Examples
+    --------
+    >>> from calibrant.plots import SmoothReliabilityDisplay
+    >>> y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
+    >>> display = SmoothReliabilityDisplay.from_predictions(y, p, sigma=0.2)
+    >>> display.line_.get_label()
+    'smoothed, σ = 0.2'
     """
 
     def __init__(self, curve: SmoothData, *, name: str | None = None) -> None:
@@ -78,15 +109,10 @@ class SmoothReliabilityDisplay(Drawn):
         self
             The display, drawn.
         """
-        with canvas(ax, (COLUMN, COLUMN)) as axes:
-            turn = turn_of(axes)
-            if turn == 0:
-                top = self.curve.notion == "confidence"
-                x_label = "confidence" if top else "predicted probability"
-                y_label = y_label_of(self.curve.notion, self.curve.is_hard)
-                prepare(axes, x_label, y_label, ref_line)
-            self.ax_, self.figure_ = axes, axes.figure
-            colour = look(turn)["color"] if color is None else color
+        notion, is_hard = self.curve.notion, self.curve.is_hard
+        with self._canvas(ax, (COLUMN, COLUMN)) as axes:
+            index = prepare(axes, prediction_label(notion), y_label_of(notion, is_hard), ref_line)
+            colour = series_style(index)["color"] if color is None else color
             self._draw(axes, level, colour, self.name if name is None else name, line_kwargs or {})
             self.density_ax_ = self._strip(axes, colour) if density else None
             legend(axes)
@@ -104,22 +130,26 @@ class SmoothReliabilityDisplay(Drawn):
         curve = self.curve
         with_band = level is not None and curve.n_effective is not None
         columns = curve.intervals(level) if with_band and level is not None else curve.columns()
-        # A gap in the line where no row is near.
+        # The line has a gap where no row is near.
         supported = curve.n_near >= 1
         drawn = {key: np.where(supported, values, np.nan) for key, values in columns.items()}
         x, y = np.asarray(columns["prediction"]), drawn["mean_target"]
-        text = f"smoothed, σ = {curve.sigma:.2g}"
-        label = text if name is None else f"{short_name(name, 24)}: {text}"
-        looks = {"color": colour, "linewidth": 1.4, "zorder": 3, "label": label, "clip_on": False}
+        label = legend_label(name, f"smoothed, σ = {curve.sigma:.2g}", 24)
+        looks: Looks = {
+            "color": colour,
+            "linewidth": 1.4,
+            "zorder": 3,
+            "label": label,
+            "clip_on": False,
+        }
         (self.line_,) = ax.plot(x, y, gid=CURVE, **{**looks, **line_kwargs})
         self.band_ = None
         low, high = y, y
         if with_band and level is not None:
             low, high = drawn["low"], drawn["high"]
-            self.band_ = ax.fill_between(
-                x, low, high, color=colour, alpha=0.2, linewidth=0, zorder=1.5,
-                gid=f"{100 * level:g}% interval, pointwise",
-            )  # fmt: skip
+            band: Looks = {"color": colour, "alpha": 0.2, "linewidth": 0, "zorder": 1.5}
+            gid = f"{100 * level:g}% interval, pointwise"
+            self.band_ = ax.fill_between(x, low, high, gid=gid, **band)
         self.outside_ = self._mark_outside(ax)
         clear_corners(ax, x[supported], low[supported], high[supported])
 
@@ -128,12 +158,11 @@ class SmoothReliabilityDisplay(Drawn):
         bins = self.curve.outside
         if not bins:
             return None
+        x = [each.mean_predicted for each in bins]
         y = np.array([each.mean_target for each in bins])
         spans = [y - [each.low for each in bins], [each.high for each in bins] - y]
-        marks = ax.errorbar(
-            [each.mean_predicted for each in bins], y, yerr=np.maximum(spans, 0), fmt="o",
-            color="black", markersize=3.5, linewidth=1, zorder=4,
-        )  # fmt: skip
+        looks: Looks = {"color": "black", "markersize": 3.5, "linewidth": 1, "zorder": 4}
+        marks = ax.errorbar(x, y, yerr=np.maximum(spans, 0), fmt="o", **looks)
         marks.lines[0].set(gid=OUTSIDE, label=OUTSIDE)
         return marks
 

@@ -10,10 +10,14 @@ import numpy as np
 # Okabe and Ito (2008), without its yellow, which is too pale for a line on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+# Keywords of matplotlib: colour, widths and the like.
+Looks = dict[str, Any]
 
 STYLE: dict[str, Any] = {
     "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same picture everywhere
+    "font.sans-serif": [
+        "DejaVu Sans"
+    ],  # comes with matplotlib, so figures look the same everywhere
     "font.size": 9,
     "axes.titlesize": 9,
     "axes.labelsize": 9,
@@ -32,9 +36,9 @@ STYLE: dict[str, Any] = {
     "lines.markersize": 4,
     "text.usetex": False,
     "svg.fonttype": "path",
-    "pdf.fonttype": 42,  # fonts go along as TrueType, which printers and publishers want
+    "pdf.fonttype": 42,  # embed fonts as TrueType, which publishers ask for
     "ps.fonttype": 42,
-    "svg.hashsalt": "calibrant",  # names within the drawing do not change from run to run
+    "svg.hashsalt": "calibrant",  # keeps ids in the file the same from run to run
     "savefig.dpi": 200,
 }
 
@@ -62,33 +66,31 @@ COLUMN_STYLE: dict[str, Any] = {
 INK, GREY, PALE = "#333333", "#8a8a8a", "#b0b0b0"
 
 
-# Rows from which a bin is drawn in full: of fewer it is the paler, the fewer they are.
+# Bins with fewer rows than this are drawn paler, the fewer the paler.
 FULL_ROWS = 30
 _PALEST = 0.25
 
 
-def look(turn: int) -> dict[str, Any]:
-    """Colour, marker and line of the curve that is drawn as number `turn`: no two are alike."""
-    lap, index = divmod(turn, len(COLOURS))
+def series_style(index: int) -> dict[str, Any]:
+    """Colour, marker and line of the curve with this index: no two are alike."""
+    lap, place = divmod(index, len(COLOURS))
     return {
-        "color": COLOURS[index],
-        "marker": MARKERS[(index + lap) % len(MARKERS)],
-        "linestyle": (0, dashes(lap)) if lap else "-",
+        "color": COLOURS[place],
+        "marker": MARKERS[(place + lap) % len(MARKERS)],
+        "linestyle": (0, dash_pattern(lap)) if lap else "-",
     }
 
 
-def dashes(lap: int) -> tuple[float, ...]:
-    """The dashes of curves that have the colours of others, in widths of the line; of the first
-    ones none.
-    """
+def dash_pattern(lap: int) -> tuple[float, ...]:
+    """Dash pattern of a pass through the colours, in line widths; the first pass is solid."""
     first = ((), (5, 1.5), (1, 1.2))
-    # From there on a dash and as many dots as it takes.
+    # Later patterns are a dash and a growing number of dots.
     return first[lap] if lap < len(first) else (5, 1.2) + (1, 1.2) * (lap - 2)
 
 
-def turns_of(names: Iterable[str]) -> dict[str, int]:
-    """The number of each name's look: whatever the order they come in, a name keeps it."""
-    return {name: turn for turn, name in enumerate(sorted(names))}
+def colour_indexes(names: Iterable[str]) -> dict[str, int]:
+    """Index of each name in the colour cycle, by alphabet, whatever the order of the names."""
+    return {name: index for index, name in enumerate(sorted(names))}
 
 
 def opacity_of(rows: Any) -> Any:

@@ -10,18 +10,20 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import one_of
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas, panels
+from calibrant.results._plots.canvas import Drawn, canvas, panel, panels
 from calibrant.results._plots.diagram_parts import x_label_of
-from calibrant.results._plots.legends import below, below_all
-from calibrant.results._plots.style import COLUMN, GREY, look
+from calibrant.results._plots.legends import legend_below, legend_below_figure
+from calibrant.results._plots.style import COLUMN, GREY, Looks, series_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from calibrant.results._plots.typing import VoteProfileData
 
-SEEN, EXPECTED = look(0)["color"], look(1)["color"]
+SEEN, EXPECTED = series_style(0)["color"], series_style(1)["color"]
 _BAND = {"color": EXPECTED, "alpha": 0.25, "linewidth": 0}
+_SEEN: dict[str, Any] = {"color": SEEN, "markersize": 4, "label": "seen"}
+_DIAGONAL: dict[str, Any] = {"color": GREY, "linewidth": 0.9, "linestyle": (0, (5, 4))}
 KINDS = ("reliability", "distances", "entropies", "bands")
 
 
@@ -61,67 +63,59 @@ class VoteProfileDisplay(Drawn):
         if kind is not None:
             with canvas(ax, (COLUMN, 2.9)) as axes:
                 self.axes_, self.figure_ = [axes], axes.figure
-                below(axes, self._draw(one_of("kind", kind, KINDS), axes))
+                legend_below(axes, self._draw(one_of("kind", kind, KINDS), axes))
             return self
         with panels(ax, 4, 1, (COLUMN, 9.6)) as (figure, several):
             self.axes_, self.figure_ = list(several.flat), figure
             drawn = [self._draw(*each) for each in zip(KINDS, self.axes_, strict=True)]
-            below_all(figure, drawn[0])  # the same colours in all of them
+            legend_below_figure(figure, drawn[0])  # all four diagrams use the same colours
         return self
 
     def _draw(self, kind: str, ax: Axes) -> list[Any]:
         """One diagram; what its legend explains."""
         draw: dict[str, Callable[[Axes], list[Any]]] = {
-            "reliability": self._reliability, "distances": self._distances,
-            "entropies": self._entropies, "bands": self._bands,
-        }  # fmt: skip
+            "reliability": self._reliability,
+            "distances": self._distances,
+            "entropies": self._entropies,
+            "bands": self._bands,
+        }
         handles = draw[kind](ax)
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
-        ax.grid(True, color="#e8e8e8", linewidth=0.6)
-        ax.set_axisbelow(True)
+        panel(ax)
         return handles
 
     def _reliability(self, ax: Axes) -> list[Any]:
         at = _kept(self.profile.bins, "mean_predicted")
-        ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.9, linestyle=(0, (5, 4)))
-        reach = np.stack([at["mean_predicted"] - at["low"], at["high"] - at["mean_predicted"]])
-        spread = ax.errorbar(
-            at["mean_predicted"], at["mean_predicted"], yerr=np.maximum(reach, 0.0), fmt="none",
-            ecolor=EXPECTED, elinewidth=4, alpha=0.35, label=self.expected,
-        )  # fmt: skip
-        (seen,) = ax.plot(
-            at["mean_predicted"], at["mean_target"], "o", color=SEEN, markersize=4, label="seen"
-        )
-        ax.set(
-            xlabel=x_label_of(self.profile.notion), ylabel="mean share of votes",
-            xlim=(-0.02, 1.02), ylim=(-0.02, 1.02),
-        )  # fmt: skip
-        return [seen, spread]
+        x = at["mean_predicted"]
+        ax.plot([0, 1], [0, 1], **_DIAGONAL)
+        reach = np.maximum(np.stack([x - at["low"], at["high"] - x]), 0.0)
+        looks: Looks = {"ecolor": EXPECTED, "elinewidth": 4, "alpha": 0.35}
+        spread = ax.errorbar(x, x, yerr=reach, fmt="none", label=self.expected, **looks)
+        seen = ax.plot(x, at["mean_target"], "o", **_SEEN)
+        ax.set(xlabel=x_label_of(self.profile.notion), ylabel="mean share of votes")
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        return [*seen, spread]
 
     def _distances(self, ax: Axes) -> list[Any]:
         columns = {key: np.asarray(v, dtype=float) for key, v in self.profile.distances.items()}
-        edges = np.append(columns["lower"], columns["upper"][-1])
-        bars = ax.bar(
-            columns["lower"], columns["share"], width=np.diff(edges), align="edge", color=SEEN,
-            alpha=0.35, linewidth=0, label="seen",
-        )  # fmt: skip
-        steps = ax.stairs(columns["expected"], edges, color=EXPECTED, linewidth=1.4,
-                          label="right predictions, as many votes")  # fmt: skip
+        lower = columns["lower"]
+        edges = np.append(lower, columns["upper"][-1])
+        looks: Looks = {"color": SEEN, "alpha": 0.35, "linewidth": 0}
+        bars = ax.bar(lower, columns["share"], np.diff(edges), align="edge", label="seen", **looks)
+        label = "right predictions, as many votes"
+        steps = ax.stairs(columns["expected"], edges, color=EXPECTED, linewidth=1.4, label=label)
         ax.set(xlabel="distance of a row from its votes", ylabel="share of rows", xlim=(0, 1))
         return [bars, steps]
 
     def _entropies(self, ax: Axes) -> list[Any]:
         at = _kept(self.profile.entropies, "predicted")
-        top = float(self.profile.entropies["upper"][-1])
-        ax.plot([0, top], [0, top], color=GREY, linewidth=0.9, linestyle=(0, (5, 4)))
-        ax.fill_between(at["predicted"], at["low"], at["high"], **_BAND)
-        (line,) = ax.plot(at["predicted"], at["expected"], color=EXPECTED, linewidth=1.2,
-                          label=self.expected)  # fmt: skip
-        (seen,) = ax.plot(at["predicted"], at["label"], "o", color=SEEN, markersize=4, label="seen")
-        ax.set(xlabel="entropy of the prediction", ylabel="mean entropy of the votes",
-               xlim=(0, 1.02 * top), ylim=(0, 1.02 * top))  # fmt: skip
-        return [seen, line]
+        x, top = at["predicted"], float(self.profile.entropies["upper"][-1])
+        ax.plot([0, top], [0, top], **_DIAGONAL)
+        ax.fill_between(x, at["low"], at["high"], **_BAND)
+        (line,) = ax.plot(x, at["expected"], color=EXPECTED, linewidth=1.2, label=self.expected)
+        seen = ax.plot(x, at["label"], "o", **_SEEN)
+        ax.set(xlabel="entropy of the prediction", ylabel="mean entropy of the votes")
+        ax.set(xlim=(0, 1.02 * top), ylim=(0, 1.02 * top))
+        return [*seen, line]
 
     def _bands(self, ax: Axes) -> list[Any]:
         bands = self.profile.bands
@@ -132,12 +126,12 @@ class VoteProfileDisplay(Drawn):
         )
         ax.vlines(place, low, high, color=EXPECTED, linewidth=5, alpha=0.35)
         (dash,) = ax.plot(place, middle, "_", color=EXPECTED, markersize=10, label=self.expected)
-        (dots,) = ax.plot(place, seen, "o", color=SEEN, markersize=4, label="seen")
+        dots = ax.plot(place, seen, "o", **_SEEN)
         ax.set_xticks(place, [f"{float(each):.2f}" for each in bands["entropy"]])
         ax.set(xlabel="mean entropy of the votes, by band", ylabel="mean distance (dist_ce)")
         ax.set_xlim(-0.5, len(place) - 0.5)
         ax.set_ylim(bottom=0)
-        return [dots, dash]
+        return [*dots, dash]
 
 
 def _kept(columns: dict[str, list[Any]], key: str) -> dict[str, NDArray[np.float64]]:

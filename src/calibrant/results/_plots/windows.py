@@ -11,25 +11,49 @@ import numpy as np
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas
-from calibrant.results._plots.legends import below
-from calibrant.results._plots.style import COLOURS, COLUMN, GREY
+from calibrant.results._plots.canvas import DrawnFromPredictions, panel
+from calibrant.results._plots.legends import legend_below
+from calibrant.results._plots.style import COLOURS, COLUMN, GREY, Looks
 from calibrant.results._plots.typing import WindowsData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Beyond this number of windows a marker for each would hide its neighbours.
+# With more windows than this, markers would overlap.
 _CROWD = 80
 
 
-class WindowsDisplay(Drawn):
-    """A measure over the windows of a `Windows`.
+class WindowsDisplay(DrawnFromPredictions):
+    """A measure over time, with its noise floor and the rows of each window.
+
+    Use `Windows.plot`, or `from_predictions` and `from_estimator` for rows with times. Where the
+    line leaves the grey area, a calibrated model would be above it in less than 5 of 100 windows;
+    rings are windows within it. The line is broken where windows have no rows.
 
     Parameters
     ----------
     windows : Windows
         The windows to draw.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the diagram is drawn.
+    line_ : matplotlib Line2D
+        The measure.
+    noise_ : matplotlib PolyCollection or None
+        The grey area; None for a measure without a noise floor.
+    counts_ax_ : matplotlib Axes or None
+        The strip on top.
+
+    Examples
+    --------
+    >>> from calibrant.plots import WindowsDisplay
+    >>> y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
+    >>> time = ["2026-01-05", "2026-01-05", "2026-01-06", "2026-01-06"]
+    >>> display = WindowsDisplay.from_predictions(y, p, time=time, every="1d")
+    >>> display.line_.get_ydata().tolist() == display.windows.columns()["ece"]
+    True
     """
 
     def __init__(self, windows: WindowsData) -> None:
@@ -65,8 +89,7 @@ class WindowsDisplay(Drawn):
         """
         columns = self.windows.columns()
         name = self._resolved(measure, columns)
-        with canvas(ax, (COLUMN, 2.6)) as axes:
-            self.ax_, self.figure_ = axes, axes.figure
+        with self._canvas(ax, (COLUMN, 2.6)) as axes:
             self._draw(axes, name, columns, COLOURS[0] if color is None else color)
             self.counts_ax_ = _strip(axes, columns) if counts else None
         return self
@@ -87,32 +110,24 @@ class WindowsDisplay(Drawn):
         handles: list[Any] = [self.line_]
         self.noise_ = None
         if floored:
-            self.noise_ = ax.fill_between(
-                x, 0, floor, color=GREY, alpha=0.25, linewidth=0, zorder=1,
-                label="within chance (95%)",
-            )  # fmt: skip
+            looks: Looks = {"color": GREY, "alpha": 0.25, "linewidth": 0, "zorder": 1}
+            self.noise_ = ax.fill_between(x, 0, floor, label="within chance (95%)", **looks)
             handles.append(self.noise_)
         if len(values) <= _CROWD:
             clear = values > noise if floored else np.ones(values.size, dtype=bool)
-            ax.scatter(
-                starts, values, s=12, c=np.where(clear, colour, "white"), edgecolors=colour,
-                linewidths=0.9, zorder=4,
-            )  # fmt: skip
+            face = np.where(clear, colour, "white")
+            ax.scatter(starts, values, s=12, c=face, edgecolors=colour, linewidths=0.9, zorder=4)
         if floored or (np.nanmin(values) >= 0 and name != "shift"):
             ax.set_ylim(bottom=0)
         else:
             ax.axhline(0, color=GREY, linewidth=0.8, zorder=1)
         _clock(ax)
-        ax.set_ylabel(name)
-        ax.spines[["top", "right"]].set_visible(False)
-        ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
-        ax.grid(True, color="#e8e8e8", linewidth=0.6)
-        ax.set_axisbelow(True)
-        below(ax, handles)
+        panel(ax, ylabel=name)
+        legend_below(ax, handles)
 
 
 def _broken(starts: list[Any], values: Any, noise: Any) -> tuple[list[Any], Any, Any]:
-    """The points with a gap after each window that the next does not follow at once."""
+    """The points, with a gap where windows without rows are missing."""
     steps = [after - before for before, after in pairwise(starts)]
     step = min(steps, default=timedelta(0))
     x: list[Any] = []
