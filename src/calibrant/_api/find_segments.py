@@ -18,7 +18,7 @@ from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.validation import check_count, check_seed, is_number, public
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import is_lazy, pick
-from calibrant._data.frames import named, scanned
+from calibrant._data.frame_input import named, scanned
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.segment_columns import MOST_VALUES, SegmentColumn, segment_column

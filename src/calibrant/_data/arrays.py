@@ -80,6 +80,18 @@ def without_objects(array: NDArray[Any]) -> NDArray[Any]:
     return plain if plain.dtype.kind in "biuf" else array
 
 
+def kind_of(values: Any) -> str:
+    """The kind of numbers in an array or a tensor, as NumPy names it: "f", "i", "b", "c", ..."""
+    kind: Any = values.dtype
+    if isinstance(kind, np.dtype):
+        return kind.kind
+    if kind.is_complex:
+        return "c"
+    if kind.is_floating_point:
+        return "f"
+    return "b" if str(kind) == "torch.bool" else "i"
+
+
 def precision_name(value: Any) -> str:
     """The name of the numbers' type as they came: "float16", "bfloat16", ... or nothing. A frame's
     columns are as precise as the least precise of them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
@@ -259,23 +259,29 @@ def pick(data: Any, names: Any, argument: str) -> Any:
         raise InputError(
             f"data must be a pandas, polars or pyarrow frame; got {full_name(data)}"
         ) from error
-    wanted = [names] if isinstance(names, str) else names
-    if not isinstance(wanted, list | tuple) or not all(isinstance(name, str) for name in wanted):
-        raise InputError(
-            f"with data=, {argument} must be a column's name or a list of names; got {names!r}"
-        )
-    for name in wanted:
-        if name not in frame.columns:
-            raise InputError(
-                f"{argument} names the column {name!r}, which data does not have: "
-                f"{nearest(name, frame.columns)}"
-            )
-    if len(set(wanted)) < len(wanted):
-        twice = next(name for name in wanted if wanted.count(name) > 1)
-        raise InputError(f"{argument} names the column {twice!r} twice: name each class once")
+    wanted = checked_column_names(names, argument, frame.columns)
     if isinstance(names, str):
         column = frame[names]
         # Such a name is a pattern to polars, even of the only column there is.
         return (column.alias("column") if names.startswith("^") else column).to_native()
     # By their places: polars takes names such as '*' for patterns.
     return frame[:, [frame.columns.index(name) for name in wanted]].to_native()
+
+
+def checked_column_names(names: Any, argument: str, known: Collection[str]) -> Sequence[str]:
+    """The names of columns that an argument gives, if the frame has them, each named once."""
+    wanted = [names] if isinstance(names, str) else names
+    if not isinstance(wanted, list | tuple) or not all(isinstance(name, str) for name in wanted):
+        raise InputError(
+            f"with data=, {argument} must be a column's name or a list of names; got {names!r}"
+        )
+    for name in wanted:
+        if name not in known:
+            raise InputError(
+                f"{argument} names the column {name!r}, which data does not have: "
+                f"{nearest(name, known)}"
+            )
+    if len(set(wanted)) < len(wanted):
+        twice = next(name for name in wanted if wanted.count(name) > 1)
+        raise InputError(f"{argument} names the column {twice!r} twice: name each class once")
+    return wanted

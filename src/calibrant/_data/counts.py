@@ -59,7 +59,8 @@ class BadCount(InputError):
 class Labels:
     """Targets as measures read them, the votes behind each row, and what they were taken for."""
 
-    targets: NDArray[Any]
+    # An array, or a tensor where nothing had to be divided.
+    targets: Any
     votes: NDArray[np.int64] | None = None
     note: str | None = None
 

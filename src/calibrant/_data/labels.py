@@ -152,6 +152,13 @@ def encode(
     # Rows of class probabilities need no decoding.
     if labels.ndim != 1 or isinstance(classes, Titles):
         return labels, None
+    return encode_known(labels, names, multiclass)
+
+
+def encode_known(
+    labels: NDArray[Any], names: list[Any], multiclass: bool
+) -> tuple[NDArray[Any], str]:
+    """The same for labels (n,) and classes that are known to be named once."""
     if labels.dtype.kind == "O":
         labels = without_objects(labels)
     indices = are_indices(labels.dtype.kind, names)

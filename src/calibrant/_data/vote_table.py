@@ -221,7 +221,7 @@ def _columns(data: Any, names: dict[str, str | None]) -> dict[str, NDArray[Any]]
     if is_lazy(data):
         import narwhals as nw
 
-        from calibrant._data.frames import named
+        from calibrant._data.frame_input import named
 
         frame: Any = nw.from_native(data)
         schema = frame.collect_schema()

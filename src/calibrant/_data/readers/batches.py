@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant._data.answers import as_answers
-from calibrant._data.checks import inferred_from
+from calibrant._data.checks import describe
 from calibrant._data.counts import VOTE_NOTES, BadCount
 from calibrant._data.explain import explain, first_bad_row
 from calibrant._data.readers.chunks import Chunk, Column, Field, Names, location_of
@@ -71,10 +71,14 @@ class Batch:
         except InputError as error:
             raise InputError(f"{self.file}: {error}") from None
         told = next((note for note in checked.inferred if note in VOTE_NOTES), None)
-        inferred = inferred_from(
-            checked.targets, checked.predictions, from_logits, self.taken, told,
+        inferred = describe(
+            "logits" if from_logits else "probabilities",
+            checked.n_columns if checked.multiclass else None,
+            soft_rows=checked.soft_rows,
+            label_note=self.taken,
+            votes_note=told,
             answers=checked.answers,
-        )  # fmt: skip
+        )
         return replace(
             checked, class_names=class_names, n_missing=self.n_missing, inferred=inferred
         )
