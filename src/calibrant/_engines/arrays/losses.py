@@ -12,12 +12,12 @@ from calibrant._core.loss_sums import FIELDS, N_PROPER, LossSums
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import (
-    NO_CUTS,
     Span,
     in_lanes,
     matrix_sums,
     raise_bad,
     row_block,
+    top_label_block,
 )
 from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.protocol import BLOCK_ENTRIES, Findings, new_status
@@ -93,18 +93,15 @@ def _lane(
 ) -> tuple[NDArray[np.float64], Findings]:
     sums, status = np.zeros(len(FIELDS)), new_status()
     for start, stop in spans:
-        block = samples.block(start, stop)
-        p, q, w = block.predictions, block.targets, block.weights
         part = np.zeros(len(FIELDS))
         if samples.multiclass:
-            u, z = np.empty(stop - start), np.empty(stop - start)
-            kernels().add_rows(
-                p, q, w, u, z, None, part, NO_CUTS,
-                False, samples.row_sum_tolerance, samples.label_sum_tolerance, status,
-            )  # fmt: skip
+            block, _, _ = top_label_block(kernels(), samples, start, stop, status, losses=part)
+            p, q, w = block.predictions, block.targets, block.weights
         else:
+            block = samples.block(start, stop)
+            p, q, w = block.predictions, block.targets, block.weights
             kernels().add_losses(part, p, q, w, wanted.proper, status)
-        raise_bad(status, start)
+            raise_bad(status, start)
         if wanted.distribution and samples.multiclass:
             _add_distribution(part, p, q, w, wanted)
         elif wanted.distribution:

@@ -74,11 +74,11 @@ def add_rows(
     status: NDArray[np.int64],
 ) -> None:
     labels, rows = (targets, None) if targets.ndim == 1 else (None, targets)
+    inputs = (predictions, labels, rows, weights)
+    outputs = (confidences, hits, classwise, losses)
     lookup = (cuts.guarded, cuts.start, cuts.crowded)
-    _kernels.add_rows(
-        predictions, labels, rows, weights, confidences, hits, classwise, losses, *lookup,
-        squares, tolerance, label_tolerance, LOG_FLOOR, status,
-    )  # fmt: skip
+    limits = (tolerance, label_tolerance, LOG_FLOOR)
+    _kernels.add_rows(*inputs, *outputs, *lookup, squares, *limits, status)
 
 
 def add_losses(

@@ -99,19 +99,53 @@ def scalar_blocks(
     weights).
     """
     for start, stop in spans:
-        block = samples.block(start, stop)
         if samples.multiclass:
-            u, z = np.empty(stop - start), np.empty(stop - start)
-            engine.add_rows(
-                block.predictions, block.targets, block.weights, u, z, None, None, NO_CUTS,
-                False, samples.row_sum_tolerance, samples.label_sum_tolerance, status,
-            )  # fmt: skip
-            raise_bad(status, start)
+            block, u, z = top_label_block(engine, samples, start, stop, status)
             yield start, u, z, block.weights
-        elif notion == "confidence":
+            continue
+        block = samples.block(start, stop)
+        if notion == "confidence":
             yield start, *fold_to_top_label(block), block.weights
         else:
             yield start, block.predictions, block.targets, block.weights
+
+
+def top_label_block(
+    engine: Kernels,
+    samples: Samples,
+    start: int,
+    stop: int,
+    status: NDArray[np.int64],
+    *,
+    confidences: NDArray[np.float64] | None = None,
+    classwise: NDArray[np.float64] | None = None,
+    losses: NDArray[np.float64] | None = None,
+    cuts: Cuts = NO_CUTS,
+    squares: bool = False,
+) -> tuple[Block, NDArray[np.float64], NDArray[np.float64]]:
+    """Some rows of (n, k) predictions, checked, with confidence and target of their top label.
+
+    The same read adds to the `classwise` sums in the bins of `cuts`, and to the `losses`.
+    """
+    block = samples.block(start, stop)
+    u = np.empty(stop - start) if confidences is None else confidences
+    z = np.empty(stop - start)
+    engine.add_rows(
+        block.predictions,
+        block.targets,
+        block.weights,
+        u,
+        z,
+        classwise,
+        losses,
+        cuts,
+        squares,
+        samples.row_sum_tolerance,
+        samples.label_sum_tolerance,
+        status,
+    )
+    raise_bad(status, start)
+    return block, u, z
 
 
 def fold_to_top_label(block: Block) -> tuple[NDArray[Any], NDArray[np.float64]]:
@@ -232,15 +266,18 @@ def matrix_sums(
         top = np.zeros((confidence.m, len(FIELDS))) if confidence else None
         sums = np.zeros(len(LOSS_FIELDS)) if losses else None
         for start, stop in spans:
-            block = samples.block(start, stop)
-            u, z = np.empty(stop - start), np.empty(stop - start)
             part = np.zeros_like(table) if table is not None else None
-            engine.add_rows(
-                block.predictions, block.targets, block.weights, u, z, part, sums,
-                classwise or NO_CUTS, squares, samples.row_sum_tolerance,
-                samples.label_sum_tolerance, status,
-            )  # fmt: skip
-            raise_bad(status, start)
+            block, u, z = top_label_block(
+                engine,
+                samples,
+                start,
+                stop,
+                status,
+                classwise=part,
+                losses=sums,
+                cuts=classwise or NO_CUTS,
+                squares=squares,
+            )
             if table is not None and part is not None:
                 table += part
             if top is not None and confidence is not None:

@@ -49,9 +49,14 @@ def logit_grid(
     nodes = LogitGrid.n_nodes(spacing, logit_reach(eps, whole or samples.from_logits))
 
     def add(
-        engine: Kernels, problem: Samples, state: NDArray[Any], u: NDArray[Any], z: NDArray[Any],
-        w: NDArray[np.float64] | None, status: NDArray[np.int64],
-    ) -> None:  # fmt: skip
+        engine: Kernels,
+        problem: Samples,
+        state: NDArray[Any],
+        u: NDArray[Any],
+        z: NDArray[Any],
+        w: NDArray[np.float64] | None,
+        status: NDArray[np.int64],
+    ) -> None:
         raw = problem.from_logits and not problem.multiclass
         ends = (-LOGIT_LIMIT, LOGIT_LIMIT) if raw else (low, high)
         engine.deposit_logits(state[0], state[1], u, z, w, 1.0 / spacing, *ends, raw, status)
@@ -75,9 +80,14 @@ def unit_grid(
     """w (z - u), or w, w u and w z, on the unit grid, folded at its ends."""
 
     def add(
-        engine: Kernels, problem: Samples, state: NDArray[Any], u: NDArray[Any], z: NDArray[Any],
-        w: NDArray[np.float64] | None, status: NDArray[np.int64],
-    ) -> None:  # fmt: skip
+        engine: Kernels,
+        problem: Samples,
+        state: NDArray[Any],
+        u: NDArray[Any],
+        z: NDArray[Any],
+        w: NDArray[np.float64] | None,
+        status: NDArray[np.int64],
+    ) -> None:
         if problem.from_logits and not problem.multiclass:
             from calibrant._data.links import sigmoid
 

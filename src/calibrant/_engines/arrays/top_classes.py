@@ -15,11 +15,10 @@ from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import rank_order, without_dropped
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
 from calibrant._engines.arrays.passes import (
-    NO_CUTS,
     Span,
     in_lanes,
-    raise_bad,
     row_block,
+    top_label_block,
 )
 from calibrant._engines.arrays.quantiles import quantile_cuts
 from calibrant._engines.arrays.selection import kernels
@@ -94,13 +93,7 @@ def _top_block(
     samples: Samples, start: int, stop: int, status: NDArray[np.int64]
 ) -> tuple[NDArray[np.intp], Array, Array, Array | None]:
     """Predicted class, confidence, target and weights of some rows, all checked."""
-    block = samples.block(start, stop)
-    u, z = np.empty(stop - start), np.empty(stop - start)
-    kernels().add_rows(
-        block.predictions, block.targets, block.weights, u, z, None, None, NO_CUTS, False,
-        samples.row_sum_tolerance, samples.label_sum_tolerance, status,
-    )  # fmt: skip
-    raise_bad(status, start)
+    block, u, z = top_label_block(kernels(), samples, start, stop, status)
     top = block.predictions.argmax(axis=1)  # the first of equals
     return top, np.clip(u, 0.0, 1.0), np.clip(z, 0.0, 1.0), block.weights
 

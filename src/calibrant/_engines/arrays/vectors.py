@@ -24,8 +24,8 @@ from calibrant._engines.arrays.passes import (
     in_lanes,
     in_threads,
     matrix_sums,
-    raise_bad,
     row_block,
+    top_label_block,
 )
 from calibrant._engines.arrays.quantiles import quantile_cuts
 from calibrant._engines.arrays.selection import kernels
@@ -105,13 +105,9 @@ def _top_labels(
     def work(spans: list[Span]) -> Findings:
         status = new_status()
         for i, j in spans:
-            block = samples.block(start + i, start + j)
-            engine.add_rows(
-                block.predictions, block.targets, block.weights, largest[i:j], np.empty(j - i),
-                None, None, NO_CUTS, False, samples.row_sum_tolerance,
-                samples.label_sum_tolerance, status,
-            )  # fmt: skip
-            raise_bad(status, start + i)
+            block, _, _ = top_label_block(
+                engine, samples, start + i, start + j, status, confidences=largest[i:j]
+            )
             block.predictions.argmax(axis=1, out=top[i:j])
         return Findings.from_status(status)
 
@@ -127,13 +123,11 @@ def _add_rows(total: VectorTable, block: Block, index: NDArray[np.intp]) -> None
     cells = index[order]
     hard = block.targets.ndim == 1
     labels, targets = (block.targets, None) if hard else (None, block.targets)
+    columns = (block.predictions, labels, targets, block.weights)
 
     def work(span: Span) -> None:
         part = slice(*span)
-        classes.add_residuals(
-            total.residual, block.predictions, labels, targets, block.weights, order[part],
-            cells[part],
-        )  # fmt: skip
+        classes.add_residuals(total.residual, *columns, order[part], cells[part])
 
     threads = n_threads() if n * k >= THREADS_FROM else 1
     # No two threads add to one cell.

@@ -100,11 +100,12 @@ def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
 def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
     """A frame of clean columns u, z and perhaps w as a binary problem."""
     return replace(
-        samples, frame=frame, predictions=("u",), targets=("z",),
-        weight="w" if has_weights(samples) else None, multiclass=False, from_logits=False,
-        labels=None, class_names=None, rounded_to=samples.precision.name, hard=hard,
-        missing="error", sound=True, vote_columns=(), stated_votes=None,
-    )  # fmt: skip
+        samples.as_binary(frame, weighted=has_weights(samples), hard=hard),
+        class_names=None,
+        rounded_to=samples.precision.name,
+        vote_columns=(),
+        stated_votes=None,
+    )
 
 
 def _of_class(samples: FrameSamples, frame: Frame, r: int) -> Frame:
@@ -172,11 +173,10 @@ def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
         ]
         return _binary(samples, stacked(named), hard=False)
     signed = {
-        # The sign of 0 would not be seen.
-        name: nw.when(col("q0") != float(r)).then(col(name))
-        .otherwise(nw.when(col(name) > 0.0).then(0.0 - col(name)).otherwise(nw.lit(-2.0)))
-        for r, name in enumerate(every) if name in names
-    }  # fmt: skip
+        name: nw.when(col("q0") != float(r)).then(col(name)).otherwise(_negated(col(name)))
+        for r, name in enumerate(every)
+        if name in names
+    }
     index = ["w"] if has_weights(samples) else []
     long = unpivoted(frame.select(*index, **signed), names, index)
     value = col("value")
@@ -184,6 +184,11 @@ def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
     return _binary(
         samples, long.select("class", *index, u=prediction, z=number(value < 0.0)), hard=True
     )
+
+
+def _negated(prediction: Expr) -> Expr:
+    """-p, and -2 for 0, whose sign would not be seen."""
+    return nw.when(prediction > 0.0).then(0.0 - prediction).otherwise(nw.lit(-2.0))
 
 
 def unpivoted(frame: Frame, names: list[str], index: list[str]) -> Frame:

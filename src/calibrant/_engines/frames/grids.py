@@ -27,12 +27,14 @@ from calibrant._engines.protocol import Findings
 Array = NDArray[np.float64]
 
 # The weights of cubic interpolation at the nodes -1, 0, 1, 2, as polynomials in the offset t.
-_CUBIC = np.array([
-    [0.0, -1 / 3, 1 / 2, -1 / 6],
-    [1.0, -1 / 2, -1.0, 1 / 2],
-    [0.0, 1.0, 1 / 2, -1 / 2],
-    [0.0, -1 / 6, 0.0, 1 / 6],
-])  # fmt: skip
+_CUBIC = np.array(
+    [
+        [0.0, -1 / 3, 1 / 2, -1 / 6],
+        [1.0, -1 / 2, -1.0, 1 / 2],
+        [0.0, 1.0, 1 / 2, -1 / 2],
+        [0.0, -1 / 6, 0.0, 1 / 6],
+    ]
+)
 
 
 def _add_moments(query: Query, name: str, mass: Expr, offset: str) -> None:

@@ -54,12 +54,11 @@ def group_key(samples: FrameSamples, low: Array, high: Array, parts: int | None)
     spans = [u.is_between(exact(a), exact(b)) for a, b in zip(low, high, strict=True)]
     if parts is None:
         return nw.when(some(spans)).then(u).otherwise(nw.lit(-1.0))
-    keys = [
-        nw.when(span)
-        .then(floor((u - exact(a)) / exact(b - a) * float(parts)) + float(j * (parts + 1) + 1))
-        .otherwise(nw.lit(0.0))
-        for j, (a, b, span) in enumerate(zip(low, high, spans, strict=True))
-    ]  # fmt: skip
+    keys = []
+    for j, (a, b, span) in enumerate(zip(low, high, spans, strict=True)):
+        part = floor((u - exact(a)) / exact(b - a) * float(parts))
+        number = part + float(j * (parts + 1) + 1)
+        keys.append(nw.when(span).then(number).otherwise(nw.lit(0.0)))
     return total(keys) - 1.0
 
 

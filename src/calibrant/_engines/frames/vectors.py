@@ -124,12 +124,9 @@ def _cuts(
         cuts = bin_table(samples, "confidence", rule)[1]
     else:
         checked(samples)  # first, for below are only the rows that can be measured
-        scalar = replace(
-            samples, frame=frame.select("u", "w", z=nw.lit(0.0)), predictions=("u",),
-            targets=("z",), weight="w", multiclass=False, from_logits=False, labels=None,
-            rounded_to="float64",
-            hard=True, missing="error", sound=True,
-        )  # fmt: skip
+        without_targets = frame.select("u", "w", z=nw.lit(0.0))
+        binary = samples.as_binary(without_targets, weighted=True, hard=True)
+        scalar = replace(binary, rounded_to="float64")
         cuts = bin_table(scalar, "binary", rule)[1]
     steps = steps_of(col("u"), cuts, precision)
     return cuts, nw.lit(0.0) if steps is None else steps

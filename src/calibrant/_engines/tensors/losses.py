@@ -68,17 +68,19 @@ def _distances(rows: Rows, spacing: NDArray[np.float64] | None) -> Tensor:
     crossing = (p - q).cumsum(dim=1)[:, :-1].abs()
     if spacing is not None:
         crossing = crossing * torch.as_tensor(spacing, dtype=p.dtype, device=p.device)
-    values = torch.stack([
-        0.5 * manhattan,
-        difference.abs(),
-        difference,
-        _same_ranking(p, q).double(),
-        manhattan,
-        divergence,
-        divergence.sqrt(),
-        torch.xlogy(q, q / p.clamp(min=LOG_FLOOR)).sum(dim=1).clamp(min=0.0),
-        crossing.sum(dim=1),
-    ])  # fmt: skip
+    values = torch.stack(
+        [
+            0.5 * manhattan,
+            difference.abs(),
+            difference,
+            _same_ranking(p, q).double(),
+            manhattan,
+            divergence,
+            divergence.sqrt(),
+            torch.xlogy(q, q / p.clamp(min=LOG_FLOOR)).sum(dim=1).clamp(min=0.0),
+            crossing.sum(dim=1),
+        ]
+    )
     return values.sum(dim=1) if rows.w is None else (values * rows.w).sum(dim=1)
 
 

@@ -98,9 +98,13 @@ class Order:
         pieces = max(1, min((programs or PROGRAMS) // m, -(-self.n // BLOCK)))
         parts = torch.empty((m, pieces, N_SUMS), dtype=torch.float64, device=self.device)
         kernels.add_ranges[(m, pieces)](
-            self.keys, firsts, parts, pieces, DOUBLE=self.double,
+            self.keys,
+            firsts,
+            parts,
+            pieces,
+            DOUBLE=self.double,
             BLOCK=BLOCK if pieces > 1 else 128,
-        )  # fmt: skip
+        )
         return parts.sum(dim=1)
 
     def predictions(self, bits: Tensor) -> Tensor:

@@ -163,10 +163,20 @@ def few_bins(
     programs, status = column.warps(), column.new_status()
     parts = _empty(column, programs, cuts.m, N_SUMS)
     kernels.add_to_few_bins[(programs,)](
-        column.u, column.z, edges_on(column, cuts), parts, status, column.n,
-        programs * WARP * DEPTH, **column.flags, SQUARES=squares, M=cuts.m,
-        BLOCK=WARP, DEPTH=DEPTH, num_warps=1,
-    )  # fmt: skip
+        column.u,
+        column.z,
+        edges_on(column, cuts),
+        parts,
+        status,
+        column.n,
+        programs * WARP * DEPTH,
+        **column.flags,
+        SQUARES=squares,
+        M=cuts.m,
+        BLOCK=WARP,
+        DEPTH=DEPTH,
+        num_warps=1,
+    )
     n, z, u, u2, uz = parts.sum(dim=0).unbind(1)
     found = column.resolved(status, fields_of_labels(n, u, u2, z, uz))
     if found is None:
@@ -200,9 +210,16 @@ def losses_of(column: Column) -> tuple[LossSums, Findings] | None:
     programs, status = column.programs(block), column.new_status()
     parts = _empty(column, programs, N_LOSSES)
     kernels.add_losses[(programs,)](
-        column.u, column.z, parts, status, column.n, programs * block,
-        DOUBLE=column.double, BLOCK=block, num_warps=4,
-    )  # fmt: skip
+        column.u,
+        column.z,
+        parts,
+        status,
+        column.n,
+        programs * block,
+        DOUBLE=column.double,
+        BLOCK=block,
+        num_warps=4,
+    )
     found = column.resolved(status, parts.sum(dim=0))
     if found is None:
         return None
@@ -233,9 +250,15 @@ def _deposited(
 
 
 def deposit(
-    column: Column, status: Tensor, rows: int, n_nodes: int,
-    per_unit: float, middle: int, low: float, high: float,
-) -> Tensor:  # fmt: skip
+    column: Column,
+    status: Tensor,
+    rows: int,
+    n_nodes: int,
+    per_unit: float,
+    middle: int,
+    low: float,
+    high: float,
+) -> Tensor:
     """The moments of cells between nodes, (copies, rows, nodes, 4), in one read."""
     # One warp a program: what a row's thread computes reaches its four neighbours without a wait.
     block = 32
@@ -246,9 +269,21 @@ def deposit(
     # Numbers in double precision: as plain arguments they would be single.
     numbers = doubles(device, per_unit, low, high)
     kernels.deposit[(programs,)](
-        column.u, column.z, moments, status, numbers, column.n, n_nodes, middle, programs * block,
-        **column.flags, LOGITS=rows == 2, COPIES=copies, BLOCK=block, num_warps=1,
-    )  # fmt: skip
+        column.u,
+        column.z,
+        moments,
+        status,
+        numbers,
+        column.n,
+        n_nodes,
+        middle,
+        programs * block,
+        **column.flags,
+        LOGITS=rows == 2,
+        COPIES=copies,
+        BLOCK=block,
+        num_warps=1,
+    )
     return moments
 
 

@@ -58,9 +58,9 @@ def _of_whole(samples: TensorSamples, rule: Quantile | LevelSets) -> tuple[BinTa
     """By rank, or by distinct confidence: every row's top label at once, on the device."""
     tally = Tally(samples.place)
     tops, blocks = zip(*(_top_class(rows) for rows in row_blocks(samples, tally)), strict=True)
-    top, u, z = (torch.cat(parts) for parts in (
-        tops, [block.u for block in blocks], [block.z for block in blocks],
-    ))  # fmt: skip
+    top = torch.cat(tops)
+    u = torch.cat([block.u for block in blocks])
+    z = torch.cat([block.z for block in blocks])
     w = None if not samples.weighted else torch.cat([block.w for block in blocks])
     if isinstance(rule, LevelSets):
         pairs = torch.stack([top.double(), u], dim=1)
