@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import calibrant as cal
 from calibrant._core.errors import InputError
 from calibrant._data.readers import csv, csv_blocks, json_scan, jsonl
+from calibrant._data.readers.columns import ReadRequest
 from calibrant._data.readers.scanner import scanner
 from calibrant._data.readers.source import file_rows
 from calibrant._engines.arrays.selection import engine
@@ -60,7 +61,7 @@ def test_what_is_no_number(text):
 def outcome(path, fields, **options):
     """What is read of a file, chunk by chunk, or the error."""
     try:
-        rows = file_rows(path, **fields, **options)
+        rows = file_rows(ReadRequest(path, **fields, **options))
         out = []
         for piece in rows.pieces():
             for batch in rows.batches(piece):

@@ -29,14 +29,14 @@ _WHOLE = re.compile(r"(-?\d+)\.0+")
 
 def id_texts(values: Iterable[Any]) -> list[str]:
     """Ids of a file as text, by which files of any format agree: 1, 1.0 and "1" are one id."""
-    texts = [
-        str(int(value)) if isinstance(value, float | np.floating) and value == value // 1
-        else str(value)
-        for value in values
-    ]  # fmt: skip
+    texts = [str(int(value) if _is_whole_float(value) else value) for value in values]
     # A text file writes a column of such numbers with a point in each: versions have other parts.
     matches = [_WHOLE.fullmatch(text) for text in texts]
     return [match[1] for match in matches if match] if all(matches) else texts
+
+
+def _is_whole_float(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and bool(value == value // 1)
 
 
 def row_of_id(ids: Iterable[Any]) -> dict[Any, int]:

@@ -189,9 +189,7 @@ def check_column_order(predictions: Sequence[str], targets: Sequence[str]) -> No
     """
     numbers = _numbers(predictions)
     inner = sorted(numbers)
-    if numbers == inner or inner not in (
-        list(range(len(inner))), list(range(1, len(inner) + 1))
-    ):  # fmt: skip
+    if numbers == inner or not are_counted(inner):
         return
     if len(targets) > 1 and _numbers(targets) == numbers:
         return  # soft labels in the same order
@@ -204,6 +202,12 @@ def check_column_order(predictions: Sequence[str], targets: Sequence[str]) -> No
 
 
 SHUFFLED = 4
+
+
+def are_counted(numbers: list[int]) -> bool:
+    """Whether numbers count up by ones, from 0 or from 1."""
+    n = len(numbers)
+    return numbers in ([*range(n)], [*range(1, n + 1)])
 
 
 def _numbers(names: Sequence[str]) -> list[int]:

@@ -44,10 +44,10 @@ class Input(ABC, Generic[S]):
         y_true: Any,
         y_proba: Any,
         sample_weight: Any = None,
-        *,
         from_logits: Given = False,
         classes: Sequence[Any] | None = None,
         missing: str = "error",
+        *,
         votes: Any = None,
         stream: bool = False,
     ) -> S:

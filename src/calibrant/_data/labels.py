@@ -43,8 +43,7 @@ class Lookup:
             if number is not None:  # "01" and "1" are two texts, and one number that is neither
                 self._by_number[number] = None if number in self._by_number else index
         if are_truths(names):
-            self._by_number |= {_TRUTH[text]: i for text, i in self._by_truth.items()
-                                if text in _TRUTH}  # fmt: skip
+            self._by_number |= {_TRUTH[text]: self._by_truth[text] for text in _TRUTH}
 
     def find(self, label: Any) -> int | None:
         """The index of a label's class; None if it is none of them."""
@@ -141,7 +140,12 @@ def taken_in_streams(names: Sequence[Any], multiclass: bool) -> str:
 
 
 def encode(
-    labels: NDArray[Any], classes: Any, n_classes: int, multiclass: bool
+    labels: NDArray[Any],
+    classes: Any,
+    n_classes: int,
+    multiclass: bool,
+    *,
+    argument: str = "y_true",
 ) -> tuple[NDArray[Any], str | None]:
     """Class indices for labels, in the order of `classes` (the order of y_proba's columns), and
     what the labels were taken for; None where there was nothing to take.
@@ -152,11 +156,11 @@ def encode(
     # Rows of class probabilities need no decoding.
     if labels.ndim != 1 or isinstance(classes, Titles):
         return labels, None
-    return encode_known(labels, names, multiclass)
+    return encode_known(labels, names, multiclass, argument=argument)
 
 
 def encode_known(
-    labels: NDArray[Any], names: list[Any], multiclass: bool
+    labels: NDArray[Any], names: list[Any], multiclass: bool, *, argument: str = "y_true"
 ) -> tuple[NDArray[Any], str]:
     """The same for labels (n,) and classes that are known to be named once."""
     if labels.dtype.kind == "O":
@@ -167,12 +171,12 @@ def encode_known(
         return labels, label_note
     known = Lookup(names)
     if labels.dtype.kind == "O":  # may hold anything, so it cannot be sorted
-        class_index = [_index(known, label, i) for i, label in enumerate(labels)]
+        class_index = [_index(known, label, f"{argument}[{i}]") for i, label in enumerate(labels)]
         return np.array(class_index, dtype=np.int64), label_note
     distinct, first, where = np.unique(labels, return_index=True, return_inverse=True)
     codes = np.empty(distinct.size, dtype=np.int64)
     for j in np.argsort(first):  # in order of rows, so that an error names the first
-        codes[j] = _index(known, distinct[j].item(), int(first[j]))
+        codes[j] = _index(known, distinct[j].item(), f"{argument}[{first[j]}]")
     return codes[where.reshape(labels.shape)], label_note
 
 
@@ -207,13 +211,13 @@ def short(label: Any) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
-def _index(known: Lookup, label: Any, row: int) -> int:
+def _index(known: Lookup, label: Any, location: str) -> int:
     if label is None or label != label:
-        raise InputError(f"y_true[{row}] is missing ({label!r}): drop such rows before measuring")
+        raise InputError(f"{location} is missing ({label!r}): drop such rows before measuring")
     index = known.find(label)
     if index is None:
         raise InputError(
-            f"y_true[{row}] is {short(label)}, which is not in classes: "
+            f"{location} is {short(label)}, which is not in classes: "
             f"{nearest(label, [str(name) for name in known.names])}"
         )
     return index

@@ -54,10 +54,8 @@ class LabelColumns:
         """The binary problem of one label."""
         rows = self.rows_of(label)
         weights = None if self.weights is None else self.weights[rows]
-        return to_samples(
-            self.targets[rows, label], np.ascontiguousarray(self.predictions[rows, label]), weights,
-            self.given,
-        )  # fmt: skip
+        predictions = np.ascontiguousarray(self.predictions[rows, label])
+        return to_samples(self.targets[rows, label], predictions, weights, self.given)
 
 
 def label_columns(
@@ -75,12 +73,10 @@ def label_columns(
     titles = None if labels is None else tuple(str(label) for label in labels)
     if data is not None:
         check_apart(y_true, y_proba)
-        y_true, y_proba, sample_weight = (
-            pick(data, value, argument) if value is not None else None
-            for value, argument in (
-                (y_true, "y_true"), (y_proba, "y_proba"), (sample_weight, "sample_weight"),
-            )
-        )  # fmt: skip
+        y_true = None if y_true is None else pick(data, y_true, "y_true")
+        y_proba = None if y_proba is None else pick(data, y_proba, "y_proba")
+        if sample_weight is not None:
+            sample_weight = pick(data, sample_weight, "sample_weight")
     for argument, value in (("y_true", y_true), ("y_proba", y_proba)):
         if value is None or isinstance(value, str):
             raise InputError(
@@ -177,12 +173,16 @@ def _check_entries(
         if in_unit:
             bad |= (predictions < -OVERSHOOT) | (predictions > 1 + OVERSHOOT)
         wrong = (targets < -OVERSHOOT) | (targets > 1 + OVERSHOOT)
+    need_of_predictions = "predictions must be finite numbers"
+    if in_unit:
+        need_of_predictions = (
+            "predictions must lie in [0, 1]. If these are logits, pass from_logits=True"
+        )
+    need_of_targets = "labels must be 0, 1 or a probability; NaN where a label was not annotated"
     for argument, values, flags, need in (
-        ("y_proba", predictions, bad & annotated, "predictions must lie in [0, 1]. If these are "
-         "logits, pass from_logits=True" if in_unit else "predictions must be finite numbers"),
-        ("y_true", targets, wrong & annotated, "labels must be 0, 1 or a probability; NaN where a "
-         "label was not annotated"),
-    ):  # fmt: skip
+        ("y_proba", predictions, bad & annotated, need_of_predictions),
+        ("y_true", targets, wrong & annotated, need_of_targets),
+    ):
         if flags.any():
             row, label = (int(at) for at in np.argwhere(flags)[0])
             place = f"{argument}[{row}, {label}] (label {names[label]!r})"

@@ -42,9 +42,8 @@ class SegmentColumn:
     def said(self, code: int) -> str:
         """A label of this column in a sentence."""
         label = self.labels[code]
-        return f"{self.name} {label}" if self.ranges and label != MISSING else (
-            f"{self.name} = {label}"
-        )  # fmt: skip
+        sign = " " if self.ranges and label != MISSING else " = "
+        return f"{self.name}{sign}{label}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,9 +246,13 @@ def _loses_some(numbers: NDArray[np.float64], n_values: int) -> bool:
 
 
 def _with_missing(
-    name: str, codes: NDArray[np.intp], labels: list[str], known: NDArray[np.bool_],
-    *, ranges: bool = False,
-) -> SegmentColumn:  # fmt: skip
+    name: str,
+    codes: NDArray[np.intp],
+    labels: list[str],
+    known: NDArray[np.bool_],
+    *,
+    ranges: bool = False,
+) -> SegmentColumn:
     if not known.all():
         codes = np.where(known, codes, len(labels))
         labels = [*labels, MISSING]

@@ -27,15 +27,9 @@ def to_samples_in_place(
     stream: bool = False,
 ) -> Source:
     """Samples where they are: lazy frames stay in their engine, tensors on their device."""
-    return _input_of(y_proba, data).build(
-        y_true,
-        y_proba,
-        sample_weight,
-        from_logits=from_logits,
-        classes=classes,
-        missing=missing,
-        votes=votes,
-        stream=stream,
+    source = _input_of(y_proba, data)
+    return source.build(
+        y_true, y_proba, sample_weight, from_logits, classes, missing, votes=votes, stream=stream
     )
 
 
@@ -52,15 +46,9 @@ def to_samples(
     stream: bool = False,
 ) -> Samples:
     """Samples in memory, from arrays, tensors or columns. Rows of a `stream` are some of many."""
-    return ArrayInput(data).build(
-        y_true,
-        y_proba,
-        sample_weight,
-        from_logits=from_logits,
-        classes=classes,
-        missing=missing,
-        votes=votes,
-        stream=stream,
+    arrays = ArrayInput(data)
+    return arrays.build(
+        y_true, y_proba, sample_weight, from_logits, classes, missing, votes=votes, stream=stream
     )
 
 

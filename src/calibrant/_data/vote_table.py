@@ -156,14 +156,10 @@ def count_votes(
                 f"label holds {classes[0]!r} alone: name all classes, in the order of the "
                 "predictions' columns, with classes=[...]"
             )
-    try:
-        codes, _ = encode(labels, classes, len(classes), True)
-    except InputError as error:
-        raise InputError(str(error).replace("y_true[", "label[")) from None
-    return table_of(
-        columns["item"].tolist(), codes, columns.get("annotator"), tuple(classes),
-        None if items is None else to_array(items, "items"),
-    )  # fmt: skip
+    codes, _ = encode(labels, classes, len(classes), True, argument="label")
+    items = None if items is None else to_array(items, "items")
+    annotators = columns.get("annotator")
+    return table_of(columns["item"].tolist(), codes, annotators, tuple(classes), items)
 
 
 def table_of(
@@ -204,10 +200,9 @@ def table_of(
     out = np.empty(len(names), dtype=object)
     out[:] = names
     plain = np.array(names) if items is None else items
-    return VoteTable(
-        counts, plain if plain.ndim == 1 else out, classes, index, of_class, who,
-        int(np.count_nonzero(~kept)),
-    )  # fmt: skip
+    plain = plain if plain.ndim == 1 else out
+    n_dropped = int(np.count_nonzero(~kept))
+    return VoteTable(counts, plain, classes, index, of_class, who, n_dropped)
 
 
 def _kind(item: Any) -> str:

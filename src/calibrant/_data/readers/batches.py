@@ -61,9 +61,13 @@ class Batch:
         """
         try:
             checked = to_samples(
-                self.y_true, self.y_proba, sample_weight=self.sample_weight, votes=self.votes,
-                from_logits=from_logits, stream=not (in_memory and self.votes is not None),
-            )  # fmt: skip
+                self.y_true,
+                self.y_proba,
+                self.sample_weight,
+                from_logits,
+                votes=self.votes,
+                stream=not (in_memory and self.votes is not None),
+            )
         except BadCount as bad:
             number = self.number_of(bad.row)
             location = location_of(self.file, number, self.chunk.line)

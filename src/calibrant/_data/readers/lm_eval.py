@@ -134,10 +134,15 @@ def _document(file: File, record: Record, line: int) -> _Document:
         )
     right = own.get("acc")
     return _Document(
-        line, record.get("doc_id"), str(record.get("filter", "none")), logs,
-        choices if len(choices) == len(logs) else [], str(record.get("target", "")).strip(),
-        None if right is None else _as_float(right), own,
-    )  # fmt: skip
+        line,
+        record.get("doc_id"),
+        str(record.get("filter", "none")),
+        logs,
+        choices if len(choices) == len(logs) else [],
+        str(record.get("target", "")).strip(),
+        None if right is None else _as_float(right),
+        own,
+    )
 
 
 def _is_number(value: Any) -> bool:

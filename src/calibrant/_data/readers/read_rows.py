@@ -18,43 +18,14 @@ from calibrant._data.labels import Titles
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.chunks import Names, location_of
-from calibrant._data.readers.columns import Answers, ColumnMapping, answers_of, require
+from calibrant._data.readers.columns import ColumnMapping, ReadRequest, answers_of, require
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import FileRows, file_rows, open_reader
-from calibrant._data.readers.vote_rows import check_vote_columns, counted_labels, items_of
-from calibrant._data.readers.written import PLAIN, Written, written_as
+from calibrant._data.readers.vote_rows import counted_labels, items_of
+from calibrant._data.readers.written import written_as
 from calibrant._data.samples import Shape, shape_of
 from calibrant._data.vote_table import VoteTable, spread_of
-
-
-@dataclass(frozen=True)
-class ReadRequest:
-    """Which files to read, and which of their columns are what."""
-
-    path: Any
-    y_true: Any = None
-    y_proba: Any = None
-    sample_weight: str | None = None
-    classes: Sequence[Any] | None = None
-    from_logits: bool = False
-    missing: str = "error"
-    format: str | None = None
-    # Without labels, `y_true` is any column of numbers, which is not used.
-    labelled: bool = True
-    # How predictions are written, and the columns of answers to compare.
-    written: Written = PLAIN
-    answers: Answers | None = None
-    # Which filter of a log is meant.
-    filter: str | None = None
-    # The column of numbers of votes; the columns of counts, in place of `y_true`; and of rows that
-    # are one vote each, the columns of items and of annotators.
-    votes: str | None = None
-    counts: Any = None
-    item: str | None = None
-    annotator: str | None = None
-    # Other columns, to be read as text, and the options that ask for them.
-    others: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +111,7 @@ def read_rows(request: ReadRequest, *, at_most: int | None = None) -> Rows:
     predictions, (n, k) counted as n k.
     """
     _require_others(request)
-    rows = _file_rows(request)
+    rows = file_rows(request)
     total = 0
 
     def checked(batches: Iterable[Batch]) -> list[Batch]:
@@ -301,13 +272,25 @@ def read_file(
         from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
     )
     request = ReadRequest(
-        path, y_true, y_proba, sample_weight, classes, bool(from_logits), check_missing(missing),
-        format, written=written, answers=answers_of(answer, gold), filter=filter,
-        votes=votes, counts=counts, item=item, annotator=annotator,
+        path,
+        y_true=y_true,
+        y_proba=y_proba,
+        sample_weight=sample_weight,
+        classes=classes,
+        from_logits=bool(from_logits),
+        missing=check_missing(missing),
+        format=format,
+        written=written,
+        answers=answers_of(answer, gold),
+        filter=filter,
+        votes=votes,
+        counts=counts,
+        item=item,
+        annotator=annotator,
         others=dict.fromkeys(wanted, "columns"),
-    )  # fmt: skip
+    )
     _require_others(request)
-    files = _file_rows(request)
+    files = file_rows(request)
     with RowProgress(files.n_bytes, show=progress) as shown:
         batches = [batch for piece in over_pieces(files, list, shown) for batch in piece]
     rows = with_votes(_combine(files, batches), request)
@@ -322,22 +305,6 @@ def read_file(
         rows.votes,
         rows.vote_table,
     )
-
-
-def _file_rows(request: ReadRequest) -> FileRows:
-    check_vote_columns(
-        y_true=request.y_true, votes=request.votes, counts=request.counts, item=request.item,
-        annotator=request.annotator,
-    )  # fmt: skip
-    people = [name for name in (request.item, request.annotator) if name is not None]
-    return file_rows(
-        request.path, y_true=request.y_true if request.counts is None else request.counts,
-        y_proba=request.y_proba, sample_weight=request.sample_weight, votes=request.votes,
-        by=list(dict.fromkeys((*request.others, *people))) or None,
-        classes=request.classes, from_logits=request.from_logits, missing=request.missing,
-        format=request.format, written=request.written, answers=request.answers,
-        filter=request.filter,
-    )  # fmt: skip
 
 
 def _require_others(request: ReadRequest) -> None:
@@ -409,20 +376,23 @@ def with_votes(rows: Rows, request: ReadRequest) -> Rows:
         told = () if votes is None else (f"votes behind each row: {spread_of(votes)}",)
         return replace(rows, y_true=labels, votes=votes, messages=(*rows.messages, *told))
     kept = [name for name in rows.others if name not in (request.item, request.annotator)]
+    parts: dict[str, NDArray[Any] | None]
     parts = {"y_proba": rows.y_proba, "sample_weight": rows.sample_weight}
     classes = rows.class_names or tuple(range(rows.y_proba.shape[1] if rows.multiclass else 2))
-    table, first = items_of(
-        rows.y_true, parts | {name: rows.others[name] for name in kept},
-        rows.other("item", request.item),
-        None if request.annotator is None else rows.other("annotator", request.annotator),
-        tuple(classes),
-    )  # fmt: skip
+    annotators = None
+    if request.annotator is not None:
+        annotators = rows.other("annotator", request.annotator)
+    items = rows.other("item", request.item)
+    parts |= {name: rows.others[name] for name in kept}
+    table, first = items_of(rows.y_true, parts, items, annotators, tuple(classes))
     spread = spread_of(table.votes)
     note = f"each row is a vote: {table.item_index.size:,} on {first.size:,} items, {spread} each"
-    messages = (*rows.messages, note)
-    items = rows.take(first)
     return replace(
-        items, y_true=table.counts, votes=table.votes, vote_table=table, messages=messages
+        rows.take(first),
+        y_true=table.counts,
+        votes=table.votes,
+        vote_table=table,
+        messages=(*rows.messages, note),
     )
 
 

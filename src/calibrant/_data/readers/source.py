@@ -13,8 +13,8 @@ from calibrant._core.errors import InputError
 from calibrant._data.readers.batches import Batch, batch_of
 from calibrant._data.readers.chunks import Reader
 from calibrant._data.readers.columns import (
-    Answers,
     ColumnMapping,
+    ReadRequest,
     check_no_more_classes,
     choose_columns,
     require,
@@ -23,6 +23,7 @@ from calibrant._data.readers.find import HELD, LOGS, File, Print
 from calibrant._data.readers.folders import with_folders
 from calibrant._data.readers.log_columns import check_one_run, columns_of
 from calibrant._data.readers.recognise import find_files
+from calibrant._data.readers.vote_rows import check_vote_columns
 from calibrant._data.readers.written import PLAIN, Written
 
 # The module and the class of each format.
@@ -103,9 +104,13 @@ class FileRows:
         with closing(reader.chunks(within, fields, self.chunk_rows)) as chunks:
             for chunk in chunks:
                 yield batch_of(
-                    reader.file, chunk, self.chosen, missing=self.missing,
-                    as_double=self.as_double, written=self.written,
-                )  # fmt: skip
+                    reader.file,
+                    chunk,
+                    self.chosen,
+                    missing=self.missing,
+                    as_double=self.as_double,
+                    written=self.written,
+                )
 
     def check_unchanged(self) -> None:
         """An error if a file is no longer what it was."""
@@ -117,31 +122,19 @@ class FileRows:
                 )
 
 
-def file_rows(
-    path: Any,
-    *,
-    y_true: Any = None,
-    y_proba: Any = None,
-    sample_weight: Any = None,
-    votes: Any = None,
-    by: Any = None,
-    classes: Sequence[Any] | None = None,
-    from_logits: bool = False,
-    missing: str = "error",
-    format: str | None = None,
-    written: Written = PLAIN,
-    answers: Answers | None = None,
-    filter: str | None = None,
-) -> FileRows:
+def file_rows(request: ReadRequest) -> FileRows:
     """The rows that are meant: files are found, and columns chosen by the first that has any."""
-    files = [replace(file, filter=filter) for file in find_files(path, format)]
+    check_vote_columns(request)
+    found = find_files(request.path, request.format)
+    files = [replace(file, filter=request.filter) for file in found]
     of_logs: tuple[str, ...] = ()
     if any(file.format in LOGS for file in files):
         logs = list(map(open_reader, files))
         check_one_run(logs)
-        if answers is None:
-            y_true, y_proba, of_logs = columns_of(logs, y_true, y_proba)
-    if filter is not None and any(file.format != "lm-eval" for file in files):
+        if request.answers is None:
+            y_true, y_proba, of_logs = columns_of(logs, request.labels, request.y_proba)
+            request = replace(request, y_true=y_true, y_proba=y_proba, counts=None)
+    if request.filter is not None and any(file.format != "lm-eval" for file in files):
         raise InputError("filter is of logs of lm-evaluation-harness, and these files are none")
     prints = tuple(file.fingerprint() for file in files)
     chosen: ColumnMapping | None = None
@@ -154,10 +147,7 @@ def file_rows(
         if not reader.names:
             continue
         if chosen is None:
-            chosen = choose_columns(
-                reader, y_true, y_proba, sample_weight, by, classes, from_logits, answers,
-                written.as_text, votes,
-            )  # fmt: skip
+            chosen = choose_columns(reader, request)
         else:
             _require_all(reader, chosen)
         precisions |= {reader.precision(name) for name in chosen.y_proba.names}
@@ -173,9 +163,9 @@ def file_rows(
         chosen.y_proba.stacked or max(widths) > 1,
         n_empty,
         len(precisions) > 1,
-        missing,
-        (*messages, *of_logs, *chosen.messages, *written.messages),
-        written,
+        request.missing,
+        (*messages, *of_logs, *chosen.messages, *request.written.messages),
+        request.written,
     )
 
 

@@ -117,8 +117,8 @@ def _r(pd: Any, file: File) -> Table:
         pyreadr = import_module("pyreadr")
     except ImportError:
         raise MissingExtra("pyreadr", "formats", "reading R files") from None
-    found = {name: value for name, value in pyreadr.read_r(str(file.path)).items()
-             if isinstance(value, pd.DataFrame)}  # fmt: skip
+    objects = pyreadr.read_r(str(file.path))
+    found = {name: value for name, value in objects.items() if isinstance(value, pd.DataFrame)}
     if len(found) != 1:
         names = ", ".join(str(name) for name in found) or "none"
         raise InputError(

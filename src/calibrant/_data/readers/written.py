@@ -59,9 +59,11 @@ def written_as(
     if not isinstance(percent, bool | np.bool_):
         raise InputError(f"percent must be True or False; got {percent!r}")
     options = {
-        "from_logits": from_logits, "from_logprobs": from_logprobs, "percent": percent,
+        "from_logits": from_logits,
+        "from_logprobs": from_logprobs,
+        "percent": percent,
         "words": words is not None,
-    }  # fmt: skip
+    }
     said = [name for name, value in options.items() if value]
     if len(said) > 1:
         raise InputError(f"{said[0]} and {said[1]} say two things of y_proba: leave out one")
