@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
+from calibrant._data.arrays import bring_here
 from calibrant._data.columns import is_lazy, pick
-from calibrant._data.elsewhere import bring_here
 from calibrant._data.missing import with_gaps
 from calibrant._data.samples import Samples
 from calibrant._inference.blocks import as_groups

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Index
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 
@@ -19,7 +19,7 @@ from calibrant._data.columns import pick
 class Alignment:
     """Which rows of each source are the same rows, in the order of the first source."""
 
-    rows: dict[str, NDArray[np.intp]]
+    rows: dict[str, Index]
     # The ids of each source that some other source does not have.
     unmatched: dict[str, list[Any]]
 
@@ -64,7 +64,7 @@ def align(sources: Mapping[str, Mapping[Any, int]]) -> Alignment:
 
 def rows_in_order(
     ids: Mapping[str, Any] | None, names: Sequence[str], data: Any
-) -> dict[str, NDArray[np.intp]]:
+) -> dict[str, Index]:
     """For each predictor with ids, its rows in the order of the ids of y_true."""
     if ids is None:
         return {}

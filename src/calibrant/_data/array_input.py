@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array, Mask
 from calibrant._data.answers import are_answers
 from calibrant._data.arrays import to_array
 from calibrant._data.checks import (
@@ -38,7 +39,7 @@ class RowInput(Input[R]):
 
     sample_type: ClassVar[type[Any]]
     # Which of the rows that were given stayed; None where all did.
-    kept: NDArray[np.bool_] | None = None
+    kept: Mask | None = None
     # The power of two by which weights were divided.
     exponent: int = 0
 
@@ -121,7 +122,7 @@ class RowInput(Input[R]):
     @abstractmethod
     def without_missing(
         self, y_true: Any, y_proba: Any, sample_weight: Any
-    ) -> tuple[Any, Any, Any, NDArray[np.bool_] | None]:
+    ) -> tuple[Any, Any, Any, Mask | None]:
         """The rows with nothing missing, and which they are; None where that is all of them."""
 
     @abstractmethod
@@ -173,7 +174,7 @@ class ArrayInput(RowInput[Samples]):
 
     def without_missing(
         self, y_true: Any, y_proba: Any, sample_weight: Any
-    ) -> tuple[Any, Any, Any, NDArray[np.bool_] | None]:
+    ) -> tuple[Any, Any, Any, Mask | None]:
         return without_missing(y_true, y_proba, sample_weight)
 
     def exponentiate(self) -> None:
@@ -190,5 +191,5 @@ class ArrayInput(RowInput[Samples]):
         if self.exponent:
             self.weights = np.ldexp(self.weights.astype(np.float64), -self.exponent)
 
-    def as_double(self, part: Any) -> NDArray[np.float64]:
+    def as_double(self, part: Any) -> Array:
         return part.astype(np.float64)

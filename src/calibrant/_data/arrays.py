@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.engine_choice import asked_for
 from calibrant._core.errors import InputError
-from calibrant._data.elsewhere import full_name, is_elsewhere
+from calibrant._core.typing import Mask
 
 # What pandas, polars and pyarrow call it.
 _HALF = ("float16", "halffloat")
@@ -150,8 +150,7 @@ def _from_torch(value: Any, argument: str) -> NDArray[Any]:
     tensor = plain_tensor(value, argument).cpu()
     if tensor.dtype == torch.bfloat16:
         tensor = tensor.float()
-    array: NDArray[Any] = tensor.numpy()
-    return array
+    return tensor.numpy()
 
 
 def _from_frame_library(value: Any, argument: str) -> NDArray[Any]:
@@ -206,9 +205,46 @@ def _column(column: Any) -> NDArray[Any]:
     return array
 
 
-def _nulls(argument: str, missing: NDArray[np.bool_]) -> InputError:
+def _nulls(argument: str, missing: Mask) -> InputError:
     rows = np.flatnonzero(missing if missing.ndim == 1 else missing.any(axis=1))
     return InputError(
         f"{argument} has {rows.size} missing value{'s' if rows.size > 1 else ''}, the first in row "
         f"{rows[0]}: drop those rows, or decide what they mean, before measuring"
     )
+
+
+# How the rows of each library's frames are brought into memory.
+_WAYS = {
+    "pyspark": "data.select(...).toPandas()",
+    "polars": "data.collect()",
+    "duckdb": "data.df()",
+    "dask": "data.compute()",
+    "ibis": "data.to_pandas()",
+    "sqlframe": "data.toPandas()",
+}
+_IN_PLACE = "evaluate, Accumulator and Monitor sum such a frame where it is"
+
+
+def full_name(value: Any) -> str:
+    """The class of a value with its module: many libraries have a DataFrame."""
+    kind = type(value)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def bring_here(value: Any) -> str:
+    """What a frame is and what to do, where a function needs the rows in memory."""
+    way = _WAYS.get(_library(value), "collect it")
+    return (
+        f"{full_name(value)}, whose rows are in another engine, and this needs them in memory: "
+        f"bring the columns here first ({way}). {_IN_PLACE}"
+    )
+
+
+def is_elsewhere(value: Any) -> bool:
+    """Whether a value is a frame, or a column of one, that NumPy cannot read."""
+    library = _library(value)
+    return library in _WAYS and (library != "polars" or type(value).__name__ == "LazyFrame")
+
+
+def _library(value: Any) -> str:
+    return type(value).__module__.partition(".")[0].lstrip("_")

@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import Any
 
 from calibrant._core.errors import InputError, nearest
-from calibrant._data.elsewhere import bring_here, full_name, is_elsewhere
+from calibrant._data.arrays import bring_here, full_name, is_elsewhere
 
 
 def is_lazy(data: Any) -> bool:

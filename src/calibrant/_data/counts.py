@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Mask
 from calibrant._data.arrays import to_array
 from calibrant._data.links import OVERSHOOT
 from calibrant._data.logits import warn_caller
@@ -203,12 +204,11 @@ def _is_one_hot_pair(targets: NDArray[Any]) -> bool:
     )
 
 
-def _are_whole(values: NDArray[Any]) -> NDArray[np.bool_]:
+def _are_whole(values: NDArray[Any]) -> Mask:
     if values.dtype.kind != "f":
         return np.ones(values.shape, dtype=np.bool_)
-    whole: NDArray[np.bool_] = np.isfinite(values) & (np.floor(values) == values)
-    return whole
+    return np.isfinite(values) & (np.floor(values) == values)
 
 
-def _first(flags: NDArray[np.bool_]) -> int:
+def _first(flags: Mask) -> int:
     return int(np.argmax(flags))

@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array, Mask
 from calibrant._data.links import OVERSHOOT, ROUNDED
 from calibrant._data.samples import BadRow, RowSamples, Samples
 from calibrant._data.source import Source
@@ -67,7 +67,7 @@ def first_bad_row(samples: Samples, known: int) -> int:
     return known
 
 
-def _bad_rows(samples: Samples, rows: slice) -> NDArray[np.bool_]:
+def _bad_rows(samples: Samples, rows: slice) -> Mask:
     """Which of these rows no measure can take."""
     with np.errstate(invalid="ignore"):
         u = samples.predictions[rows].astype(np.float64).reshape(-1, samples.predictions[0].size)
@@ -184,9 +184,7 @@ def _target(samples: Samples, row: int, shown: int, whole: Source) -> str | None
     return None
 
 
-def _target_row(
-    target: NDArray[np.float64], shown: int, tolerance: float, whole: Source
-) -> str | None:
+def _target_row(target: Array, shown: int, tolerance: float, whole: Source) -> str | None:
     for column, value in enumerate(target.tolist()):
         if not (math.isfinite(value) and -OVERSHOOT <= value <= 1 + OVERSHOOT):
             return (

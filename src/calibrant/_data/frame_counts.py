@@ -9,13 +9,7 @@ import narwhals as nw
 
 from calibrant._core.errors import InputError
 from calibrant._core.validation import is_number
-from calibrant._data.counts import (
-    COUNTED,
-    COUNTED_BESIDE,
-    IN_STREAMS,
-    NOT_COUNTED,
-    UNDECIDED,
-)
+from calibrant._data.counts import COUNTED, COUNTED_BESIDE, IN_STREAMS, NOT_COUNTED, UNDECIDED
 from calibrant._data.frame_samples import column_of
 from calibrant._data.logits import warn_caller
 
@@ -37,12 +31,7 @@ class Counted:
 
 
 def counted(
-    frame: Any,
-    targets: tuple[str, ...],
-    votes: Any,
-    *,
-    multiclass: bool,
-    stream: bool,
+    frame: Any, targets: tuple[str, ...], votes: Any, *, multiclass: bool, stream: bool
 ) -> Counted:
     """Labels as they are counted; `votes` names a column, or is one number for all rows."""
     if is_number(votes):

@@ -16,13 +16,7 @@ from calibrant._data.columns import check_apart, checked_column_names
 from calibrant._data.frame_counts import Counted, check_votes_name, counted
 from calibrant._data.frame_samples import FrameSamples, Labels, column_of
 from calibrant._data.input import Input
-from calibrant._data.labels import (
-    Lookup,
-    are_indices,
-    are_truths,
-    number_of,
-    taken,
-)
+from calibrant._data.labels import Lookup, are_indices, are_truths, number_of, taken
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 
 # Texts that are brought here to be looked at: more are no spellings of classes.

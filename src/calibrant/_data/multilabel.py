@@ -10,15 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Index, Mask
 from calibrant._data.arrays import to_array
 from calibrant._data.checks import checked_weights
-from calibrant._data.columns import (
-    check_apart,
-    check_frames_paired,
-    check_paired,
-    is_lazy,
-    pick,
-)
+from calibrant._data.columns import check_apart, check_frames_paired, check_paired, is_lazy, pick
 from calibrant._data.links import OVERSHOOT
 from calibrant._data.logprobs import Given, read_given
 from calibrant._data.missing import with_gaps_by_entry
@@ -32,7 +27,7 @@ class LabelColumns:
 
     names: tuple[str, ...]
     targets: NDArray[Any]
-    annotated: NDArray[np.bool_]
+    annotated: Mask
     predictions: NDArray[Any]
     weights: NDArray[Any] | None
     given: Given
@@ -43,7 +38,7 @@ class LabelColumns:
     def n(self) -> int:
         return int(self.targets.shape[0])
 
-    def rows_of(self, label: int) -> NDArray[np.intp]:
+    def rows_of(self, label: int) -> Index:
         """The rows in which a label is annotated, and that have weight."""
         rows = self.annotated[:, label]
         if self.weights is not None:
@@ -161,8 +156,8 @@ def _weights(sample_weight: Any, n: int) -> NDArray[Any]:
 def _check_entries(
     targets: NDArray[Any],
     predictions: NDArray[Any],
-    annotated: NDArray[np.bool_],
-    absent: NDArray[np.bool_],
+    annotated: Mask,
+    absent: Mask,
     names: tuple[str, ...],
     *,
     in_unit: bool,
@@ -194,7 +189,7 @@ def _check_entries(
             raise InputError(f"{place} is {values[row, label].item()!r}: {need}")
 
 
-def _like_classes(targets: NDArray[Any], predictions: NDArray[Any], gone: NDArray[np.bool_]) -> str:
+def _like_classes(targets: NDArray[Any], predictions: NDArray[Any], gone: Mask) -> str:
     """A note where rows look like one choice among classes, for which there are other functions."""
     if gone.any() or targets.shape[1] < 2 or targets.shape[0] < 2:
         return ""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Mask
 from calibrant._data.links import ROW_SUM_TOLERANCE, sigmoid, softmax
 
 Notion: TypeAlias = Literal["binary", "confidence", "classwise", "full"]
@@ -45,7 +46,7 @@ class Block:
 
     predictions: NDArray[Any]
     targets: NDArray[Any]
-    weights: NDArray[np.float64] | None
+    weights: Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class RowSamples(Generic[Values]):
     # The power of two by which weights that over- or underflow when squared were divided.
     weight_exponent: int = 0
     # Which of the rows that were given stayed; None where all did.
-    kept: NDArray[np.bool_] | None = None
+    kept: Mask | None = None
     # How many votes are behind each row's labels, which are then shares; None where nobody says.
     votes: Values | None = None
     # Whether (n,) labels say if an answer was right, so that predictions are confidences in it.
@@ -215,6 +216,6 @@ class Samples(RowSamples[NDArray[Any]]):
         return np.ascontiguousarray(raw, dtype=np.float64)
 
 
-def _first_false(flags: NDArray[np.bool_]) -> int:
+def _first_false(flags: Mask) -> int:
     rows = flags if flags.ndim == 1 else flags.all(axis=1)
     return int(np.argmin(rows))

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._data.slice_names import MISSING
 
 # Numbers with at most so many distinct values are told apart by value.
@@ -33,7 +34,7 @@ class SegmentColumn:
     """A column as numbers from 0, one for each of `labels`."""
 
     name: str
-    codes: NDArray[np.intp]
+    codes: Index
     labels: tuple[str, ...]
     # Whether numbers were cut into ranges, and how many values were put together as others.
     ranges: bool = False
@@ -56,7 +57,7 @@ class SegmentRule:
     name: str
     labels: tuple[str, ...]
     codes: dict[Any, int]
-    cuts: NDArray[np.float64] | None = None
+    cuts: Array | None = None
     # The numbers of values that are missing, and of those that are not told apart.
     missing: int | None = None
     others: int | None = None
@@ -73,7 +74,7 @@ class SegmentRule:
         others = -1 if self.others is None else self.others
         return self.codes.get(value, others)
 
-    def column(self, codes: NDArray[np.intp]) -> SegmentColumn:
+    def column(self, codes: Index) -> SegmentColumn:
         """The column, from numbers that an engine found by this rule."""
         return SegmentColumn(self.name, codes, self.labels, self.ranges, self.n_others)
 
@@ -108,7 +109,7 @@ def rule_of_counts(
 
 
 def rule_of_cuts(
-    name: str, low: float, cuts: NDArray[np.float64], high: float, some_missing: bool
+    name: str, low: float, cuts: Array, high: float, some_missing: bool
 ) -> SegmentRule:
     """The rule of numbers from low to high, cut at these of them."""
     inner = _inner_cuts(cuts, low)
@@ -181,7 +182,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or value != value or value == ""
 
 
-def _most_frequent(counts: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _most_frequent(counts: NDArray[Any]) -> tuple[Index, Index]:
     """The number of each value, and those that are told apart: the most frequent, in their order.
     Others have the number after them.
     """
@@ -215,7 +216,7 @@ def _of_numbers(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
     return _with_missing(name, codes, labels, known, ranges=True)
 
 
-def _inner_cuts(cuts: NDArray[np.float64], lowest: float) -> NDArray[np.float64]:
+def _inner_cuts(cuts: Array, lowest: float) -> Array:
     """A cut belongs to the range above it; one at the lowest value would leave nothing below."""
     distinct = np.unique(cuts)
     return distinct[distinct > lowest]
@@ -240,18 +241,13 @@ def _shown(ends: Sequence[float]) -> list[str]:
     return texts
 
 
-def _loses_some(numbers: NDArray[np.float64], n_values: int) -> bool:
+def _loses_some(numbers: Array, n_values: int) -> bool:
     """Whether doubles are too coarse for these values, as for ids of 19 digits: they are names."""
     return bool(np.unique(numbers).size < n_values and np.abs(numbers).max() > MOST_WHOLE)
 
 
 def _with_missing(
-    name: str,
-    codes: NDArray[np.intp],
-    labels: list[str],
-    known: NDArray[np.bool_],
-    *,
-    ranges: bool = False,
+    name: str, codes: Index, labels: list[str], known: Mask, *, ranges: bool = False
 ) -> SegmentColumn:
     if not known.all():
         codes = np.where(known, codes, len(labels))

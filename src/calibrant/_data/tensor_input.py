@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Mask
 from calibrant._core.validation import have_no_index
 from calibrant._data.array_input import RowInput
 from calibrant._data.arrays import plain_tensor, precision_name, to_array
@@ -57,7 +58,7 @@ class TensorInput(RowInput[TensorSamples]):
 
     def without_missing(
         self, y_true: Any, y_proba: Any, sample_weight: Any
-    ) -> tuple[Any, Any, Any, NDArray[np.bool_] | None]:
+    ) -> tuple[Any, Any, Any, Mask | None]:
         arguments = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
         given: dict[str, Values] = {}
         gaps = []
@@ -71,7 +72,7 @@ class TensorInput(RowInput[TensorSamples]):
         if len({tuple(value.shape[:1]) for value in given.values()}) > 1:
             return y_true, y_proba, sample_weight, None  # an error of the checks that follow
         kept = torch.stack([gap.to(y_proba.device) for gap in gaps]).any(dim=0).logical_not()
-        here: NDArray[np.bool_] = as_array(kept)
+        here: Mask = as_array(kept)
         if here.all():
             return y_true, y_proba, sample_weight, None
         rows = {

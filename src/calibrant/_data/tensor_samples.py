@@ -94,8 +94,7 @@ def as_array(values: Tensor) -> NDArray[Any]:
     here = values.detach().cpu()
     if here.is_floating_point() and precision_of(here) == np.float32:
         here = here.float()
-    array: NDArray[Any] = here.numpy()
-    return array
+    return here.numpy()
 
 
 @cache

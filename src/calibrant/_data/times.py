@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Mask
 from calibrant._data.arrays import to_array
 from calibrant._data.logits import warn_caller
 
@@ -33,7 +34,7 @@ _FIRST, _LAST = (
     for moment in (datetime.min, datetime.max)
 )
 
-Times = tuple[NDArray[np.int64], NDArray[np.bool_]]
+Times = tuple[NDArray[np.int64], Mask]
 
 
 def microseconds(value: Any, argument: str = "time") -> Times:
@@ -66,7 +67,7 @@ def moment(us: int) -> datetime:
     return EPOCH + timedelta(microseconds=us)
 
 
-def _of_array(array: NDArray[Any], argument: str, masked: NDArray[np.bool_] | None = None) -> Times:
+def _of_array(array: NDArray[Any], argument: str, masked: Mask | None = None) -> Times:
     gone = np.zeros(array.shape, dtype=np.bool_) if masked is None else masked
     kind = array.dtype.kind
     if kind == "M":
@@ -103,7 +104,7 @@ _SHEET_DAYS = (32_874, 73_415)
 _FIRST_SHORT = 10_101
 
 
-def _check_no_dates(array: NDArray[Any], missing: NDArray[np.bool_], argument: str) -> None:
+def _check_no_dates(array: NDArray[Any], missing: Mask, argument: str) -> None:
     """An error where all numbers read as dates, such as 20240131: nobody has meant seconds."""
     known = array[~missing]
     what = _read_as(known) if known.size else ""
@@ -157,9 +158,7 @@ def _warn_of_ids(numbers: NDArray[Any], argument: str) -> None:
         )
 
 
-def _check_near(
-    far: NDArray[np.bool_], missing: NDArray[np.bool_], array: NDArray[Any], argument: str
-) -> None:
+def _check_near(far: Mask, missing: Mask, array: NDArray[Any], argument: str) -> None:
     bad = np.asarray(far & ~missing)
     if not bad.any():
         return
@@ -178,11 +177,7 @@ def _short(value: Any) -> str:
 
 
 def _objects(
-    values: list[Any],
-    argument: str,
-    masked: NDArray[np.bool_] | None = None,
-    *,
-    single: bool = False,
+    values: list[Any], argument: str, masked: Mask | None = None, *, single: bool = False
 ) -> Times:
     """Times one by one, of whatever kind each is."""
     times = np.zeros(len(values), dtype=np.int64)

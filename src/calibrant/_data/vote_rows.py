@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array, Mask
 from calibrant._data.arrays import to_array
 from calibrant._data.counts import labels_of, votes_per_row
 from calibrant._data.links import ROUNDED, ROW_SUM_TOLERANCE
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +80,7 @@ def _check_no_stray_count(shares: Array) -> None:
         )
 
 
-def _entry(shares: Array, chosen: NDArray[np.bool_]) -> str:
+def _entry(shares: Array, chosen: Mask) -> str:
     """The first entry that is chosen, and where it is."""
     at = tuple(int(i) for i in np.argwhere(chosen)[0])
     return f"y_true[{', '.join(map(str, at))}] is {shares[at].item()!r}"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._core.typing import Array, Index
 from calibrant._core.validation import public
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import is_lazy, pick
@@ -49,22 +50,20 @@ class VoteTable:
     counts: NDArray[np.int64]
     items: NDArray[Any]
     classes: tuple[Any, ...]
-    item_index: NDArray[np.intp]
-    class_index: NDArray[np.intp]
+    item_index: Index
+    class_index: Index
     annotator: NDArray[Any] | None = None
     n_unmatched: int = 0
 
     @property
     def votes(self) -> NDArray[np.int64]:
         """Number of votes on each item."""
-        totals: NDArray[np.int64] = self.counts.sum(axis=1)
-        return totals
+        return self.counts.sum(axis=1)
 
     @property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Array:
         """Share of the votes that each class has, a row an item."""
-        shares: NDArray[np.float64] = self.counts / self.votes[:, None]
-        return shares
+        return self.counts / self.votes[:, None]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """The counts: as `y_true` a table is what it counts."""
@@ -269,7 +268,7 @@ def _rows_of(ids: list[Any], items: NDArray[Any] | None) -> dict[Any, int]:
     return rows
 
 
-def _check_one_vote_each(index: NDArray[np.intp], who: NDArray[Any], names: list[Any]) -> None:
+def _check_one_vote_each(index: Index, who: NDArray[Any], names: list[Any]) -> None:
     seen: set[tuple[int, Any]] = set()
     for pair in zip(index.tolist(), who.tolist(), strict=True):
         if pair in seen:

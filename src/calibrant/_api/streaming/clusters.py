@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from calibrant._api.streaming.spans import WindowWidth
 from calibrant._core.errors import InputError
+from calibrant._data.arrays import bring_here
 from calibrant._data.columns import is_lazy, pick
-from calibrant._data.elsewhere import bring_here
 from calibrant._data.missing import with_gaps
 from calibrant._data.times import moment
 

@@ -15,13 +15,7 @@ from typing import Any
 from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import arrow, is_text, names, readable, values
 from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names
-from calibrant._data.readers.csv_blocks import (
-    Piece,
-    blocks_of,
-    part_of,
-    pieces_of,
-    scanned,
-)
+from calibrant._data.readers.csv_blocks import Piece, blocks_of, part_of, pieces_of, scanned
 from calibrant._data.readers.csv_errors import GAPS, first_fault, header_of, line_of
 from calibrant._data.readers.csv_quotes import Quotes, check_quotes
 from calibrant._data.readers.find import File
@@ -291,9 +285,7 @@ class CsvReader:
         packed = self.file.packed
         source = below if packed is None else self._pa.CompressedInputStream(below, packed)
         return self._csv.open_csv(
-            source,
-            read_options=self._csv.ReadOptions(block_size=block),
-            **self._options(types),
+            source, read_options=self._csv.ReadOptions(block_size=block), **self._options(types)
         )
 
     def _options(self, types: dict[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Mask
 from calibrant._data.readers.chunks import Column, Field, Names
 from calibrant._data.readers.scanner import scanner
 
@@ -102,9 +102,7 @@ def _laid_out(names: list[str], whole: set[str | None]) -> list[Node] | None:
     return tree
 
 
-def _column(
-    field: Field, numbers: NDArray[np.float64], gaps: NDArray[np.bool_], kinds: int
-) -> Column | None:
+def _column(field: Field, numbers: Array, gaps: Mask, kinds: int) -> Column | None:
     """What `json_values.column_of` makes of such values; None where it may refuse them."""
     absent = gaps if kinds & NOTHING else None
     if numbers.ndim == 2:

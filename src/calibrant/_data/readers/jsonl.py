@@ -130,8 +130,7 @@ def _records(file: File, texts: list[bytes], lines: Sequence[int]) -> list[Recor
         parsed = []
     if len(parsed) != len(texts) or not all(type(record) is dict for record in parsed):
         return [_record(file, text, line) for text, line in zip(texts, lines, strict=True)]
-    records: list[Record] = parsed
-    return records
+    return parsed
 
 
 def _record(file: File, text: bytes, line: int) -> Record:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
 from calibrant._core.progress import RowProgress
+from calibrant._core.typing import Index
 from calibrant._core.validation import public
 from calibrant._data.answers import as_answers
 from calibrant._data.explain import explain, first_bad_row
@@ -37,7 +38,7 @@ class Rows:
     sample_weight: NDArray[Any] | None
     others: dict[str, NDArray[Any]]
     # Where each row is among all rows of the files, dropped ones counted.
-    positions: NDArray[np.intp]
+    positions: Index
     chosen: ColumnMapping
     n_files: int
     n_missing: int
@@ -83,7 +84,7 @@ class Rows:
             )
         return values
 
-    def take(self, rows: NDArray[np.intp]) -> Rows:
+    def take(self, rows: Index) -> Rows:
         """Some of these rows, by number."""
         weights = self.sample_weight
         return replace(
@@ -97,7 +98,7 @@ class Rows:
             vote_table=None,
         )
 
-    def at(self, positions: NDArray[np.intp]) -> Rows:
+    def at(self, positions: Index) -> Rows:
         """The rows at some positions of the files."""
         return self.take(np.searchsorted(self.positions, positions))
 
@@ -400,7 +401,7 @@ def _width(batch: Batch) -> int:
     return int(batch.y_proba.shape[1]) if batch.y_proba.ndim == 2 else 1
 
 
-def _positions(batches: Iterable[Batch]) -> Iterator[NDArray[np.intp]]:
+def _positions(batches: Iterable[Batch]) -> Iterator[Index]:
     first = 0
     for batch in batches:
         rows = np.arange(batch.chunk.n_rows) if batch.rows is None else batch.rows

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 from calibrant._core.errors import InputError, MissingExtra
 from calibrant._data.readers.arrow_values import (
@@ -19,9 +21,17 @@ from calibrant._data.readers.arrow_values import (
     type_in,
     values,
 )
-from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names
+from calibrant._data.readers.chunks import (
+    Chunk,
+    Column,
+    Field,
+    Location,
+    Names,
+    not_a_number,
+    plain_number,
+)
+from calibrant._data.readers.csv_errors import EMPTY, TRUTHS
 from calibrant._data.readers.find import File
-from calibrant._data.readers.text_columns import Kind, column_of, kind_of
 
 KINDS = {"excel": "Excel", "stata": "Stata", "sas": "SAS", "r": "R"}
 
@@ -214,3 +224,40 @@ class TableReader(SchemaReader):
             found = names(self._table.column(name).combine_chunks().unique())
             self._kinds[name] = kind_of(found.known[code] for code in found.codes)
         return self._kinds[name]
+
+
+Kind: TypeAlias = Literal["number", "truth", "name"]
+
+
+def kind_of(texts: Iterable[str | None]) -> Kind:
+    """What the labels of a column are, by all that it holds."""
+    some = {text.strip() for text in texts if text is not None} - EMPTY
+    if all(plain_number(text) is not None for text in some):
+        return "number"
+    return "truth" if some <= TRUTHS else "name"
+
+
+def column_of(texts: Names, kind: Kind, field: Field, location: Location) -> Column | Names:
+    """A column of text as what it is taken for; an error where it must be numbers and is not."""
+    if kind == "name":
+        known = [text if text and text.strip() else None for text in texts.known]
+        return Names(texts.codes, known)
+    values = np.zeros(len(texts.known))
+    gone = np.zeros(len(texts.known), dtype=np.bool_)
+    faults = np.zeros(len(texts.known), dtype=np.bool_)
+    for code, text in enumerate(texts.known):
+        if text is None or text.strip() in EMPTY:
+            gone[code] = True
+            continue
+        number = plain_number(text)
+        if kind == "truth":
+            number = float(text.strip().lower() in ("true", "1"))
+        # Names that no row has may be among the known ones: levels of a factor.
+        faults[code] = number is None
+        values[code] = 0.0 if number is None else number
+    rows = np.flatnonzero(faults[texts.codes])
+    if rows.size:
+        row = int(rows[0])
+        raise not_a_number(location.row(row), field, texts.known[texts.codes[row]])
+    values = values != 0 if kind == "truth" else values
+    return Column(values[texts.codes], gone[texts.codes] if gone.any() else None)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Index
 from calibrant._data.counts import COUNTED, COUNTED_BESIDE, labels_of, votes_per_row
 from calibrant._data.readers.columns import ReadRequest
 from calibrant._data.vote_table import VoteTable, table_of
@@ -68,7 +69,7 @@ def items_of(
     item: NDArray[Any],
     annotator: NDArray[Any] | None,
     classes: tuple[Any, ...],
-) -> tuple[VoteTable, NDArray[np.intp]]:
+) -> tuple[VoteTable, Index]:
     """The votes by item, and the first row of each; an error where the rows of an item differ in
     one of the `parts`.
     """

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._core.typing import Array, Mask
 from calibrant._data.links import softmax
 from calibrant._data.logits import VALUES_THAT_TELL
 from calibrant._data.logprobs import FROM_LOGPROBS, above_zero, first_above, given_as
@@ -185,7 +186,7 @@ class PercentSeen:
             )
 
 
-def _from_logs(file: File, chunk: Chunk, given: Column) -> NDArray[np.float64]:
+def _from_logs(file: File, chunk: Chunk, given: Column) -> Array:
     logs = given.values.astype(np.float64)
     if given.gaps is not None:
         logs[given.gaps] = 0.0
@@ -230,7 +231,7 @@ def _exact(text: str) -> Decimal | None:
 def compared(answer: Names, gold: Names) -> Column:
     """1 where the two are the same, 0 where not, a gap where one of them is missing."""
 
-    def absent(names: Names) -> NDArray[np.bool_]:
+    def absent(names: Names) -> Mask:
         gone = [v is None or v != v or (isinstance(v, str) and not v.strip()) for v in names.known]
         return np.array(gone, dtype=np.bool_)[names.codes]
 

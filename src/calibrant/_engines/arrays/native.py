@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.binning import Cuts
+from calibrant._core.typing import Array
 from calibrant._data.links import LOG_FLOOR
 from calibrant._engines.arrays import (
     _classes,
@@ -41,10 +42,10 @@ deposit_units = _smooth.deposit_units
 
 
 def add_scalar(
-    sums: NDArray[np.float64],
+    sums: Array,
     predictions: NDArray[Any],
     targets: NDArray[Any],
-    weights: NDArray[np.float64] | None,
+    weights: Array | None,
     cuts: Cuts,
     squares: bool,
     status: NDArray[np.int64],
@@ -62,11 +63,11 @@ def add_scalar(
 def add_rows(
     predictions: NDArray[Any],
     targets: NDArray[Any],
-    weights: NDArray[np.float64] | None,
-    confidences: NDArray[np.float64],
-    hits: NDArray[np.float64],
-    classwise: NDArray[np.float64] | None,
-    losses: NDArray[np.float64] | None,
+    weights: Array | None,
+    confidences: Array,
+    hits: Array,
+    classwise: Array | None,
+    losses: Array | None,
     cuts: Cuts,
     squares: bool,
     tolerance: float,
@@ -82,10 +83,10 @@ def add_rows(
 
 
 def add_losses(
-    losses: NDArray[np.float64],
+    losses: Array,
     predictions: NDArray[Any],
     targets: NDArray[Any],
-    weights: NDArray[np.float64] | None,
+    weights: Array | None,
     fields: tuple[int, ...],
     status: NDArray[np.int64],
 ) -> None:

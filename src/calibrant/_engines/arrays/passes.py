@@ -19,6 +19,7 @@ from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
+from calibrant._core.typing import Array
 from calibrant._data.samples import BadRow, Block, Notion, Samples
 from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.protocol import (
@@ -33,7 +34,7 @@ from calibrant._engines.protocol import (
 S = TypeVar("S")
 T = TypeVar("T")
 Span = tuple[int, int]
-ScalarBlock = tuple[int, NDArray[Any], NDArray[Any], NDArray[np.float64] | None]
+ScalarBlock = tuple[int, NDArray[Any], NDArray[Any], Array | None]
 
 N_LANES = 8
 # From this many entries on, rows are cut into lanes; and from this many on, threads are worth it.
@@ -117,12 +118,12 @@ def top_label_block(
     stop: int,
     status: NDArray[np.int64],
     *,
-    confidences: NDArray[np.float64] | None = None,
-    classwise: NDArray[np.float64] | None = None,
-    losses: NDArray[np.float64] | None = None,
+    confidences: Array | None = None,
+    classwise: Array | None = None,
+    losses: Array | None = None,
     cuts: Cuts = NO_CUTS,
     squares: bool = False,
-) -> tuple[Block, NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Block, Array, Array]:
     """Some rows of (n, k) predictions, checked, with confidence and target of their top label.
 
     The same read adds to the `classwise` sums in the bins of `cuts`, and to the `losses`.
@@ -148,7 +149,7 @@ def top_label_block(
     return block, u, z
 
 
-def fold_to_top_label(block: Block) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def fold_to_top_label(block: Block) -> tuple[NDArray[Any], Array]:
     """A binary block as a two-class top-label problem; at 1/2 the lower class, 0, is predicted."""
     u, z = np.empty_like(block.predictions), np.empty(block.predictions.size)
     kernels().fold(u, z, block.predictions, block.targets)
@@ -162,11 +163,11 @@ def raise_bad(status: NDArray[np.int64], start: int) -> None:
 
 def scalar_sums(
     samples: Samples, notion: Notion, cuts: Cuts, *, squares: bool = True
-) -> tuple[NDArray[np.float64], Findings]:
+) -> tuple[Array, Findings]:
     """Bin sums (bins x fields) of the binary or the confidence problem."""
     engine = kernels()
 
-    def work(spans: list[Span]) -> tuple[NDArray[np.float64], Findings]:
+    def work(spans: list[Span]) -> tuple[Array, Findings]:
         sums = np.zeros((cuts.m, len(FIELDS)))
         status = new_status()
         for start, u, z, w in scalar_blocks(samples, notion, spans, engine, status):
@@ -184,9 +185,7 @@ def scalar_sums(
     return sum((p[0] for p in parts[1:]), parts[0][0]), sum((p[1] for p in parts), Findings())
 
 
-def whole_problem(
-    samples: Samples, notion: Notion
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None, Findings]:
+def whole_problem(samples: Samples, notion: Notion) -> tuple[Array, Array, Array | None, Findings]:
     """The scalar problem in full, as checked float64 arrays, for rules that must sort."""
     engine = kernels()
     u, z = np.empty(samples.n), np.empty(samples.n)
@@ -206,9 +205,7 @@ def whole_problem(
     return u, z, w, findings
 
 
-def top_label_problem(
-    samples: Samples,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], Findings]:
+def top_label_problem(samples: Samples) -> tuple[Array, Array, Findings]:
     """Confidence and target of the top label of (n, k) predictions, in full, from one read."""
     u, z = np.empty(samples.n), np.empty(samples.n)
     engine = kernels()
@@ -228,9 +225,9 @@ def top_label_problem(
 class MatrixSums:
     """All that one read of probability rows gives."""
 
-    classwise: NDArray[np.float64] | None
-    confidence: NDArray[np.float64] | None
-    losses: NDArray[np.float64] | None
+    classwise: Array | None
+    confidence: Array | None
+    losses: Array | None
     findings: Findings
 
     def __add__(self, other: MatrixSums) -> MatrixSums:
@@ -242,9 +239,7 @@ class MatrixSums:
         )
 
 
-def _plus(
-    a: NDArray[np.float64] | None, b: NDArray[np.float64] | None
-) -> NDArray[np.float64] | None:
+def _plus(a: Array | None, b: Array | None) -> Array | None:
     return None if a is None or b is None else a + b
 
 

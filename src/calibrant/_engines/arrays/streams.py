@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.binning import fixed_cuts
 from calibrant._core.errors import ODD_WEIGHTS, InputError
 from calibrant._core.grid import STREAM_SPACING, STREAM_UNIT_CELLS
 from calibrant._core.loss_sums import LossSums
+from calibrant._core.typing import Array
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.losses import loss_sums
 from calibrant._engines.arrays.passes import matrix_sums, scalar_sums
@@ -31,7 +31,7 @@ NO_SQUARES = "no squares"
 class StreamSums:
     """The arrays of a stream's state (docs/state-file.md), and what was seen on the way."""
 
-    arrays: dict[str, NDArray[np.float64]]
+    arrays: dict[str, Array]
     findings: Findings
     n_rows: int
     # Rows without a prediction or a label, dropped at the request of the caller.
@@ -57,7 +57,7 @@ def stream_sums(samples: Samples, cells: Cells, holds: frozenset[str]) -> Stream
 
 def _scalars(
     samples: Samples, cells: Cells, holds: frozenset[str]
-) -> tuple[dict[str, NDArray[np.float64]], Findings]:
+) -> tuple[dict[str, Array], Findings]:
     cuts = cells.cuts(samples.precision)
     out = {}
     # The cells are always summed: their weight is the total.
@@ -74,7 +74,7 @@ def _scalars(
 
 def _rows(
     samples: Samples, cells: Cells, holds: frozenset[str]
-) -> tuple[dict[str, NDArray[np.float64]], Findings]:
+) -> tuple[dict[str, Array], Findings]:
     by_class = fixed_cuts(cells.rule, samples.precision) if "classwise" in holds else None
     total = matrix_sums(
         samples,
@@ -96,7 +96,7 @@ def _rows(
     return out, total.findings
 
 
-def loss_arrays(losses: LossSums) -> dict[str, NDArray[np.float64]]:
+def loss_arrays(losses: LossSums) -> dict[str, Array]:
     """Loss sums as arrays of a state."""
     out = {"losses": losses.sums}
     # The weight behind the distances: they are means only if every update had them.

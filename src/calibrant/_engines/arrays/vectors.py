@@ -10,11 +10,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import VectorTable
 from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.engine_choice import n_threads
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Block, Samples
 from calibrant._engines.arrays.counting import rank_order
 from calibrant._engines.arrays.passes import (
@@ -36,7 +36,7 @@ MANY_ROWS = 1 << 16
 
 
 def vector_table(
-    samples: Samples, rule: Rule, phi: NDArray[np.float64] | None = None
+    samples: Samples, rule: Rule, phi: Array | None = None
 ) -> tuple[VectorTable, Findings]:
     """The table of the linear property with values phi (k, d); None is the label itself (e_y)."""
     if phi is None and kernels().name == "native" and not isinstance(rule, LevelSets):
@@ -95,9 +95,7 @@ def _is_converted(samples: Samples) -> bool:
     return not plain or samples.predictions.dtype not in (np.float32, np.float64)
 
 
-def _top_labels(
-    samples: Samples, start: int, stop: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64], Findings]:
+def _top_labels(samples: Samples, start: int, stop: int) -> tuple[Index, Array, Findings]:
     """The top label of some rows, its probability, and what was seen while checking them."""
     engine, k = kernels(), samples.n_classes
     top, largest = np.empty(stop - start, np.intp), np.empty(stop - start)
@@ -114,7 +112,7 @@ def _top_labels(
     return top, largest, sum(in_lanes(stop - start, k, row_block(k), work), Findings())
 
 
-def _add_rows(total: VectorTable, block: Block, index: NDArray[np.intp]) -> None:
+def _add_rows(total: VectorTable, block: Block, index: Index) -> None:
     """Add the residuals of rows to their cells."""
     from calibrant._engines.arrays.native import classes
 
@@ -143,8 +141,8 @@ def _spans(samples: Samples, at_least: int = 0) -> list[Span]:
 
 
 def _block(
-    samples: Samples, start: int, stop: int, phi: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    samples: Samples, start: int, stop: int, phi: Array | None
+) -> tuple[Array, Array, Array]:
     """Vector predictions, vector targets and weights of a run of rows."""
     block = samples.block(start, stop)
     p = np.clip(block.predictions.astype(np.float64), 0.0, 1.0)
@@ -157,9 +155,7 @@ def _block(
     return (p, q, w) if phi is None else (p @ phi, q @ phi, w)
 
 
-def _range(
-    phi: NDArray[np.float64] | None,
-) -> tuple[NDArray[np.float64] | float, NDArray[np.float64] | float]:
+def _range(phi: Array | None) -> tuple[Array | float, Array | float]:
     """Where each coordinate lies, so that coordinates of any scale can be compared and binned."""
     if phi is None:
         return 0.0, 1.0
@@ -168,7 +164,7 @@ def _range(
     return low, np.where(span > 0, span, 1.0)
 
 
-def _cuts(samples: Samples, rule: Rule, phi: NDArray[np.float64] | None) -> Cuts:
+def _cuts(samples: Samples, rule: Rule, phi: Array | None) -> Cuts:
     """The cuts of the largest coordinate."""
     if rule.is_fixed:
         return fixed_cuts(rule, samples.precision if phi is None else np.dtype(np.float64))
@@ -180,9 +176,7 @@ def _cuts(samples: Samples, rule: Rule, phi: NDArray[np.float64] | None) -> Cuts
     return quantile_cuts(scalar, "binary", rule.m)
 
 
-def _by_rank(
-    samples: Samples, rule: Rule, phi: NDArray[np.float64] | None
-) -> tuple[int, NDArray[np.intp]] | None:
+def _by_rank(samples: Samples, rule: Rule, phi: Array | None) -> tuple[int, Index] | None:
     """How many bins there are by rank of the largest coordinate, and each row's."""
     if not isinstance(rule, Quantile) or rule.ties != "rank":
         return None
@@ -193,7 +187,7 @@ def _by_rank(
     return rule.m, out
 
 
-def _largest(samples: Samples, phi: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _largest(samples: Samples, phi: Array | None) -> Array:
     """The largest coordinate of every row, as a share of its range."""
     low, span = _range(phi)
     parts = [((_block(samples, i, j, phi)[0] - low) / span).max(axis=1) for i, j in _spans(samples)]
@@ -206,7 +200,7 @@ class _LevelIndex:
     def __init__(self) -> None:
         self.seen: dict[bytes, int] = {}
 
-    def of(self, u: NDArray[np.float64]) -> NDArray[np.intp]:
+    def of(self, u: Array) -> Index:
         whole = np.ascontiguousarray(u + 0.0)  # -0.0 and 0.0 are one prediction
         return np.array([self.seen.setdefault(row.tobytes(), len(self.seen)) for row in whole])
 

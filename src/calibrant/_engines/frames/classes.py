@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
+from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.cells import Cells
@@ -23,8 +23,6 @@ from calibrant._engines.frames.problem import clean, once, scalar
 from calibrant._engines.frames.quantiles import group_key, refinement_pass
 from calibrant._engines.frames.query import Query
 from calibrant._engines.refine import JointPass, Spans
-
-Array = NDArray[np.float64]
 
 # Spans of predictions in one expression.
 MOST_SPANS = 150

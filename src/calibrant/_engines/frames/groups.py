@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
 from calibrant._core.errors import CalibrantError, check_squares
+from calibrant._core.typing import Array, Index
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.logits import (
     LOG_PROBABILITIES,
@@ -25,8 +26,6 @@ from calibrant._data.logits import (
 )
 from calibrant._engines.frames.refusal import check_rows
 from calibrant._engines.protocol import Findings
-
-Array = NDArray[np.float64]
 
 # Cells of the logit grid are this far apart in keys: step functions add up to less.
 APART = 2**40
@@ -44,8 +43,7 @@ class Groups:
         return cls(samples, {series.name: _values(series) for series in result.iter_columns()})
 
     def __getitem__(self, name: str) -> Array:
-        out: Array = self.columns[name].astype(np.float64)
-        return out
+        return self.columns[name].astype(np.float64)
 
     def __contains__(self, name: str) -> bool:
         return name in self.columns
@@ -108,11 +106,10 @@ class Groups:
         return np.stack([*weights, *(self[name] for name in (*names[:-2], *squares))], axis=1)
 
     @property
-    def logit_cell(self) -> NDArray[np.intp]:
+    def logit_cell(self) -> Index:
         """The cell of the logit grid that each group is in."""
         key = self.columns["key"]
-        out: NDArray[np.intp] = np.floor_divide(key + APART // 2, APART).astype(np.intp)
-        return out
+        return np.floor_divide(key + APART // 2, APART).astype(np.intp)
 
     def binned(self, cuts: Cuts, fields: Array | None = None, *, fold: bool = False) -> Array:
         """Sums per bin (bins x fields), each group in the bin of its predictions."""
@@ -142,8 +139,7 @@ def fold_of(u: Array, precision: np.dtype[Any]) -> Array:
 def _values(series: Any) -> NDArray[Any]:
     """A column as an array; one that rows were grouped by as Python objects, None for none."""
     if not series.name.startswith("by"):
-        out: NDArray[Any] = series.to_numpy()
-        return out
+        return series.to_numpy()
     objects = np.empty(len(series), dtype=object)
     pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
     objects[:] = [None if null else value for value, null in pairs]

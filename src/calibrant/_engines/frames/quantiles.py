@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Cuts
 from calibrant._core.errors import NO_WEIGHT, InputError, NotDefined
+from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._engines.cells import Cells
@@ -16,8 +16,6 @@ from calibrant._engines.frames.expressions import Expr, col, exact_in, floor, so
 from calibrant._engines.frames.query import Query
 from calibrant._engines.protocol import Findings
 from calibrant._engines.refine import RefinementPass, quantile_groups
-
-Array = NDArray[np.float64]
 
 # Distinct predictions that may come here, one row of sums each.
 MOST_LEVELS = 1 << 20

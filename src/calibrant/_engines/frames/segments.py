@@ -14,12 +14,7 @@ import numpy as np
 from calibrant._core.errors import InputError
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
-from calibrant._data.segment_columns import (
-    SegmentColumn,
-    SegmentRule,
-    rule_of_counts,
-    rule_of_cuts,
-)
+from calibrant._data.segment_columns import SegmentColumn, SegmentRule, rule_of_counts, rule_of_cuts
 from calibrant._engines.frames.collecting import collected
 from calibrant._engines.frames.expressions import Expr, Float64, col, exact, number, some, total
 from calibrant._engines.frames.groups import Groups

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import VectorTable
 from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._engines.frames.collecting import collected
 from calibrant._engines.frames.columns import has_weights
@@ -31,8 +31,6 @@ from calibrant._engines.frames.problem import clean
 from calibrant._engines.frames.query import checked
 from calibrant._engines.frames.tables import bin_table, check_ranks
 from calibrant._engines.protocol import Findings
-
-Array = NDArray[np.float64]
 
 
 def vector_table(

@@ -16,11 +16,11 @@ import numpy as np
 import torch
 import triton
 import triton.language as tl
-from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.binning import Cuts
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
+from calibrant._core.typing import Array
 from calibrant._data.samples import BadRow
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.passes import MatrixSums
@@ -330,12 +330,7 @@ class _Read:
         programs = -(-self.n // (block * loops))
         parts = self._empty(programs, N_LOSSES, torch.float64)
         kernels.add_losses[(programs,)](
-            *self.scalars,
-            parts,
-            self.n,
-            LOGITS=self.samples.from_logits,
-            BLOCK=block,
-            LOOPS=loops,
+            *self.scalars, parts, self.n, LOGITS=self.samples.from_logits, BLOCK=block, LOOPS=loops
         )
         return parts.sum(dim=0)
 
@@ -459,12 +454,12 @@ def edges_on(device: torch.device, inner: bytes) -> Tensor:
 
 
 @lru_cache(maxsize=16)
-def single_edges(inner: bytes) -> NDArray[np.float64]:
+def single_edges(inner: bytes) -> Array:
     """The smallest single numbers at or above inner edges."""
     return np.array([_at_least(edge) for edge in np.frombuffer(inner).tolist()])
 
 
-def _brought(pieces: list[Tensor]) -> list[NDArray[np.float64]]:
+def _brought(pieces: list[Tensor]) -> list[Array]:
     """Tensors as arrays on the host, in one transfer."""
     ends = np.cumsum([part.numel() for part in pieces])[:-1]
     whole = torch.cat([part.reshape(-1) for part in pieces]).cpu().numpy()

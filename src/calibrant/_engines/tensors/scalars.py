@@ -14,13 +14,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
 from calibrant._core.loss_sums import LossSums
+from calibrant._core.typing import Array
 from calibrant._data.samples import BadRow, Notion
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
@@ -83,9 +83,7 @@ class Column:
         """How far the first bad row is from the end, or 0; then counters."""
         return torch.zeros(N_STATUS, dtype=torch.int64, device=self.u.device)
 
-    def resolved(
-        self, status: Tensor, *sums: Tensor
-    ) -> tuple[Findings, int, list[NDArray[np.float64]]] | None:
+    def resolved(self, status: Tensor, *sums: Tensor) -> tuple[Findings, int, list[Array]] | None:
         """The findings, what was moved, and the sums, in one transfer; None if a target is no
         label.
         """
@@ -151,15 +149,13 @@ def binary_column(samples: TensorSamples, notion: Notion) -> Column | None:
 
 def bin_sums(
     samples: TensorSamples, notion: Notion, cuts: Cuts, *, squares: bool
-) -> tuple[NDArray[np.float64], Findings] | None:
+) -> tuple[Array, Findings] | None:
     """Bin sums (bins x fields) of a scalar problem in at most FEW_BINS bins."""
     column = column_of(samples, notion) if cuts.m <= FEW_BINS else None
     return None if column is None else few_bins(column, cuts, squares=squares)
 
 
-def few_bins(
-    column: Column, cuts: Cuts, *, squares: bool = True
-) -> tuple[NDArray[np.float64], Findings] | None:
+def few_bins(column: Column, cuts: Cuts, *, squares: bool = True) -> tuple[Array, Findings] | None:
     programs, status = column.warps(), column.new_status()
     parts = _empty(column, programs, cuts.m, N_SUMS)
     kernels.add_to_few_bins[(programs,)](
@@ -232,14 +228,14 @@ def losses_of(column: Column) -> tuple[LossSums, Findings] | None:
 
 def logit_masses(
     column: Column, spacing: float, eps: float, n_nodes: int
-) -> tuple[NDArray[np.float64], Findings, int] | None:
+) -> tuple[Array, Findings, int] | None:
     """What happened and what did not, (2, nodes), at the logits of predictions within eps."""
     return _deposited(column, 2, n_nodes, 1.0 / spacing, (n_nodes - 1) // 2, eps, 1.0 - eps)
 
 
 def _deposited(
     column: Column, rows: int, n_nodes: int, per_unit: float, middle: int, low: float, high: float
-) -> tuple[NDArray[np.float64], Findings, int] | None:
+) -> tuple[Array, Findings, int] | None:
     status = column.new_status()
     moments = deposit(column, status, rows, n_nodes, per_unit, middle, low, high)
     found = column.resolved(status, masses(moments))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.binning import fixed_cuts
 from calibrant._core.errors import ODD_WEIGHTS, InputError
 from calibrant._core.grid import STREAM_SPACING, STREAM_UNIT_CELLS, LogitGrid
 from calibrant._core.loss_sums import LossSums
+from calibrant._core.typing import Array
 from calibrant._data.samples import Notion
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.smooth import folded, logit_reach
@@ -22,7 +22,7 @@ from calibrant._engines.tensors.tables import scalar_sums
 from calibrant._engines.tensors.tally import Tally, bring_back
 from calibrant._engines.tensors.top_classes import top_class_sums
 
-Arrays = dict[str, NDArray[np.float64]]
+Arrays = dict[str, Array]
 
 
 def stream_sums(samples: TensorSamples, cells: Cells, holds: frozenset[str]) -> StreamSums:

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Cuts, FixedRule, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._core.typing import Array
 from calibrant._data.samples import Notion
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.counting import stack, without_dropped
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Scalars, edges_of, scalar_blocks
 from calibrant._engines.tensors.choice import has_kernels
-from calibrant._engines.tensors.columns import (
-    class_columns,
-    class_groups,
-    column,
-    rows_above,
-)
+from calibrant._engines.tensors.columns import class_columns, class_groups, column, rows_above
 from calibrant._engines.tensors.quantiles import level_order, quantile_edges, rank_order
 from calibrant._engines.tensors.rows import plain_row_pass, row_pass
 from calibrant._engines.tensors.sums import BinSums
@@ -30,7 +25,7 @@ from calibrant._engines.tensors.tally import Tally, resolved
 
 def scalar_sums(
     samples: TensorSamples, notion: Notion, cuts: Cuts, *, squares: bool = True
-) -> tuple[NDArray[np.float64], Findings]:
+) -> tuple[Array, Findings]:
     """Bin sums (bins x fields) of the binary or the confidence problem in given cuts."""
     if samples.multiclass:
         total = row_pass(samples, None, cuts, False)
@@ -128,7 +123,7 @@ def _sums_by_index(index: Tensor, m: int, whole: Scalars) -> Tensor:
     return sums.result()
 
 
-def _weighty(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+def _weighty(sums: Array) -> Array:
     """Sums of bins that were cut by ranks, of which there are none without weight."""
     if not sums[..., 1].sum() > 0:
         raise InputError(NO_WEIGHT)
@@ -173,7 +168,7 @@ def class_table_above(samples: TensorSamples, rule: Quantile, threshold: float) 
     return stack(tables) if tables else None
 
 
-def _class_quantiles(samples: TensorSamples, m: int) -> NDArray[np.float64]:
+def _class_quantiles(samples: TensorSamples, m: int) -> Array:
     """Sums of every class in its own bins of equal mass; some classes are sorted at a time."""
     w = samples.weight_block(0, samples.n)
     parts = []

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._core.typing import Array
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.counting import without_dropped
 from calibrant._engines.protocol import Findings
@@ -35,12 +34,12 @@ def top_class_table(samples: TensorSamples, rule: Rule) -> tuple[BinTable, Findi
     return without_dropped(sums, rule, True), findings
 
 
-def top_class_sums(samples: TensorSamples, cuts: Cuts) -> tuple[NDArray[np.float64], Findings]:
+def top_class_sums(samples: TensorSamples, cuts: Cuts) -> tuple[Array, Findings]:
     """Sums (classes x bins x fields) of the rows of each predicted class in given cuts."""
     return _sums(samples, edges_of(cuts, samples.place))
 
 
-def _sums(samples: TensorSamples, edges: Tensor) -> tuple[NDArray[np.float64], Findings]:
+def _sums(samples: TensorSamples, edges: Tensor) -> tuple[Array, Findings]:
     m, tally = edges.numel() + 1, Tally(samples.place)
     sums = BinSums(samples.n_classes * m, samples.place, weighted=samples.weighted)
     for rows in row_blocks(samples, tally):

@@ -11,10 +11,10 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.grid import Smoothed, UnitGrid
+from calibrant._core.typing import Array
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors import unit_kernels as kernels
 from calibrant._engines.tensors.scalars import Column, deposit, masses
@@ -34,9 +34,8 @@ class DeviceUnitGrid(UnitGrid):
         self._residuals: Tensor
 
     @cached_property
-    def sums(self) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self._residuals.cpu().numpy()[None, None]
-        return found
+    def sums(self) -> Array:
+        return self._residuals.cpu().numpy()[None, None]
 
     @property
     def cells(self) -> int:
@@ -55,8 +54,7 @@ class DeviceUnitGrid(UnitGrid):
         ends_doubled = self._residuals.clone()
         ends_doubled[:: self.cells] *= 2.0
         mirrored = torch.cat([ends_doubled, ends_doubled[1:-1].flip(0)])
-        halved: Tensor = torch.fft.rfft(mirrored).real / 2.0
-        return halved
+        return torch.fft.rfft(mirrored).real / 2.0
 
     def _integral(self, width: float, cells: int) -> float:
         """As `smooth._smoothed` has it of arrays."""

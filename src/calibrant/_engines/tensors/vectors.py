@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.bin_tables import VectorTable
 from calibrant._core.binning import LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.typing import Array
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Rows, edges_of, row_blocks
@@ -22,7 +22,7 @@ from calibrant._engines.tensors.tally import Tally, resolved
 
 
 def vector_table(
-    samples: TensorSamples, rule: Rule, phi: NDArray[np.float64] | None = None
+    samples: TensorSamples, rule: Rule, phi: Array | None = None
 ) -> tuple[VectorTable, Findings]:
     """The table of the linear property with values phi (k, d); None is the label itself (e_y).
 
@@ -52,7 +52,7 @@ def vector_table(
 class _Property:
     """A linear property of the label, and where each of its coordinates lies."""
 
-    def __init__(self, samples: TensorSamples, phi: NDArray[np.float64] | None) -> None:
+    def __init__(self, samples: TensorSamples, phi: Array | None) -> None:
         self.phi, self.d = None, samples.n_classes
         if phi is not None:
             self.phi = torch.tensor(phi, dtype=torch.float64, device=samples.place)
