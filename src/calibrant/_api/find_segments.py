@@ -357,7 +357,7 @@ def _result(
             chosen = [(columns[c], code) for c, code in zip(crossing.columns, codes, strict=True)]
             rows.append(
                 Segment(
-                    ", ".join(column.said(code) for column, code in chosen),
+                    ", ".join(column.phrase(code) for column, code in chosen),
                     {column.name: column.labels[code] for column, code in chosen},
                     int(crossing.sums[0, i]), wu / weight, wz / weight, gap, ratio,
                     found.p_value(ratio), contrast,

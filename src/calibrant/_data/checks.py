@@ -39,8 +39,8 @@ def sum_tolerance(rows: Any) -> float:
 
 
 def check_names(y_true: Any, y_proba: Any) -> None:
-    """An error for nothing at all, for a column's name without a frame, or for frames whose columns
-    are paired otherwise than their names say.
+    """Raise InputError for None, for a column's name without a frame, and for two frames whose
+    columns have names that pair them otherwise.
     """
     if isinstance(y_true, np.ndarray) and isinstance(y_proba, np.ndarray):
         return
@@ -54,14 +54,14 @@ def check_names(y_true: Any, y_proba: Any) -> None:
 
 
 def check_bool(from_logits: Any) -> bool:
-    """Whether the predictions are logits, if what was said of it can be read."""
+    """The option from_logits; raise InputError unless it is True or False."""
     if not isinstance(from_logits, bool | np.bool_):
         raise InputError(f"from_logits must be True or False; got {from_logits!r}")
     return bool(from_logits)
 
 
 def _check_kind(values: Any, argument: str) -> None:
-    """An error unless an array or a tensor holds real numbers."""
+    """Raise InputError unless an array or a tensor holds real numbers."""
     kind = kind_of(values)
     if kind in "biuf":
         return

@@ -33,8 +33,8 @@ def column_names(data: Any) -> list[str]:
 
 
 def check_apart(y_true: Any, y_proba: Any) -> None:
-    """An error if one column is named as labels and as predictions, or if columns of labels are
-    paired with predictions of other ones, as their names say.
+    """Raise InputError if one column is named as labels and as predictions, or if columns of labels
+    are paired with predictions of other ones, as their names say.
     """
     labels, predictions = (
         {names} if isinstance(names, str) else set(names) if _are_names(names) else set()
@@ -53,8 +53,8 @@ def check_apart(y_true: Any, y_proba: Any) -> None:
 def check_paired(
     first: Sequence[str], second: Sequence[str], arguments: tuple[str, str] = ("y_true", "y_proba")
 ) -> None:
-    """An error if columns that are paired by their order have names that pair them otherwise:
-    y_cat and y_dog with p_dog and p_cat.
+    """Raise InputError if columns that are paired by their order have names that pair them
+    otherwise: y_cat and y_dog with p_dog and p_cat.
     """
     if len(first) != len(second) or len(first) < 2:
         return
@@ -124,15 +124,15 @@ OWN_LABELS = (
 def check_label_is_shared(
     label: Any, predictions: Mapping[str, Any], known: Sequence[str], *, own: bool = True
 ) -> None:
-    """An error if the column of labels is one model's own, as its name beside another's says:
-    correct_a and correct_b, where the models' predictions are conf_a and conf_b.
+    """Raise InputError if the column of labels is one model's own, as its name beside another's
+    says: correct_a and correct_b, where the models' predictions are conf_a and conf_b.
 
     `own` says whether each model could be given its own instead.
     """
     if not isinstance(label, str):
         return
     for mine, other, a, b in _swaps(predictions):
-        sibling = _with(label, a, b)
+        sibling = _replace_part(label, a, b)
         if sibling is not None and sibling in known:
             each = f"y_true={{{mine!r}: {label!r}, {other!r}: {sibling!r}, ...}}"
             raise InputError(
@@ -145,12 +145,12 @@ def check_label_is_shared(
 def check_labels_are_own(
     labels: Mapping[str, Any], predictions: Mapping[str, Any], known: Sequence[str]
 ) -> None:
-    """An error if a model is given the labels of another, as the columns' names say."""
+    """Raise InputError if a model is given the labels of another, as the columns' names say."""
     texts = [each for each in labels.values() if isinstance(each, str)]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     for mine, other, a, b in _swaps(predictions):
         given = labels.get(mine)
-        right = None if not isinstance(given, str) else _with(given, b, a)
+        right = None if not isinstance(given, str) else _replace_part(given, b, a)
         if right is not None and right in known and a not in re.split(_BETWEEN, str(given)):
             raise InputError(
                 f"y_true gives {mine!r} the labels {given!r}, which are those of {other!r}, while "
@@ -174,7 +174,7 @@ def _swaps(predictions: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]
         yield from ((mine, other, a, b) for a, b in sorted(swaps))
 
 
-def _with(name: str, a: str, b: str) -> str | None:
+def _replace_part(name: str, a: str, b: str) -> str | None:
     """A column's name with b in the place of a; None where a is no part of it."""
     parts = re.split(_BETWEEN, name)
     return "".join(b if part == a else part for part in parts) if a in parts else None
@@ -184,8 +184,8 @@ _BETWEEN = r"([._/ -])"
 
 
 def check_column_order(predictions: Sequence[str], targets: Sequence[str]) -> None:
-    """An error if the numbers in columns' names are out of order, as texts are sorted (p_0, p_1,
-    p_10, p_2): label 2 would be held against the column p_10.
+    """Raise InputError if the numbers in columns' names are out of order, as texts are sorted (p_0,
+    p_1, p_10, p_2): label 2 would be held against the column p_10.
     """
     numbers = _numbers(predictions)
     inner = sorted(numbers)
@@ -195,9 +195,8 @@ def check_column_order(predictions: Sequence[str], targets: Sequence[str]) -> No
         return  # soft labels in the same order
     raise InputError(
         f"y_proba names the columns {', '.join(map(repr, predictions[:SHUFFLED]))}, ...: their "
-        f"numbers "
-        "are not in order, while class indices go by the order of the columns. Sort them by their "
-        "numbers, or say which class each column is of with classes=[...]"
+        "numbers are not in order, while class indices go by the order of the columns. Sort them "
+        "by their numbers, or say which class each column is of with classes=[...]"
     )
 
 
@@ -232,15 +231,15 @@ def classes_by_endings(names: Sequence[str], classes: Sequence[Any]) -> tuple[An
 
 
 def check_columns_of_classes(names: Sequence[str], classes: Sequence[Any]) -> None:
-    """An error if columns of predictions end in the classes' names in another order. The numbers of
-    columns may be their places, whatever the classes are called.
+    """Raise InputError if columns of predictions end in the classes' names in another order. The
+    numbers of columns may be their places, whatever the classes are called.
     """
     if not all(str(name).isdigit() for name in classes):
         check_order_of_classes(names, classes, "y_proba")
 
 
 def check_order_of_classes(names: Sequence[str], classes: Sequence[Any], argument: str) -> None:
-    """An error if columns of one class each end in the classes' names in another order."""
+    """Raise InputError if columns of one class each end in the classes' names in another order."""
     if classes_by_endings(names, classes) not in (None, tuple(classes)):
         raise InputError(
             f"{argument} names the columns {', '.join(map(repr, names[:LISTED]))}, while the "

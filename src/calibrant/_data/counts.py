@@ -43,7 +43,7 @@ class BadCount(InputError):
     """An error about a row of labels or votes; files know where that row is."""
 
     def __init__(self, row: int, template: str) -> None:
-        super().__init__(self.told(template, row))
+        super().__init__(self.message(template, row))
         self.row, self.template = row, template
 
     def __reduce__(self) -> tuple[type[BadCount], tuple[int, str]]:
@@ -51,7 +51,7 @@ class BadCount(InputError):
         return type(self), (self.row, self.template)
 
     @staticmethod
-    def told(template: str, row: int) -> str:
+    def message(template: str, row: int) -> str:
         """The message, with the row's number in the place of #."""
         return template.replace("#", str(row))
 
@@ -124,7 +124,7 @@ def votes_per_row(votes: Any, n: int) -> NDArray[np.int64]:
 
 
 def check_same_votes(given: NDArray[np.int64], own: NDArray[Any]) -> None:
-    """An error where ``votes=`` contradicts the counts that the labels are."""
+    """Raise InputError where ``votes=`` contradicts the counts that the labels are."""
     differ = given != own
     if differ.any():
         row = _first(differ)

@@ -33,14 +33,16 @@ def explained(samples: Source) -> Iterator[None]:
 
 
 def check_rows(samples: Samples) -> None:
-    """An error if no measure can take some row, for what is used before anything sums it."""
+    """Raise InputError if no measure can take some row; for rows that are used before they are
+    summed.
+    """
     row = first_bad_row(samples, samples.n)
     if row < samples.n:
         raise InputError(explain(samples, row))
 
 
 def check_not_swapped(samples: Source) -> None:
-    """An error if every prediction is 0 or 1; to be asked where targets are known to be
+    """Raise InputError if every prediction is 0 or 1; to be asked where targets are known to be
     fractions. Votes are no predictions, and what is sure of itself may be held against them.
     """
     if not samples.voted and samples.every_prediction_is_zero_or_one():

@@ -60,7 +60,7 @@ def counted(
 
 
 def check_votes_name(votes: Any, schema: Any) -> None:
-    """An error unless votes are a column of numbers, or one number of at least 1."""
+    """Raise InputError unless votes are a column of numbers, or one number of at least 1."""
     if is_number(votes) and votes >= 1 and float(votes).is_integer():
         return
     if not isinstance(votes, str):

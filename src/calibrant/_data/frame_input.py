@@ -150,7 +150,7 @@ class FrameInput(Input[FrameSamples]):
         return bool(dtype.is_integer() or dtype == nw.Boolean)
 
     def _check_counts(self) -> None:
-        """An error unless there are as many columns as the problem has."""
+        """Raise InputError unless there are as many columns as the problem has."""
         predictions, targets = self.predictions, self.targets
         multiclass = self.n_columns is not None
         if multiclass and len(predictions) < 2:

@@ -25,7 +25,7 @@ def without_missing(
 ) -> tuple[Any, Any, Any, Mask | None]:
     """The rows with nothing missing, and which they are; None where that is all of them."""
     parts = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
-    given = {name: with_gaps(value, name) for name, value in parts.items() if value is not None}
+    given = {name: row_gaps(value, name) for name, value in parts.items() if value is not None}
     lengths = {array.shape[:1] for array, _ in given.values()}
     if len(lengths) > 1:  # an error of the checks that follow
         return y_true, y_proba, sample_weight, None
@@ -44,14 +44,14 @@ def own_rows(votes: Any, kept: Mask | None) -> Any:
     return array[kept] if array.shape[:1] == kept.shape else array
 
 
-def with_gaps(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
+def row_gaps(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
     """The values as an array, and which rows have a gap."""
-    array, gaps = with_gaps_by_entry(value, argument)
+    array, gaps = entry_gaps(value, argument)
     rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
     return array, np.asarray(rows, dtype=np.bool_)
 
 
-def with_gaps_by_entry(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
+def entry_gaps(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
     """The values as an array, and which of its entries are gaps."""
     if isinstance(value, np.ma.MaskedArray):
         array, gaps = value.data, np.ma.getmaskarray(value)

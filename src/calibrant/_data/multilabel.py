@@ -16,7 +16,7 @@ from calibrant._data.checks import checked_weights
 from calibrant._data.columns import check_apart, check_frames_paired, check_paired, is_lazy, pick
 from calibrant._data.links import OVERSHOOT
 from calibrant._data.logprobs import Given, read_given
-from calibrant._data.missing import with_gaps_by_entry
+from calibrant._data.missing import entry_gaps
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 
@@ -81,8 +81,8 @@ def label_columns(
         if is_lazy(value):
             raise InputError(f"{argument} must be in memory, a column per label: collect() it")
     names = _names(y_true, y_proba)
-    targets, gone = with_gaps_by_entry(y_true, "y_true")
-    predictions, absent = with_gaps_by_entry(y_proba, "y_proba")
+    targets, gone = entry_gaps(y_true, "y_true")
+    predictions, absent = entry_gaps(y_proba, "y_proba")
     _check_shapes(targets, predictions)
     n_labels = targets.shape[1]
     if titles is not None and len(titles) != n_labels:
@@ -162,7 +162,9 @@ def _check_entries(
     *,
     in_unit: bool,
 ) -> None:
-    """An error for the first entry that counts and cannot be measured, by its place and label."""
+    """Raise InputError for the first entry that counts and cannot be measured, by its place and
+    label.
+    """
     with np.errstate(invalid="ignore"):
         bad = absent | ~np.isfinite(predictions)
         if in_unit:

@@ -77,6 +77,9 @@ class RowSamples(Generic[Values]):
     # Whether (n,) labels say if an answer was right, so that predictions are confidences in it.
     answers: bool = False
 
+    # Entries that are looked at together when labels are suspected in the place of predictions.
+    glance: ClassVar[int] = 1 << 14
+
     @property
     def n(self) -> int:
         return int(self.predictions.shape[0])
@@ -113,6 +116,16 @@ class RowSamples(Generic[Values]):
     def voted(self) -> bool:
         return self.votes is not None
 
+    def every_prediction_is_zero_or_one(self) -> bool:
+        if self.from_logits:
+            return False
+        step = max(1, self.glance // self.n_classes)
+        for start in range(0, self.n, step):  # the first look mostly ends it
+            predictions = self.predictions[start : start + step]
+            if not bool(((predictions == 0) | (predictions == 1)).all()):
+                return False
+        return True
+
     def take(self, rows: Any) -> Self:
         """Some rows: a slice, row numbers, or a mask.
 
@@ -146,16 +159,6 @@ class Samples(RowSamples[NDArray[Any]]):
 
     def row(self, number: int) -> Samples:
         return self.take(slice(number, number + 1))
-
-    def every_prediction_is_zero_or_one(self) -> bool:
-        if self.from_logits:
-            return False
-        step = max(1, (1 << 14) // self.n_classes)
-        for start in range(0, self.n, step):
-            predictions = self.predictions[start : start + step]
-            if not ((predictions == 0) | (predictions == 1)).all():
-                return False
-        return True
 
     @property
     def precision(self) -> np.dtype[Any]:

@@ -40,7 +40,7 @@ class SegmentColumn:
     ranges: bool = False
     n_others: int = 0
 
-    def said(self, code: int) -> str:
+    def phrase(self, code: int) -> str:
         """A label of this column in a sentence."""
         label = self.labels[code]
         sign = " " if self.ranges and label != MISSING else " = "
@@ -168,13 +168,13 @@ def segment_column(name: str, values: NDArray[Any], parts: int) -> SegmentColumn
     if values.ndim != 1:
         raise InputError(f"segments[{name!r}] must have one value a row; got {values.shape}")
     if values.dtype.kind in "fiu":
-        return _of_numbers(name, values, parts)
+        return _number_column(name, values, parts)
     texts = np.array([MISSING if _is_missing(v) else name_of(v) for v in values.tolist()])
     labels, at, counts = np.unique(texts, return_inverse=True, return_counts=True)
     distinct = [None if label == MISSING else str(label) for label in labels]
     # Of other kinds, such as times, every value is a name.
-    made = rule_of_counts if values.dtype.kind in "OUST" else _rule_of_texts
-    rule = made(name, distinct, counts.tolist(), parts)
+    make_rule = rule_of_counts if values.dtype.kind in "OUST" else _rule_of_texts
+    rule = make_rule(name, distinct, counts.tolist(), parts)
     return rule.column(np.array([rule.code(value) for value in distinct], dtype=np.intp)[at])
 
 
@@ -194,26 +194,26 @@ def _most_frequent(counts: NDArray[Any]) -> tuple[Index, Index]:
     return place, kept
 
 
-def _of_texts(name: str, texts: NDArray[Any]) -> SegmentColumn:
+def _text_column(name: str, texts: NDArray[Any]) -> SegmentColumn:
     labels, at, counts = np.unique(texts, return_inverse=True, return_counts=True)
     rule = _rule_of_texts(name, labels.tolist(), counts.tolist())
     return rule.column(np.array([rule.code(label) for label in labels.tolist()], np.intp)[at])
 
 
-def _of_numbers(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
+def _number_column(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
     known = ~np.isnan(given)
     values = np.unique(given[known])
     if values.size <= FEW_VALUES:  # as they are: doubles do not hold every whole number
         codes = np.searchsorted(values, given)
-        return _with_missing(name, codes, [name_of(value) for value in values.tolist()], known)
+        return _add_missing(name, codes, [name_of(value) for value in values.tolist()], known)
     if _loses_some(values.astype(np.float64), values.size):
-        return _of_texts(name, np.where(known, given.astype(str), MISSING))
+        return _text_column(name, np.where(known, given.astype(str), MISSING))
     numbers, values = given.astype(np.float64), values.astype(np.float64)
     quantiles = np.quantile(numbers[known], np.arange(1, parts) / parts, method="lower")
     cuts = _inner_cuts(quantiles, values[0])
     codes = np.searchsorted(cuts, numbers, side="right")
     labels = _range_labels([values[0], *cuts, values[-1]])
-    return _with_missing(name, codes, labels, known, ranges=True)
+    return _add_missing(name, codes, labels, known, ranges=True)
 
 
 def _inner_cuts(cuts: Array, lowest: float) -> Array:
@@ -246,7 +246,7 @@ def _loses_some(numbers: Array, n_values: int) -> bool:
     return bool(np.unique(numbers).size < n_values and np.abs(numbers).max() > MOST_WHOLE)
 
 
-def _with_missing(
+def _add_missing(
     name: str, codes: Index, labels: list[str], known: Mask, *, ranges: bool = False
 ) -> SegmentColumn:
     if not known.all():

@@ -23,7 +23,7 @@ from calibrant._data.counts import Labels, labels_of
 from calibrant._data.labels import encode_known
 from calibrant._data.links import OVERSHOOT
 from calibrant._data.logprobs import above_zero
-from calibrant._data.missing import with_gaps
+from calibrant._data.missing import row_gaps
 from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float64
 
 Values = Tensor | NDArray[Any]
@@ -41,14 +41,9 @@ class TensorInput(RowInput[TensorSamples]):
         self, y_true: Any, y_proba: Any, sample_weight: Any, votes: Any, *, drop: bool
     ) -> None:
         check_names(y_true, y_proba)
-        y_true, y_proba, sample_weight = (
-            _detached(value, name)
-            for name, value in (
-                ("y_true", y_true),
-                ("y_proba", y_proba),
-                ("sample_weight", sample_weight),
-            )
-        )
+        y_true = _detached(y_true, "y_true")
+        y_proba = _detached(y_proba, "y_proba")
+        sample_weight = _detached(sample_weight, "sample_weight")
         device = y_proba.device
         self.device_of_sums = device if holds_float64(device) else torch.device("cpu")
         super().read(y_true, y_proba, sample_weight, votes, drop=drop)
@@ -67,7 +62,7 @@ class TensorInput(RowInput[TensorSamples]):
                 given[name] = value
                 gaps.append(_rows_with_nan(value))
             elif value is not None:
-                given[name], gone = with_gaps(value, name)
+                given[name], gone = row_gaps(value, name)
                 gaps.append(torch.from_numpy(np.array(gone)))
         if len({tuple(value.shape[:1]) for value in given.values()}) > 1:
             return y_true, y_proba, sample_weight, None  # an error of the checks that follow

@@ -45,13 +45,13 @@ def microseconds(value: Any, argument: str = "time") -> Times:
         one, missing = _objects([value], argument, single=True)
         return one.reshape(()), missing.reshape(())
     if isinstance(value, np.ma.MaskedArray):
-        return _of_array(value.data, argument, np.ma.getmaskarray(value))
+        return _times_of_array(value.data, argument, np.ma.getmaskarray(value))
     if isinstance(value, np.ndarray | list | tuple):
-        return _of_array(np.asarray(value), argument)
+        return _times_of_array(np.asarray(value), argument)
     series = _series(value)
     if series is None:
-        return _of_array(to_array(value, argument), argument)
-    return _of_series(series, argument)
+        return _times_of_array(to_array(value, argument), argument)
+    return _times_of_series(series, argument)
 
 
 def single(value: Any, argument: str) -> int:
@@ -67,7 +67,7 @@ def moment(us: int) -> datetime:
     return EPOCH + timedelta(microseconds=us)
 
 
-def _of_array(array: NDArray[Any], argument: str, masked: Mask | None = None) -> Times:
+def _times_of_array(array: NDArray[Any], argument: str, masked: Mask | None = None) -> Times:
     gone = np.zeros(array.shape, dtype=np.bool_) if masked is None else masked
     kind = array.dtype.kind
     if kind == "M":
@@ -105,7 +105,7 @@ _FIRST_SHORT = 10_101
 
 
 def _check_no_dates(array: NDArray[Any], missing: Mask, argument: str) -> None:
-    """An error where all numbers read as dates, such as 20240131: nobody has meant seconds."""
+    """Raise InputError if all numbers read as dates, such as 20240131: no one means seconds."""
     known = array[~missing]
     what = _read_as(known) if known.size else ""
     if not what:
@@ -215,7 +215,7 @@ def _one(value: Any, where: str) -> int:
         if not _FIRST <= number <= _LAST:
             raise InputError(f"{where} is {_short(number)}: {_FAR}")
         array = np.asarray(float(number))
-    return int(_of_array(array, where)[0])
+    return int(_times_of_array(array, where)[0])
 
 
 def _series(value: Any) -> Any:
@@ -228,7 +228,7 @@ def _series(value: Any) -> Any:
         return None
 
 
-def _of_series(series: Any, argument: str) -> Times:
+def _times_of_series(series: Any, argument: str) -> Times:
     import narwhals as nw
 
     null = series.is_null().to_numpy().astype(np.bool_)
@@ -240,6 +240,6 @@ def _of_series(series: Any, argument: str) -> Times:
     if series.dtype.is_numeric():
         filled = series.fill_null(0).to_numpy() if null.any() else series.to_numpy()
         kind = np.float64 if filled.dtype.kind == "O" else filled.dtype
-        times, missing = _of_array(filled.astype(kind), argument)
+        times, missing = _times_of_array(filled.astype(kind), argument)
         return times, missing | null
     return _objects(series.to_list(), argument, null)

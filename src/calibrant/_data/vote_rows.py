@@ -70,7 +70,7 @@ def _check_shares(shares: Array) -> None:
 
 
 def _check_no_stray_count(shares: Array) -> None:
-    """An error that names the entry for which counts of votes cannot be taken for such."""
+    """Raise InputError with the entry for which counts of votes cannot be taken for such."""
     whole = np.isfinite(shares) & (np.floor(shares) == shares)
     several = whole & (shares > 1)
     if several.any() and not whole.all():
@@ -87,7 +87,7 @@ def _entry(shares: Array, chosen: Mask) -> str:
 
 
 def _check_whole(rows: Array, votes: NDArray[np.int64] | None) -> None:
-    """An error where shares are not those of so many votes."""
+    """Raise InputError where shares are not those of so many votes."""
     if votes is None:
         return
     counts = rows * votes[:, None]

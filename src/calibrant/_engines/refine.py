@@ -46,7 +46,7 @@ class Refinement:
     m: int
 
     @classmethod
-    def of(cls, cells: Array, cuts: Cuts, m: int, *, first: int = 0) -> Refinement:
+    def from_cells(cls, cells: Array, cuts: Cuts, m: int, *, first: int = 0) -> Refinement:
         """From sums of cells; of those from the `first` on, where only larger predictions count."""
         nonempty = cells[:, FIELDS.index("sum_w")] > 0
         nonempty[:first] = False
@@ -118,7 +118,7 @@ def exact_quantile_bins(cells: Array, cuts: Cuts, m: int, read: RefinementPass) 
 
 def quantile_groups(cells: Array, cuts: Cuts, m: int, read: RefinementPass) -> Refinement:
     """Groups of predictions in order, each of them in one of the m bins."""
-    groups = Refinement.of(cells, cuts, m)
+    groups = Refinement.from_cells(cells, cuts, m)
 
     def read_one(spans: dict[str, Spans], parts: int | None) -> dict[str, Groups]:
         return {key: read(*ends, parts) for key, ends in spans.items()}

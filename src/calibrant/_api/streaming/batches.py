@@ -17,7 +17,7 @@ from calibrant._api.streaming.spans import Rows, WindowWidth, split
 from calibrant._core.errors import InputError
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.explain import explained
-from calibrant._data.missing import with_gaps
+from calibrant._data.missing import row_gaps
 from calibrant._data.samples import BadRow, Samples
 from calibrant._data.times import Times, microseconds
 from calibrant._data.to_samples import to_samples, to_samples_in_place
@@ -144,7 +144,7 @@ def _positions(given: dict[str, Any]) -> NDArray[np.intp]:
         value = given[name]
         if value is not None:
             column = value if given["data"] is None else pick(given["data"], value, name)
-            absent = absent | with_gaps(column, name)[1]
+            absent = absent | row_gaps(column, name)[1]
     return np.where(absent, -1, np.cumsum(~absent) - 1)
 
 

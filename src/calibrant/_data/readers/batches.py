@@ -67,7 +67,7 @@ class Batch:
         except BadCount as bad:
             number = self.number_of(bad.row)
             location = location_of(self.file, number, self.chunk.line)
-            raise InputError(f"{location}: {bad.told(bad.template, number)}") from None
+            raise InputError(f"{location}: {bad.message(bad.template, number)}") from None
         except InputError as error:
             raise InputError(f"{self.file}: {error}") from None
         told = next((note for note in checked.inferred if note in VOTE_NOTES), None)
@@ -142,7 +142,7 @@ def batch_of(
     gone = np.zeros(chunk.n_rows, dtype=np.bool_)
     for column in parts.values():
         gone |= _gaps(column)
-    return _without(batch, gone) if gone.any() else batch
+    return _drop_rows(batch, gone) if gone.any() else batch
 
 
 def _predictions(file: File, chunk: Chunk, chosen: ColumnMapping, written: Written) -> Column:
@@ -210,7 +210,7 @@ def _gaps(column: Column) -> Mask:
     return gone
 
 
-def _without(batch: Batch, gone: Mask) -> Batch:
+def _drop_rows(batch: Batch, gone: Mask) -> Batch:
     kept = np.flatnonzero(~gone)
     weights = batch.sample_weight
     return replace(

@@ -226,7 +226,7 @@ def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
         messages.append(f"y_proba is {_called(predictions)}, by name")
     else:
         predictions = _named_spec(reader, "y_proba", y_proba)
-    predictions = _from_one(predictions, classes)
+    predictions = _number_from_one(predictions, classes)
     if predictions.classes is None and predictions.stacked and classes is None:
         check_column_order(predictions.names, labels.names)
     weights = _one_column(reader, "sample_weight", request.sample_weight)
@@ -234,12 +234,12 @@ def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
     named = predictions.classes is not None
     from_one = not predictions.of_record and "1" in (predictions.classes or ())
     if named:
-        predictions, order = _in_order(predictions, order, "y_proba")
+        predictions, order = _order_by_classes(predictions, order, "y_proba")
         if classes is None:
             messages.append(f"classes are {', '.join(map(repr, order))}, by the columns' names")
     messages += _counted(reader, labels, predictions)
     if labels.classes is not None:
-        labels, order = _in_order(labels, order, "y_true")
+        labels, order = _order_by_classes(labels, order, "y_true")
     elif labels.stacked and order is not None:
         check_order_of_classes(labels.names, order, "y_true")
     if labels.stacked and predictions.stacked:
@@ -302,7 +302,7 @@ def answers_of(answer: Any, gold: Any) -> Answers | None:
 
 
 def require(reader: Reader, argument: str, name: str) -> None:
-    """An error with the nearest name, unless the file has the column."""
+    """Raise InputError with the nearest name, unless the file has the column."""
     if not reader.has(name):
         raise InputError(
             f"{argument} names the column {name!r}, which {reader.file} does not have: "
@@ -313,7 +313,7 @@ def require(reader: Reader, argument: str, name: str) -> None:
 
 
 def check_no_more_classes(reader: Reader, spec: ColumnSpec) -> None:
-    """An error if a later file has a column of a class that the first one has not."""
+    """Raise InputError if a later file has a column of a class that the first one has not."""
     for name in reader.names:
         match = spec.match(name)
         if match is not None and name not in spec.names:
@@ -407,7 +407,7 @@ def _guess(reader: Reader, argument: str, kinds: tuple[str, ...]) -> ColumnSpec:
 
 
 def _check_whose_confidence(reader: Reader, labels: ColumnSpec, predictions: ColumnSpec) -> None:
-    """An error where one number a row, beside a predicted class, may be that of this class."""
+    """Raise InputError if the number of a row may be the confidence in the class beside it."""
     found, label = predictions.names[0], labels.names[0]
     answers = [name for name in reader.names if name.lower() in PREDICTED]
     if (
@@ -442,7 +442,7 @@ def _numbered(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpe
     return out
 
 
-def _from_one(spec: ColumnSpec, classes: Sequence[Any] | None) -> ColumnSpec:
+def _number_from_one(spec: ColumnSpec, classes: Sequence[Any] | None) -> ColumnSpec:
     """Columns that were found numbered from 1 are of the classes 1, 2, ..., as labels have them,
     unless the caller calls these otherwise.
     """
@@ -470,7 +470,7 @@ def _named(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
     return out
 
 
-def _in_order(
+def _order_by_classes(
     spec: ColumnSpec, classes: tuple[Any, ...] | None, argument: str
 ) -> tuple[ColumnSpec, tuple[Any, ...]]:
     """The columns in the order of the classes that are known, or else these as they come."""

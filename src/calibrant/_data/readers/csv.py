@@ -100,7 +100,7 @@ class CsvReader:
         self, piece: Piece, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
         if not piece.blocks:
-            yield from self._in_order(fields, rows, self._rows_before(piece.first))
+            yield from self._read_in_order(fields, rows, self._rows_before(piece.first))
             return
         first, before = 0, cache(partial(self._rows_before, piece.first))
         for block in piece.blocks:
@@ -146,7 +146,7 @@ class CsvReader:
     def _fault(self, fields: Sequence[Field], rows: int) -> InputError | None:
         """What reading in order says: it knows the line."""
         try:
-            for _ in self._in_order(fields, rows, 0):
+            for _ in self._read_in_order(fields, rows, 0):
                 pass
         except InputError as error:
             return error
@@ -164,7 +164,7 @@ class CsvReader:
                 total += found[0]
         return total
 
-    def _in_order(
+    def _read_in_order(
         self, fields: Sequence[Field], rows: int, done: int
     ) -> Generator[Chunk, None, None]:
         """The rows behind some that are done with, by Arrow."""

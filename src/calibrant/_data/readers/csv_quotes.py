@@ -159,7 +159,7 @@ class Quotes:
         return within
 
     def _check_row(self, row: _Row, behind: int) -> None:
-        """An InputError if a row holds others. `behind`: the line that the next one begins in."""
+        """Raise InputError if a row holds others; the next row begins in the line `behind`."""
         found = swallowed_in(row.text, self._header, whole=row.is_whole)
         if found is not None:
             first, last = row.line + found.first, row.line + found.last

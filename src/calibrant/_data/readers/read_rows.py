@@ -319,7 +319,7 @@ def _require_others(request: ReadRequest) -> None:
 
 
 def _check_values(batch: Batch, from_logits: bool) -> None:
-    """An error with the place of the first row that no measure can take."""
+    """Raise InputError with the place of the first row that no measure can take."""
     if not batch.n:
         return
     samples = batch.samples(from_logits, None, in_memory=True)

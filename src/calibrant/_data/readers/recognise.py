@@ -62,8 +62,8 @@ def find_files(path: Any, format: str | None = None) -> list[File]:
 
 
 def _check_rows(file: File) -> None:
-    """An error for one record of columns, {"label": [0, 1], "p": [0.4, 0.5]}: as a row it would be
-    one of as many classes as there are rows.
+    """Raise InputError for one record of columns, {"label": [0, 1], "p": [0.4, 0.5]}: as a row it
+    would be one of as many classes as there are rows.
     """
     with opened(file) as (stream, _):
         line = stream.readline(FIRST).removeprefix(b"\xef\xbb\xbf")

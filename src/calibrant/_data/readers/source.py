@@ -122,7 +122,7 @@ class FileRows:
                 )
 
     def check_unchanged(self) -> None:
-        """An error if a file is no longer what it was."""
+        """Raise InputError if a file is no longer what it was."""
         for file, before in zip(self.files, self.prints, strict=True):
             if file.fingerprint() != before:
                 raise InputError(
@@ -239,18 +239,18 @@ class FolderReader:
         return "double" if name in self._own else self.inner.precision(name)
 
     def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
-        return self.inner.pieces(self._of_file(fields))
+        return self.inner.pieces(self._file_fields(fields))
 
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
         mine = [field for field in fields if field.name in self._own]
-        with closing(self.inner.chunks(piece, self._of_file(fields), rows)) as chunks:
+        with closing(self.inner.chunks(piece, self._file_fields(fields), rows)) as chunks:
             for chunk in chunks:
                 same = {field: self._column(field, chunk.n_rows) for field in mine}
                 yield replace(chunk, columns=chunk.columns | same)
 
-    def _of_file(self, fields: Sequence[Field]) -> list[Field]:
+    def _file_fields(self, fields: Sequence[Field]) -> list[Field]:
         return [field for field in fields if field.name not in self._own]
 
     def _column(self, field: Field, n: int) -> Column | Names:

@@ -56,7 +56,7 @@ class Table:
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _of_frame(frame: Any, messages: tuple[str, ...] = ()) -> Table:
+def _table_of_frame(frame: Any, messages: tuple[str, ...] = ()) -> Table:
     # By place: two columns may have one name.
     columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
     return Table([str(name) for name in frame.columns], columns, messages)
@@ -84,7 +84,7 @@ def _excel(pd: Any, file: File) -> Table:
 def _stata(pd: Any, file: File) -> Table:
     """Numbers that have value labels are read as these, as pandas would write them elsewhere."""
     with pd.read_stata(file.path, iterator=True, convert_categoricals=False) as reader:
-        table = _of_frame(reader.read())
+        table = _table_of_frame(reader.read())
         known, sets = reader.value_labels(), reader._lbllist
     numbers, labelled = {}, []
     for place, (name, label_set) in enumerate(zip(table.names, sets, strict=True)):
@@ -111,9 +111,9 @@ def _code(code: Any) -> str:
 
 def _sas(pd: Any, file: File) -> Table:
     if file.path.suffix.lower() != ".xpt":
-        return _of_frame(pd.read_sas(file.path, format="sas7bdat", encoding="utf-8"))
+        return _table_of_frame(pd.read_sas(file.path, format="sas7bdat", encoding="utf-8"))
     frame = pd.read_sas(file.path, format="xport", encoding="utf-8")
-    table = _of_frame(frame)
+    table = _table_of_frame(frame)
     for place, column in enumerate(table.columns):
         if column.dtype.kind == "f":
             # IBM's zero, which pandas reads as the least number that the format has.
@@ -137,7 +137,7 @@ def _r(pd: Any, file: File) -> Table:
         )
     name, frame = next(iter(found.items()))
     told = () if name is None else (f"{file.path.name}: the data frame {name!r}",)
-    return _of_frame(frame, told)
+    return _table_of_frame(frame, told)
 
 
 _READ = {"excel": _excel, "stata": _stata, "sas": _sas, "r": _r}
@@ -186,15 +186,6 @@ class TableReader(SchemaReader):
             texts = [None if no else str(value) for no, value in zip(gone, column, strict=True)]
             array = self._pa.array(texts, self._pa.string())
         return array.combine_chunks() if hasattr(array, "combine_chunks") else array
-
-    def _list_length(self, name: str) -> int:
-        for chunk in self.chunks(None, [field := Field(name, "number")], 1):
-            column = chunk.columns[field]
-            return int(column.values[0].size) if isinstance(column, Column) else 1
-        return 1
-
-    def pieces(self, fields: Sequence[Field]) -> list[Any]:
-        return [None]
 
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int

@@ -16,7 +16,7 @@ from calibrant._data.vote_table import VoteTable, table_of
 
 
 def check_vote_columns(request: ReadRequest) -> None:
-    """An error where the columns of votes contradict each other."""
+    """Raise InputError where the columns of votes contradict each other."""
     if request.counts is not None:
         for name in ("y_true", "votes", "item", "annotator"):
             if getattr(request, name) is not None:
@@ -54,7 +54,7 @@ def counted_labels(
 
 
 def _check_counts(y_true: NDArray[Any]) -> None:
-    """An error unless rows hold one vote each, which is all that counts can be here."""
+    """Raise InputError unless rows hold one vote each, which is all that counts can be here."""
     if y_true.ndim == 2 and np.isin(y_true, (0, 1)).all() and (y_true.sum(axis=1) == 1).all():
         return
     raise InputError(

@@ -178,7 +178,7 @@ class PercentSeen:
             self._above = True
 
     def check(self, called: str) -> None:
-        """An error if no row speaks for percentages."""
+        """Raise InputError if no row speaks for percentages."""
         if sum(self._sizes) >= VALUES_THAT_TELL and self._some and not self._above:
             raise InputError(
                 f"{called} no y_proba above 1, while percent is True: if these are probabilities, "

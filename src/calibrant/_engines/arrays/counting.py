@@ -44,7 +44,7 @@ def bin_table(
         return _level_sets(samples, notion)
     if isinstance(rule, Quantile):
         if rule.ties == "rank":
-            return _by_rank(samples, notion, rule.m)
+            return _rank_table(samples, notion, rule.m)
         cuts = quantile_cuts(samples, notion, rule.m)
     else:
         cuts = fixed_cuts(rule, samples.precision)
@@ -176,7 +176,7 @@ def rank_order(u: Array, w: Array | None, m: int) -> tuple[Index, Index]:
     return order, np.clip(bins, 0, m - 1).astype(np.intp)
 
 
-def _by_rank(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cuts, Findings]:
+def _rank_table(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cuts, Findings]:
     u, z, w, findings = whole_problem(samples, notion)
     order, bins = rank_order(u, w, m)
     sums = sums_by_index(bins, m, u[order], z[order], None if w is None else w[order])

@@ -34,7 +34,7 @@ def level_table(samples: Samples, notion: Notion) -> tuple[LevelTable, Findings]
     """A bin for each distinct prediction of the binary or the confidence problem."""
     if kernels().name == "numpy":
         u, z, w, findings = whole_problem(samples, notion)
-        return _by_numpy(u, z, w), findings
+        return _levels_by_numpy(u, z, w), findings
     if samples.multiclass or samples.from_logits:
         u, z, w, findings = whole_problem(samples, notion)
         return _Deal(u, z, w).levels, findings
@@ -53,7 +53,7 @@ def stable_order(u: Array) -> Index:
     return _Deal(u, np.zeros(u.size, dtype=np.uint8), None).rows
 
 
-def _by_numpy(u: Array, z: Array, w: Array | None) -> LevelTable:
+def _levels_by_numpy(u: Array, z: Array, w: Array | None) -> LevelTable:
     order = np.argsort(u, kind="stable")
     ordered = u[order]
     is_first = np.append(True, ordered[1:] != ordered[:-1])

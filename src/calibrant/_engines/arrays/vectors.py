@@ -45,13 +45,13 @@ def vector_table(
     d = samples.n_classes if phi is None else phi.shape[1]
     low, span = _range(phi)
     levels = _LevelIndex() if isinstance(rule, LevelSets) else None
-    ranked = _by_rank(samples, rule, phi)
+    ranked = _rank_bins(samples, rule, phi)
     cuts = None if levels is not None or ranked is not None else _cuts(samples, rule, phi)
     total = VectorTable(np.zeros(0), np.zeros((0, d)))
     for start, stop in _spans(samples):
         u, z, w = _block(samples, start, stop, phi)
         if levels is not None:
-            index = levels.of(u)
+            index = levels.numbers(u)
             total = _grown(total, len(levels.seen))
         else:
             unit = (u - low) / span
@@ -74,7 +74,7 @@ def _full_table(samples: Samples, rule: Rule) -> tuple[VectorTable, Findings]:
     """The table of full calibration, compiled. Rows are added in the order of their cells, some at
     a time: a cell's k sums are then brought into the cache once for all of its rows.
     """
-    k, ranked = samples.n_classes, _by_rank(samples, rule, None)
+    k, ranked = samples.n_classes, _rank_bins(samples, rule, None)
     cuts = _cuts(samples, rule, None) if ranked is None else NO_CUTS
     m = cuts.m if ranked is None else ranked[0]
     total = VectorTable(np.zeros(k * m), np.zeros((k * m, k)))
@@ -176,7 +176,7 @@ def _cuts(samples: Samples, rule: Rule, phi: Array | None) -> Cuts:
     return quantile_cuts(scalar, "binary", rule.m)
 
 
-def _by_rank(samples: Samples, rule: Rule, phi: Array | None) -> tuple[int, Index] | None:
+def _rank_bins(samples: Samples, rule: Rule, phi: Array | None) -> tuple[int, Index] | None:
     """How many bins there are by rank of the largest coordinate, and each row's."""
     if not isinstance(rule, Quantile) or rule.ties != "rank":
         return None
@@ -200,7 +200,7 @@ class _LevelIndex:
     def __init__(self) -> None:
         self.seen: dict[bytes, int] = {}
 
-    def of(self, u: Array) -> Index:
+    def numbers(self, u: Array) -> Index:
         whole = np.ascontiguousarray(u + 0.0)  # -0.0 and 0.0 are one prediction
         return np.array([self.seen.setdefault(row.tobytes(), len(self.seen)) for row in whole])
 

@@ -60,7 +60,7 @@ def class_sums(samples: FrameSamples, cuts: Cuts) -> Array:
     groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cuts(cuts).run()
     out = np.zeros((samples.n_classes, cuts.m, len(FIELDS)))
     for r, name in enumerate(prediction_names(samples)):
-        out[r] = groups.of(groups.columns["by0"] == name).binned(cuts)
+        out[r] = groups.select(groups.columns["by0"] == name).binned(cuts)
     return out
 
 
@@ -72,14 +72,14 @@ def class_cells(samples: FrameSamples, cells: Cells) -> Array:
     groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cells(cells).run()
     cuts = cells.cuts(samples.precision)
     names = prediction_names(samples)
-    return np.stack([groups.of(groups.columns["by0"] == name).binned(cuts) for name in names])
+    return np.stack([groups.select(groups.columns["by0"] == name).binned(cuts) for name in names])
 
 
 def class_columns(samples: FrameSamples) -> Iterator[FrameSamples]:
     """Each class against the rest, as a binary problem of its own."""
     frame = clean(samples).filter(col("ok"))
     for r in range(samples.n_classes):
-        yield _binary(samples, _of_class(samples, frame, r), hard=not samples.soft_rows)
+        yield _binary(samples, _class_problem(samples, frame, r), hard=not samples.soft_rows)
 
 
 def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
@@ -106,7 +106,7 @@ def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
     )
 
 
-def _of_class(samples: FrameSamples, frame: Frame, r: int) -> Frame:
+def _class_problem(samples: FrameSamples, frame: Frame, r: int) -> Frame:
     target = col(f"q{r}") if samples.soft_rows else number(col("q0") == float(r))
     weights = ["w"] if has_weights(samples) else []
     return frame.select(*weights, u=col(f"p{r}"), z=target)
@@ -123,7 +123,7 @@ def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
             binary = refinement_pass(samples, "binary")
             return {r: binary(*spans, parts) for r, spans in asked.items()}
         out = {}
-        for some in _in_queries(asked):
+        for some in _query_groups(asked):
             # All classes are the frame that their cells are summed of, planned already.
             long = _long(samples, () if len(some) == len(names) else tuple(names[r] for r in some))
             key: Expr = nw.lit(-1.0)
@@ -132,14 +132,14 @@ def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
                 key = nw.when(col("by0") == names[r]).then(own).otherwise(key)
             groups = Query(long, "binary", by=("class",)).add_fields().grouped(key)
             for r in some:
-                mine = groups.of((groups.columns["by0"] == names[r]) & (groups["key"] >= 0))
+                mine = groups.select((groups.columns["by0"] == names[r]) & (groups["key"] >= 0))
                 out[r] = mine["low"], mine["high"], mine.fields
         return out
 
     return read
 
 
-def _in_queries(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
+def _query_groups(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
     """Classes by the query, none with more spans than planners are at ease with."""
     some: dict[int, Spans] = {}
     for r, spans in asked.items():
@@ -165,7 +165,7 @@ def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
     names = [name for name in every if not wanted or name in wanted]
     if samples.soft_rows:
         named = [
-            _of_class(samples, frame, r).with_columns(**{"class": nw.lit(name)})
+            _class_problem(samples, frame, r).with_columns(**{"class": nw.lit(name)})
             for r, name in enumerate(every)
             if name in names
         ]

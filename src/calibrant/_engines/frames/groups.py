@@ -39,7 +39,7 @@ class Groups:
     columns: dict[str, NDArray[Any]]
 
     @classmethod
-    def of_result(cls, samples: FrameSamples, result: Any) -> Groups:
+    def from_result(cls, samples: FrameSamples, result: Any) -> Groups:
         return cls(samples, {series.name: _values(series) for series in result.iter_columns()})
 
     def __getitem__(self, name: str) -> Array:
@@ -48,7 +48,7 @@ class Groups:
     def __contains__(self, name: str) -> bool:
         return name in self.columns
 
-    def of(self, chosen: NDArray[Any]) -> Groups:
+    def select(self, chosen: NDArray[Any]) -> Groups:
         """Some of the groups, or all in another order."""
         return Groups(self.samples, {name: v[chosen] for name, v in self.columns.items()})
 
@@ -56,7 +56,7 @@ class Groups:
         return float(self[name].sum()) if name in self else 0.0
 
     def check_rows(self) -> None:
-        """An error if a row cannot be measured, or if there are none."""
+        """Raise InputError if a row cannot be measured, or if there are none."""
         check_rows(self.samples, self.total("rows"), self.total("found_ok"), self.n_missing)
         if self.samples.weighted and "ww" in self:
             check_squares(self.total("w"), self.total("ww"))
@@ -120,8 +120,7 @@ class Groups:
         if not np.array_equal(at, cuts.find(high)):
             raise CalibrantError(
                 f"{self.samples.where} put predictions of two bins into one group: its doubles "
-                f"are not "
-                "those of IEEE 754. Collect the frame and measure it in memory"
+                "are not those of IEEE 754. Collect the frame and measure it in memory"
             )
         out = np.zeros((cuts.m, len(FIELDS)))
         np.add.at(out, at, self.fields if fields is None else fields)

@@ -97,7 +97,7 @@ class Partitioned:
         last = names.index("sums") if "sums" in names else len(names) - 1
         keys = self.steps[last][1][0] if "sums" in names else None
         # Bound to functions: what a task is given Dask looks through, expression by expression.
-        summed = delayed(partial(_of_partition, steps=self.steps[: last + 1], keys=keys))
+        summed = delayed(partial(_sum_partition, steps=self.steps[: last + 1], keys=keys))
         joined = delayed(partial(_together, keys=keys))
         lots = [summed(part) for part in self.parts]
         while len(lots) > 1:
@@ -131,7 +131,7 @@ def _taken(frame: Any, steps: tuple[Step, ...]) -> Any:
     return frame
 
 
-def _of_partition(part: Any, steps: tuple[Step, ...], keys: tuple[str, ...] | None) -> Any:
+def _sum_partition(part: Any, steps: tuple[Step, ...], keys: tuple[str, ...] | None) -> Any:
     """None without rows, as filters leave partitions: steps take long, whatever the data."""
     if not len(part):
         return None

@@ -147,4 +147,4 @@ class Query:
         totals = [nw.len().alias("rows"), *(col(name).sum() for name in sums), *ends]
         frame = frame.group_by(*by, "key").agg(*totals)
         result = collected(frame if most is None else frame.head(most))
-        return Groups.of_result(self.samples, result)
+        return Groups.from_result(self.samples, result)

@@ -59,7 +59,7 @@ _WHY = {
 
 
 def check_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: int) -> None:
-    """An InputError if there are rows that are neither sound nor to be dropped."""
+    """Raise InputError if there are rows that are neither sound nor to be dropped."""
     if n_rows == 0:
         raise InputError(_NOTHING)
     if n_rows == n_sound + n_missing:

@@ -133,7 +133,7 @@ def cell_sums(
         )
     groups.check_rows()
     # Engines give groups in any order; the draws of a seed are to be the same.
-    groups = groups.of(
+    groups = groups.select(
         np.lexsort([groups.columns[f"by{k}"].astype(np.int64) for k in range(len(packs))])
     )
     columns: list[SegmentColumn | None] = [None] * len(rules)

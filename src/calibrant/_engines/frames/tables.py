@@ -117,7 +117,7 @@ class ClassQuantiles:
             limit = np.asarray(self.threshold, dtype=self.samples.precision).astype(np.float64)
             first = int(cuts.find(np.nextafter(limit, np.inf)))
         problems = {
-            r: Refinement.of(sums, cuts, m, first=first)
+            r: Refinement.from_cells(sums, cuts, m, first=first)
             for r, sums in enumerate(self._sums)
             if sums[first:, 1].sum() > 0
         }
@@ -151,7 +151,7 @@ def top_class_sums(samples: FrameSamples, cuts: Cuts) -> tuple[Array, Findings]:
     query.steps.append(col("top") * float(apart))
     groups = query.run()
     classes = groups.columns["key"].astype(np.intp) // apart
-    parts = [groups.of(classes == r).binned(cuts) for r in range(samples.n_classes)]
+    parts = [groups.select(classes == r).binned(cuts) for r in range(samples.n_classes)]
     return np.stack(parts), groups.findings
 
 

@@ -40,8 +40,7 @@ def vector_table(
     if isinstance(rule, LevelSets):
         raise InputError(
             "a cell for every distinct vector of predictions would bring the rows themselves "
-            "here: use "
-            "Quantile(m) or a count of bins, or collect the frame first"
+            "here: use Quantile(m) or a count of bins, or collect the frame first"
         )
     if isinstance(rule, Quantile):
         check_ranks(rule)

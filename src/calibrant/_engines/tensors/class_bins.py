@@ -136,7 +136,7 @@ class Entries:
                 top=self.top[part].contiguous(),
                 share=self.share[part].contiguous(),
             )
-            found = self._within(*some._windows(j, m), j, m)
+            found = self._bits_in_windows(*some._windows(j, m), j, m)
             if found is not None:
                 return found
         through = self._cells().cumsum(1)
@@ -161,7 +161,7 @@ class Entries:
         )
         return first.cummax(dim=1).values, last.clamp(max=CELLS - 1).cummax(dim=1).values
 
-    def _within(
+    def _bits_in_windows(
         self, first: Tensor, last: Tensor, j: Tensor, m: int
     ) -> tuple[Tensor, Tensor, tuple[Tensor, ...]] | None:
         """As `_leading_bits`, from entries in some cells; None if a border is elsewhere."""

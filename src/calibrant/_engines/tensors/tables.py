@@ -60,7 +60,7 @@ def bin_table(
     if samples.n == 0:
         raise InputError(NO_WEIGHT)
     if has_kernels(samples.predictions):
-        fast = _by_keys(samples, notion, rule, squares)
+        fast = _key_table(samples, notion, rule, squares)
         if fast is not None:
             return fast
     tally = Tally(samples.place)
@@ -68,14 +68,14 @@ def bin_table(
     if isinstance(rule, LevelSets):
         return _level_sets(whole, tally)
     if rule.ties == "rank":
-        return _by_rank(whole, rule.m, tally)
+        return _rank_table(whole, rule.m, tally)
     edges = quantile_edges(whole.u[None], whole.w, rule.m)[0]
     sums_here = _sums_by_index(torch.bucketize(whole.u, edges, right=True), rule.m, whole)
     findings, (sums, inner) = resolved(tally, sums_here, edges)
     return BinTable(_weighty(sums)[None]), Cuts(inner), findings
 
 
-def _by_keys(
+def _key_table(
     samples: TensorSamples, notion: Notion, rule: Quantile | LevelSets, squares: bool
 ) -> tuple[BinTable, Cuts, Findings] | None:
     """The table from keys in order on the device; None where kernels cannot make them."""
@@ -99,7 +99,7 @@ def _by_keys(
     return DeviceLevels(keys), LevelCuts(keys), keys.findings
 
 
-def _by_rank(whole: Scalars, m: int, tally: Tally) -> tuple[BinTable, Cuts, Findings]:
+def _rank_table(whole: Scalars, m: int, tally: Tally) -> tuple[BinTable, Cuts, Findings]:
     ordered, index = rank_order(whole, m)
     firsts = torch.searchsorted(index, torch.arange(1, m, device=index.device))
     shown = torch.cat([ordered.u, ordered.u.new_ones(1)])[firsts]  # ties may straddle a cut

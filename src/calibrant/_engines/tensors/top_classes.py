@@ -25,7 +25,7 @@ def top_class_table(samples: TensorSamples, rule: Rule) -> tuple[BinTable, Findi
         if samples.n == 0:
             raise InputError(NO_WEIGHT)
         if isinstance(rule, LevelSets) or rule.ties == "rank":
-            return _of_whole(samples, rule)
+            return _sorted_table(samples, rule)
         whole = column(samples, "confidence", Tally(samples.place))
         edges = quantile_edges(whole.u[None], whole.w, rule.m)[0]
     else:
@@ -53,7 +53,7 @@ def _top_class(rows: Rows) -> tuple[Tensor, Scalars]:
     return rows.p.max(dim=1).indices, rows.top_label()  # the first of equals
 
 
-def _of_whole(samples: TensorSamples, rule: Quantile | LevelSets) -> tuple[BinTable, Findings]:
+def _sorted_table(samples: TensorSamples, rule: Quantile | LevelSets) -> tuple[BinTable, Findings]:
     """By rank, or by distinct confidence: every row's top label at once, on the device."""
     tally = Tally(samples.place)
     tops, blocks = zip(*(_top_class(rows) for rows in row_blocks(samples, tally)), strict=True)
