@@ -17,7 +17,7 @@ import calibrant as cal
 from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile, fixed_cuts
 from calibrant._core.errors import InputError
 from calibrant._data.samples import BadRow
-from calibrant._data.to_samples import to_samples, to_samples_in_place
+from calibrant._data.to_samples import as_source, to_samples
 from calibrant._engines.arrays import engine as array_engine
 from calibrant._engines.arrays.selection import available, engine, kernels
 from calibrant._engines.cells import Cells
@@ -765,11 +765,11 @@ def test_views_and_numbers_of_eight_bits_are_read(chosen):
 
 def test_tensors_in_memory_are_arrays_unless_torch_is_asked_for():
     given = torch.tensor(Y), torch.tensor(P)
-    assert not isinstance(to_samples_in_place(*given), TensorSamples)
+    assert not isinstance(as_source(*given), TensorSamples)
     with engine("torch"):
-        assert isinstance(to_samples_in_place(*given), TensorSamples)
+        assert isinstance(as_source(*given), TensorSamples)
         assert kernels().name == available()[0]  # arrays have what they always have
-        assert not isinstance(to_samples_in_place(Y, P), TensorSamples)
+        assert not isinstance(as_source(Y, P), TensorSamples)
     with pytest.raises(InputError, match="did you mean 'torch'"), engine("torhc"):
         pass
 
@@ -777,7 +777,7 @@ def test_tensors_in_memory_are_arrays_unless_torch_is_asked_for():
 def test_the_environment_chooses_too(monkeypatch):
     monkeypatch.setenv("CALIBRANT_ENGINE", "torch")
     y, p = torch.tensor([0, 1]), torch.tensor([0.2, 0.7])
-    assert isinstance(to_samples_in_place(y, p), TensorSamples)
+    assert isinstance(as_source(y, p), TensorSamples)
     assert cal.ece(y, p) == cal.ece([0, 1], p.numpy())
 
 

@@ -28,7 +28,7 @@ from calibrant._api.metrics import binned as metrics
 from calibrant._cli import main
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.validation import public
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.to_samples import as_source
 from calibrant._inference.budget import quick_measures
 from calibrant._inference.methods import INVERTED
 from calibrant._measures.catalogue import GROUPS, Claims, Measure, catalogue, find, registered
@@ -69,7 +69,7 @@ TWO_BIN = Measure(
 
 
 def _summary(y_true: Any, y_proba: Any, given: dict[str, Any]) -> Summary:
-    return Summary(to_samples_in_place(y_true, y_proba, **given))
+    return Summary(as_source(y_true, y_proba, **given))
 
 
 @public

@@ -22,7 +22,7 @@ from calibrant._data.frame_input import named, scanned
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.segment_columns import MOST_VALUES, SegmentColumn, segment_column
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.to_samples import as_source
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.segments import (
     Found,
@@ -199,7 +199,7 @@ def find_segments(
                 f"{'groups' if votes is None else 'votes'} needs the rows in memory: collect the "
                 "frame first"
             )
-        frame = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+        frame = as_source(y_true, y_proba, sample_weight, given, classes, data)
         found = segments_of_frame(
             frame, segments, notion, parts, depth=depth, min_rows=min_rows, n_draws=n_draws,
             seed=int(seed), judging=judging,

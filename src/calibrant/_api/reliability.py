@@ -17,7 +17,7 @@ from calibrant._core.validation import public
 from calibrant._data.explain import explained
 from calibrant._data.logprobs import given_as
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples, to_samples_in_place
+from calibrant._data.to_samples import as_source, to_samples
 from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._reliability import ClasswiseReliability, ReliabilityTable
 
@@ -89,7 +89,7 @@ def reliability(
         0  0.0000  0.5000  2          0.3000       0.0000   0.3000
         1  0.5000  1.0000  2          0.8000       1.0000  -0.2000
     """
-    validate: Any = to_samples_in_place if groups is None else to_samples
+    validate: Any = as_source if groups is None else to_samples
     given = given_as(from_logits, from_logprobs)
     samples = validate(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     rule = as_rule(bins, n=samples.count_rows)
@@ -173,7 +173,7 @@ def classwise_reliability(
       c              0.2000       0.2500  0.0500
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     rule = as_rule(bins, n=samples.count_rows)
     if not samples.multiclass:
         raise InputError(

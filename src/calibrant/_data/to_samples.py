@@ -14,7 +14,7 @@ from calibrant._data.samples import Samples
 from calibrant._data.source import Source
 
 
-def to_samples_in_place(
+def as_source(
     y_true: Any,
     y_proba: Any,
     sample_weight: Any = None,

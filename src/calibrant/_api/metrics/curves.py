@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
 from calibrant._data.logprobs import given_as
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.to_samples import as_source
 from calibrant._measures.catalogue import Measure, catalogue
 from calibrant._summaries.samples import Summary
 
@@ -88,7 +88,7 @@ def ici(
     parts = _parts()
     one_of("part", part, parts)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     if samples.multiclass:
         raise InputError(
             f"ici is of one outcome, with y_proba of the shape (n,); it is (n, {samples.n_classes})"

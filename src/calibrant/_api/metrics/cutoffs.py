@@ -21,7 +21,7 @@ from calibrant._core.binning import LevelSets, Quantile
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import check_seed, public
 from calibrant._data.logprobs import Given, given_as
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.to_samples import as_source
 from calibrant._inference.paths import clustered_cutoff_p, cutoff_p, worst_cutoffs
 from calibrant._measures.cutoffs import Cutoffs, averaged_two_bin_error, cutoff_error
 from calibrant._summaries.samples import Summary, resolve_notion
@@ -315,7 +315,7 @@ def _levels(
     notion: Any,
 ) -> BinTable:
     """The level sets of what is judged: a scalar problem, or each class against the rest."""
-    samples = to_samples_in_place(y_true, y_proba, weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, weight, given, classes, data, votes=votes)
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
         raise InputError("notion='full' has no order: use lin_ce(...), which takes whole rows")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import is_number, public
 from calibrant._data.logprobs import given_as
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.to_samples import as_source
 from calibrant._summaries.samples import Summary
 
 
@@ -83,7 +83,7 @@ def dist_ce(
     """
     one_of("norm", norm, ("tv", "l1"))
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     return Summary(samples).mean_distance("distribution" if norm == "tv" else "absolute")
 
 
@@ -151,7 +151,7 @@ def ent_ce(
     0.3681
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     return Summary(samples).mean_distance("entropy_signed" if signed else "entropy")
 
 
@@ -216,7 +216,7 @@ def rank_cs(
     0.5
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     return Summary(samples).mean_distance("rank")
 
 
@@ -300,7 +300,7 @@ def jsd(
     """
     unit = math.log(_check_base(base))
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     if squared:
         return Summary(samples).mean_distance("jensen_shannon") / unit
     return Summary(samples).mean_distance("root_jensen_shannon") / math.sqrt(unit)
@@ -397,7 +397,7 @@ def kl(
     """
     one_of("zero", zero, ("lift", "infinite", "raise"))
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     summary = Summary(samples)
     value, n_zero = summary.mean_distance("relative_entropy"), summary.findings.n_log_clipped
     if n_zero and zero == "raise":
@@ -483,7 +483,7 @@ def wasserstein(
     5.0
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     spacing = None if positions is None else _spacing(positions, samples.n_classes)
     value = Summary(samples).mean_distance("transport", spacing=spacing)
     if not normalize:

@@ -18,7 +18,7 @@ from calibrant._core.validation import check_level, public
 from calibrant._data.explain import explained
 from calibrant._data.logprobs import given_as
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples, to_samples_in_place
+from calibrant._data.to_samples import as_source, to_samples
 from calibrant._measures.ranking import COVERAGE, accuracy_at
 from calibrant._measures.ranking import aurc as aurc_of
 from calibrant._measures.ranking import auroc as auroc_of
@@ -99,7 +99,7 @@ def auroc(
     0.75
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     resolved = resolve_notion(samples, notion)
     if resolved == "classwise":
         return _mean_over_classes(samples)
@@ -206,7 +206,7 @@ def aurc(
     0.2083
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     return aurc_of(Summary(samples).table(_ranked(resolve_notion(samples, notion)), LevelSets()))
 
 
@@ -284,7 +284,7 @@ def accuracy_at_coverage(
             f"coverage must be a share of the rows above 0 and at most 1; got {coverage!r}"
         )
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     levels = Summary(samples).table(_ranked(resolve_notion(samples, notion)), LevelSets())
     return accuracy_at(levels, float(coverage))
 

@@ -18,7 +18,7 @@ from calibrant._core.validation import check_count, check_eps, public
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Notion
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.to_samples import as_source
 from calibrant._engines.arrays.streams import EPS
 from calibrant._engines.dispatch import engine_of
 from calibrant._measures.smooth import LS_SIGMA
@@ -128,7 +128,7 @@ def ls_ece(
     one_of("method", method, ("exact", "monte-carlo"))
     check_eps(eps)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     resolved = _resolved(samples, notion)
     summary = SmoothSummary(samples, resolved, eps)
     width = _width(sigma, summary, noise if method == "exact" else "uniform")
@@ -209,7 +209,7 @@ def smooth_ece(
     0.1778
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     if sigma is not None:
         _check_unit_sigma(sigma)
     return SmoothSummary(samples, _resolved(samples, notion)).smooth_ece(sigma)
@@ -298,7 +298,7 @@ def smooth_reliability(
     elif sigma is not None:
         _check_logit_sigma(sigma)
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     resolved = _resolved(samples, notion)
     if resolved == "classwise":
         raise InputError("a curve is of one problem: give one class's column as y_proba")

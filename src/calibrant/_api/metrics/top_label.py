@@ -11,7 +11,7 @@ from calibrant._core.binning import Bins, as_rule
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.logprobs import given_as
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.to_samples import as_source
 from calibrant._measures.binned import binned_error
 from calibrant._summaries.samples import Summary
 
@@ -95,7 +95,7 @@ def top_label_ece(
     (0.0, 0.25)
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     if not samples.multiclass:
         raise InputError(
             "top_label_ece needs y_proba of the shape (n, k), a column per class; it is (n,). Give "

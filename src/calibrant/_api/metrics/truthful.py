@@ -14,7 +14,7 @@ from calibrant._core.binning import Bins, Quantile, as_rule
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
 from calibrant._data.logprobs import given_as
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.to_samples import as_source
 from calibrant._measures.binned import binned_error
 from calibrant._measures.catalogue import find
 from calibrant._measures.truthful import (
@@ -115,7 +115,7 @@ def lin_ce(
     """
     one_of("norm", norm, ("l1", "l2"))
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     summary = Summary(samples, quantile=rule)
     if not samples.multiclass:
@@ -209,7 +209,7 @@ def classwise_ce(
     0.01
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     if not samples.multiclass:
         raise InputError(
@@ -294,7 +294,7 @@ def confidence_ce(
     0.09
     """
     given = given_as(from_logits, from_logprobs)
-    samples = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
     if samples.answers:
         find("confidence_ce", samples.shape)  # an error: the class is not on a side of 1/2

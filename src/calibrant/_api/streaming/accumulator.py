@@ -30,7 +30,7 @@ from calibrant._data.logprobs import LOGPROBS, given_as
 from calibrant._data.missing import check_missing
 from calibrant._data.samples import Shape, shape_of
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.to_samples import as_source
 from calibrant._engines.arrays.streams import StreamSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.dispatch import engine_of
@@ -183,7 +183,7 @@ class Accumulator:
             If the input cannot be read as labels and probabilities; the message names the first bad
             row.
         """
-        samples = to_samples_in_place(
+        samples = as_source(
             y_true, y_proba, sample_weight, self.given, self.classes, data, self.missing,
             votes=votes, stream=True,
         )  # fmt: skip
@@ -493,7 +493,7 @@ class Accumulator:
 
     def _sums_of_one_row(self, columns: int) -> dict[str, NDArray[np.float64]]:
         row = np.full((1, columns) if columns else 1, 1.0 / (columns or 2))
-        samples = to_samples_in_place(row, row, from_logits=False)
+        samples = as_source(row, row, from_logits=False)
         return self.sums_of(samples).arrays
 
     def packed(self) -> dict[str, NDArray[np.float64]]:

@@ -20,7 +20,7 @@ from calibrant._data.explain import explained
 from calibrant._data.missing import row_gaps
 from calibrant._data.samples import BadRow, Samples
 from calibrant._data.times import Times, microseconds
-from calibrant._data.to_samples import to_samples, to_samples_in_place
+from calibrant._data.to_samples import as_source, to_samples
 from calibrant._engines.arrays.streams import StreamSums
 
 
@@ -59,7 +59,7 @@ def batch_of(
     windows = split(np.atleast_1d(us), np.atleast_1d(missing), every)
     if not us.ndim or (len(windows) == 1 and not missing.any()):
         # All rows in one window, as mostly: they stay where they are.
-        samples = to_samples_in_place(**given)
+        samples = as_source(**given)
         with explained(samples):
             sums = stream.sums_of(samples)
         n = sums.n_rows + sums.n_missing

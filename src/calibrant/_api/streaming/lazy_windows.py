@@ -13,7 +13,7 @@ from calibrant._core.errors import InputError, counted, nearest
 from calibrant._data.explain import explained
 from calibrant._data.frame_samples import column_of
 from calibrant._data.times import moment, single
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.to_samples import as_source
 
 # Each window is a query of its own.
 MOST_WINDOWS = 1000
@@ -66,7 +66,7 @@ def lazy_batch(
         if not count:
             continue
         part = frame.filter(within(start)).to_native()
-        samples = to_samples_in_place(
+        samples = as_source(
             y_true, y_proba, sample_weight=sample_weight, votes=votes, data=part,
             from_logits=stream.given, classes=stream.classes, missing=stream.missing,
             stream=True,
