@@ -84,23 +84,6 @@ class RowInput(Input[R]):
         warn_of_logits(kind, stream, self.n_columns is not None)
 
     def samples(self) -> R:
-        return self.sample_type(
-            predictions=self.predictions,
-            targets=self.targets,
-            weights=self.weights,
-            from_logits=self.logits,
-            class_names=self.class_names,
-            inferred=self._notes(),
-            row_sum_tolerance=self.row_sum_tolerance,
-            n_missing=0 if self.kept is None else int(np.count_nonzero(~self.kept)),
-            label_sum_tolerance=self.label_sum_tolerance,
-            weight_exponent=self.exponent,
-            kept=self.kept,
-            votes=self.votes,
-            answers=self.answers and self.n_columns is None,
-        )
-
-    def _notes(self) -> tuple[str, ...]:
         notes = describe(
             "logits" if self.logits else "probabilities",
             self.n_columns,
@@ -113,7 +96,21 @@ class RowInput(Input[R]):
             notes += (FROM_LOGPROBS,)
         if self.exponent:
             notes += (f"weights divided by 2^{self.exponent}",)
-        return notes
+        return self.sample_type(
+            predictions=self.predictions,
+            targets=self.targets,
+            weights=self.weights,
+            from_logits=self.logits,
+            class_names=self.class_names,
+            inferred=notes,
+            row_sum_tolerance=self.row_sum_tolerance,
+            n_missing=0 if self.kept is None else int(np.count_nonzero(~self.kept)),
+            label_sum_tolerance=self.label_sum_tolerance,
+            weight_exponent=self.exponent,
+            kept=self.kept,
+            votes=self.votes,
+            answers=self.answers and self.n_columns is None,
+        )
 
     @abstractmethod
     def values(self, value: Any, argument: str) -> Any:
@@ -166,16 +163,12 @@ class ArrayInput(RowInput[Samples]):
                 sample_weight = pick(self.data, sample_weight, "sample_weight")
             if isinstance(votes, str):
                 votes = pick(self.data, votes, "votes")
-        self.column_names = self.class_names or names_of_columns(y_proba)
+        if not isinstance(y_proba, np.ndarray):
+            self.column_names = self.class_names or names_of_columns(y_proba)
         super().read(y_true, y_proba, sample_weight, votes, drop=drop)
 
-    def values(self, value: Any, argument: str) -> NDArray[Any]:
-        return to_array(value, argument)
-
-    def without_missing(
-        self, y_true: Any, y_proba: Any, sample_weight: Any
-    ) -> tuple[Any, Any, Any, Mask | None]:
-        return without_missing(y_true, y_proba, sample_weight)
+    values = staticmethod(to_array)
+    without_missing = staticmethod(without_missing)
 
     def exponentiate(self) -> None:
         self.predictions = probabilities_of(self.predictions)

@@ -80,16 +80,13 @@ def without_objects(array: NDArray[Any]) -> NDArray[Any]:
     return plain if plain.dtype.kind in "biuf" else array
 
 
-def kind_of(values: Any) -> str:
-    """The kind of numbers in an array or a tensor, as NumPy names it: "f", "i", "b", "c", ..."""
-    kind: Any = values.dtype
-    if isinstance(kind, np.dtype):
-        return kind.kind
-    if kind.is_complex:
+def kind_of_tensor(tensor: Any) -> str:
+    """The kind of a tensor's numbers, as NumPy names it: "f", "i", "b" or "c"."""
+    if tensor.dtype.is_complex:
         return "c"
-    if kind.is_floating_point:
+    if tensor.dtype.is_floating_point:
         return "f"
-    return "b" if str(kind) == "torch.bool" else "i"
+    return "b" if str(tensor.dtype) == "torch.bool" else "i"
 
 
 def precision_name(value: Any) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError
 from calibrant._data.answers import ANSWERS
-from calibrant._data.arrays import kind_of, precision_name
+from calibrant._data.arrays import kind_of_tensor, precision_name
 from calibrant._data.columns import check_frames_paired
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 from calibrant._data.logits import LOG_PROBABILITIES, tell_kind_of_logits
@@ -62,8 +62,8 @@ def check_bool(from_logits: Any) -> bool:
 
 def _check_kind(values: Any, argument: str) -> None:
     """Raise InputError unless an array or a tensor holds real numbers."""
-    kind = kind_of(values)
-    if kind in "biuf":
+    kind = values.dtype.kind if isinstance(values, np.ndarray) else kind_of_tensor(values)
+    if kind in "fiub":
         return
     if kind in "OUSMmV":
         what = "text" if kind in "US" else f"dtype {values.dtype}"
@@ -87,17 +87,18 @@ def _is_list(value: Any) -> bool:
 def checked_predictions(predictions: Any) -> Any:
     """Predictions, an array or a tensor, if their shape and type can be those of predictions."""
     _check_kind(predictions, "y_proba")
-    shape = tuple(predictions.shape)
-    if len(shape) not in (1, 2):
+    if predictions.ndim not in (1, 2):
+        shape = tuple(predictions.shape)
         raise InputError(
             "y_proba must have the shape (n,) for binary or (n, k) for multiclass predictions; "
             f"got {shape}{_how_to_flatten(shape)}"
         )
-    if len(shape) == 2 and shape[1] == 0:
-        raise InputError(
-            f"y_proba has the shape {shape}: it has no columns, where every class needs one"
-        )
-    if len(shape) == 2 and shape[1] < 2:
+    if predictions.ndim == 2 and predictions.shape[1] < 2:
+        shape = tuple(predictions.shape)
+        if shape[1] == 0:
+            raise InputError(
+                f"y_proba has the shape {shape}: it has no columns, where every class needs one"
+            )
         raise InputError(
             f"y_proba has the shape {shape}: one column is one class only, where two are needed. "
             "For a binary problem give the probability of class 1 as (n,): y_proba[:, 0]"
@@ -121,34 +122,38 @@ def _how_to_flatten(shape: tuple[int, ...]) -> str:
 def checked_targets(targets: Any, predictions: Any) -> Any:
     """Targets, an array or a tensor, if they fit the predictions."""
     _check_kind(targets, "y_true")
-    shape, wanted = tuple(targets.shape), tuple(predictions.shape)
-    if not shape:
+    if targets.ndim == 0:
         raise InputError(f"y_true must have one entry per row; got a single {targets.item()!r}")
-    if shape[0] != wanted[0]:
+    if targets.shape[0] != predictions.shape[0]:
         raise InputError(
-            f"y_true and y_proba must have the same number of rows; got {shape[0]} and {wanted[0]}"
+            "y_true and y_proba must have the same number of rows; got "
+            f"{targets.shape[0]} and {predictions.shape[0]}"
         )
-    if len(shape) == 2 and shape[1] == 1:
-        targets, shape = targets[:, 0], shape[:1]
-    if len(wanted) == 1 and len(shape) != 1:
+    if targets.ndim == 2 and targets.shape[1] == 1:
+        targets = targets[:, 0]
+    if targets.ndim == 1:
+        return targets
+    if predictions.ndim == 1:
         raise InputError(
-            f"y_true has the shape {shape} while y_proba is (n,): binary predictions need "
-            "targets of the shape (n,), or counts of votes for both classes, (n, 2). If there are "
-            "several classes, give y_proba as (n, k); the order is (y_true, y_proba)"
+            f"y_true has the shape {tuple(targets.shape)} while y_proba is (n,): binary "
+            "predictions need targets of the shape (n,), or counts of votes for both classes, "
+            "(n, 2). If there are several classes, give y_proba as (n, k); the order is (y_true, "
+            "y_proba)"
         )
-    if len(wanted) == len(shape) == 2 and shape != wanted:
+    if targets.ndim > 2:
+        raise InputError(f"y_true must have the shape (n,) or (n, k); got {tuple(targets.shape)}")
+    if targets.shape != predictions.shape:
         raise InputError(
-            f"y_true and y_proba must have the same classes; got {shape[1]} and {wanted[1]} columns"
+            "y_true and y_proba must have the same classes; got "
+            f"{targets.shape[1]} and {predictions.shape[1]} columns"
         )
-    if len(shape) > 2:
-        raise InputError(f"y_true must have the shape (n,) or (n, k); got {shape}")
     return targets
 
 
 def checked_weights(weights: Any, n: int) -> Any:
     """Weights, an array or a tensor, if there is one per row."""
     _check_kind(weights, "sample_weight")
-    if tuple(weights.shape) != (n,):
+    if weights.shape != (n,):
         raise InputError(
             f"sample_weight must have one weight per row, the shape ({n},); "
             f"got {tuple(weights.shape)}"
