@@ -67,12 +67,16 @@ class RowInput(Input[R]):
             self.targets, self.label_note = self.class_indices(classes)
 
     def read_labels(self, stream: bool) -> None:
+        if self.votes is not None or self.targets.ndim != 1:
+            self._read_votes(stream)
+        self.targets = checked_targets(self.targets, self.predictions)
+
+    def _read_votes(self, stream: bool) -> None:
         votes = None
         if self.votes is not None:
             votes = votes_per_row(own_rows(self.votes, self.kept), self.predictions.shape[0])
         labels = self.shares(votes, stream)
-        self.targets = checked_targets(labels.targets, self.predictions)
-        self.votes, self.votes_note = labels.votes, labels.note
+        self.targets, self.votes, self.votes_note = labels.targets, labels.votes, labels.note
 
     def read_weights(self) -> None:
         weights = self.values(self.weights, "sample_weight")

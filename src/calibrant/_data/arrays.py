@@ -60,7 +60,7 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:
-    """The same numbers in the order of bytes that this machine has: types are compared by it."""
+    """The numbers in this machine's byte order, by which types are compared."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
@@ -229,7 +229,7 @@ def full_name(value: Any) -> str:
 
 
 def bring_here(value: Any) -> str:
-    """What a frame is and what to do, where a function needs the rows in memory."""
+    """The end of an error about a frame whose rows are needed here: its type, and what to do."""
     way = _WAYS.get(_library(value), "collect it")
     return (
         f"{full_name(value)}, whose rows are in another engine, and this needs them in memory: "

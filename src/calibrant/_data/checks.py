@@ -12,7 +12,7 @@ from calibrant._data.answers import ANSWERS
 from calibrant._data.arrays import kind_of_tensor, precision_name
 from calibrant._data.columns import check_frames_paired
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
-from calibrant._data.logits import LOG_PROBABILITIES, tell_kind_of_logits
+from calibrant._data.logits import LOG_PROBABILITIES, check_kind_of_logits
 
 # The largest weight is in this range, or all are scaled: up to fourth powers are numbers.
 WEIGHTS = (2.0**-150, 2.0**150)
@@ -21,7 +21,7 @@ WEIGHTS = (2.0**-150, 2.0**150)
 def warn_of_logits(kind: str, stream: bool, multiclass: bool) -> None:
     """Warn of logits that look like something else; a few rows of a stream prove little."""
     if not (stream and kind == LOG_PROBABILITIES):
-        tell_kind_of_logits(kind, multiclass=multiclass)
+        check_kind_of_logits(kind, multiclass=multiclass)
 
 
 def weight_exponent(largest: float) -> int:

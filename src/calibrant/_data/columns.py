@@ -79,7 +79,7 @@ def check_paired(
 
 
 def check_frames_paired(y_true: Any, y_proba: Any) -> None:
-    """The same of two frames, whose rows are taken as they are."""
+    """Check the pairing of columns of two frames, as `check_paired` does for names."""
     if hasattr(y_true, "columns") and hasattr(y_proba, "columns"):
         if is_elsewhere(y_true) or is_elsewhere(y_proba):
             return  # a column of Spark has whatever it is asked for
@@ -96,7 +96,9 @@ def names_of_columns(y_proba: Any) -> tuple[str, ...]:
 
 
 def _endings(names: Sequence[str], split: Callable[[str], list[str]]) -> list[str]:
-    """What names differ in: their parts without those that all begin or all end with."""
+    """The part of each name in which it differs from the others: without the common beginning and
+    the common end.
+    """
     parts = [split(name.lower()) for name in names]
     fewest = min(map(len, parts))
     start, end = 0, 0

@@ -13,10 +13,10 @@ from calibrant._core.errors import InputError, MissingExtra
 from calibrant._data.answers import are_answers
 from calibrant._data.checks import describe
 from calibrant._data.columns import check_apart, checked_column_names
-from calibrant._data.frame_counts import Counted, check_votes_name, counted
+from calibrant._data.frame_counts import VoteCounts, check_votes_name, read_counts
 from calibrant._data.frame_samples import FrameSamples, Labels, column_of
 from calibrant._data.input import Input
-from calibrant._data.labels import Lookup, are_indices, are_truths, number_of, taken
+from calibrant._data.labels import Lookup, are_indices, are_truths, note_on_labels, number_of
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 
 # Texts that are brought here to be looked at: more are no spellings of classes.
@@ -79,7 +79,9 @@ class FrameInput(Input[FrameSamples]):
         if len(self.targets) == 1 and not are_indices:
             (name,) = self.targets
             self.labels = _labels(self.frame, name, self.schema, classes)
-            self.label_note = taken(classes, self.n_columns is not None, self.labels is None)
+            self.label_note = note_on_labels(
+                classes, self.n_columns is not None, self.labels is None
+            )
 
     def read_labels(self, stream: bool) -> None:
         if self.labels is None:
@@ -89,9 +91,9 @@ class FrameInput(Input[FrameSamples]):
             if isinstance(self.votes, str):
                 (self.votes,) = named(self.votes, "votes", self.schema)
             check_votes_name(self.votes, self.schema)
-        self.counts = Counted(self.frame, self.targets)
+        self.counts = VoteCounts(self.frame, self.targets)
         if self.labels is None:
-            self.counts = counted(
+            self.counts = read_counts(
                 self.frame,
                 self.targets,
                 self.votes,

@@ -104,7 +104,7 @@ class FrameSamples:
 
     @property
     def where(self) -> str:
-        """What the engine is called."""
+        """The engine's name."""
         return str(self.frame.implementation.value)
 
     def column(self, name: str) -> Any:

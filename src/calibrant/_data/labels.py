@@ -117,8 +117,8 @@ def are_truths(names: Iterable[Any]) -> bool:
     return {str(name).lower() for name in names} >= set(_TRUTH)
 
 
-def taken(names: Sequence[Any], multiclass: bool, indices: bool) -> str:
-    """What labels were taken for, as results echo it."""
+def note_on_labels(names: Sequence[Any], multiclass: bool, indices: bool) -> str:
+    """The note on what labels were taken for."""
     shown = [repr(str(name)) for name in names[:_SHOWN]]
     more = ", ..." if len(names) > _SHOWN else ""
     if indices and multiclass:
@@ -132,9 +132,9 @@ def taken(names: Sequence[Any], multiclass: bool, indices: bool) -> str:
     return f"labels are names of classes: {shown[0]} is 0 (negative), {shown[1]} is 1 (positive)"
 
 
-def taken_in_streams(names: Sequence[Any], multiclass: bool) -> str:
-    """The same where labels of every kind may have come."""
-    by_name = taken(names, multiclass, indices=False)
+def note_on_stream_labels(names: Sequence[Any], multiclass: bool) -> str:
+    """The note on labels of a stream, where some may be names and others class indices."""
+    by_name = note_on_labels(names, multiclass, indices=False)
     either = f"{by_name}, or class indices"
     return either if are_indices("i", names) else by_name
 
@@ -162,11 +162,11 @@ def encode(
 def encode_known(
     labels: NDArray[Any], names: list[Any], multiclass: bool, *, argument: str = "y_true"
 ) -> tuple[NDArray[Any], str]:
-    """The same for labels (n,) and classes that are known to be named once."""
+    """Class indices for labels (n,), with classes that are known to be named once."""
     if labels.dtype.kind == "O":
         labels = without_objects(labels)
     indices = are_indices(labels.dtype.kind, names)
-    label_note = taken(names, multiclass, indices)
+    label_note = note_on_labels(names, multiclass, indices)
     if indices:
         return labels, label_note
     known = Lookup(names)

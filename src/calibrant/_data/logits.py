@@ -40,7 +40,7 @@ def kind_of_logits(predictions: Any, as_double: Callable[[Any], Any], tolerance:
     return PROBABILITIES if unit else LOG_PROBABILITIES
 
 
-def tell_kind_of_logits(kind: str, *, multiclass: bool) -> None:
+def check_kind_of_logits(kind: str, *, multiclass: bool) -> None:
     """Raise InputError for rows of probabilities under from_logits, which nothing else can be; a
     warning where logits may look the same.
     """

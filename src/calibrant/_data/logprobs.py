@@ -18,7 +18,7 @@ LOGPROBS: Literal["logprobs"] = "logprobs"
 
 
 def given_as(from_logits: Any, from_logprobs: Any) -> Given:
-    """What predictions are given as, if what was said of it can be read."""
+    """What predictions are given as; raise InputError for options that contradict each other."""
     logits = check_bool(from_logits)
     if not isinstance(from_logprobs, bool | np.bool_):
         raise InputError(f"from_logprobs must be True or False; got {from_logprobs!r}")

@@ -152,7 +152,7 @@ class Samples(RowSamples[NDArray[Any]]):
     engine: ClassVar[str] = "calibrant._engines.arrays.engine"
 
     def own_rows(self, values: NDArray[Any]) -> NDArray[Any]:
-        """What belongs to these rows of something that has a value for each row as given."""
+        """The values of these rows, from values of all rows that were given."""
         if self.kept is None or values.shape[:1] != self.kept.shape:
             return values
         return values[self.kept]

@@ -90,7 +90,7 @@ def rule_of_counts(
         return _rule_of_texts(name, values, counts)
     labels = [name_of(value) for value, _ in known]
     many = len(set(labels)) > FEW_VALUES
-    if many and _loses_some(np.array(numbers), len(set(labels))):
+    if many and _exceed_doubles(np.array(numbers), len(set(labels))):
         return _rule_of_texts(name, values, counts)
     if many:
         distinct, at = np.unique(np.array(numbers), return_inverse=True)
@@ -206,7 +206,7 @@ def _number_column(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
     if values.size <= FEW_VALUES:  # as they are: doubles do not hold every whole number
         codes = np.searchsorted(values, given)
         return _add_missing(name, codes, [name_of(value) for value in values.tolist()], known)
-    if _loses_some(values.astype(np.float64), values.size):
+    if _exceed_doubles(values.astype(np.float64), values.size):
         return _text_column(name, np.where(known, given.astype(str), MISSING))
     numbers, values = given.astype(np.float64), values.astype(np.float64)
     quantiles = np.quantile(numbers[known], np.arange(1, parts) / parts, method="lower")
@@ -241,7 +241,7 @@ def _shown(ends: Sequence[float]) -> list[str]:
     return texts
 
 
-def _loses_some(numbers: Array, n_values: int) -> bool:
+def _exceed_doubles(numbers: Array, n_values: int) -> bool:
     """Whether doubles are too coarse for these values, as for ids of 19 digits: they are names."""
     return bool(np.unique(numbers).size < n_values and np.abs(numbers).max() > MOST_WHOLE)
 

@@ -86,7 +86,7 @@ class TensorInput(RowInput[TensorSamples]):
         self.predictions = logs.exp() if logs.ndim == 1 else logs.softmax(1)
 
     def class_indices(self, classes: list[Any]) -> tuple[Values, str]:
-        """As of arrays; of labels on a device only the distinct ones are copied to the host."""
+        """Class indices; of labels on a device only the distinct ones are copied to the host."""
         multiclass = self.n_columns is not None
         if not isinstance(self.targets, Tensor):
             return encode_known(self.targets, classes, multiclass)
@@ -108,8 +108,8 @@ class TensorInput(RowInput[TensorSamples]):
             self.votes = self._placed(self.votes)
 
     def shares(self, votes: NDArray[np.int64] | None, stream: bool) -> Labels:
-        """As of arrays. Only labels that look like counts are copied to the host: people's votes
-        are few.
+        """Counts of votes as shares. Only labels that look like counts are copied to the host:
+        people's votes are few.
         """
         n_columns = self.n_columns or 1
         if not isinstance(self.targets, Tensor):

@@ -119,7 +119,7 @@ def _check_no_dates(array: NDArray[Any], missing: Mask, argument: str) -> None:
 
 
 def _read_as(known: NDArray[Any]) -> str:
-    """What dates all of these numbers are; "" where they are none."""
+    """The kind of date that all these numbers can be read as; "" for none."""
     if known.min() >= _SHEET_DAYS[0] and known.max() < _SHEET_DAYS[1]:
         return "day number of a spreadsheet"
     if not np.all(known == np.floor(known)):

@@ -24,7 +24,7 @@ from calibrant._data.logits import (
     LOG_PROBABILITIES,
     PROBABILITIES,
     VALUES_THAT_TELL,
-    tell_kind_of_logits,
+    check_kind_of_logits,
 )
 from calibrant._data.logprobs import LOGPROBS, given_as
 from calibrant._data.missing import check_missing
@@ -348,7 +348,7 @@ class Accumulator:
     def warn_of_logits(self) -> None:
         """Warn of logits of one column that look like probabilities or their logarithms."""
         if self.from_logits and self._n_classes == 1 and self.n_rows >= VALUES_THAT_TELL:
-            tell_kind_of_logits(self._kind_of_logits(), multiclass=False)
+            check_kind_of_logits(self._kind_of_logits(), multiclass=False)
 
     def _kind_of_logits(self) -> str:
         """What the logits of all updates look like, by the cells that have any."""

@@ -16,7 +16,7 @@ from calibrant._data.answers import as_answers
 from calibrant._data.checks import describe
 from calibrant._data.counts import VOTE_NOTES, BadCount
 from calibrant._data.explain import explain, first_bad_row
-from calibrant._data.labels import Lookup, are_indices, named_once, short, taken
+from calibrant._data.labels import Lookup, are_indices, named_once, note_on_labels, short
 from calibrant._data.readers.chunks import Chunk, Column, Field, Names, location_of, plain_number
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
 from calibrant._data.readers.csv_errors import EMPTY
@@ -248,7 +248,7 @@ def numbered(
             return labels, None
         # The fields of a record have no order that a number could count: there names alone hold.
         if not chosen.of_record and are_indices(labels.values.dtype.kind, classes):
-            return labels, taken(classes, multiclass, indices=True)
+            return labels, note_on_labels(classes, multiclass, indices=True)
         known, codes = np.unique(labels.values, return_inverse=True)
         gaps, labels = labels.gaps, Names(codes.reshape(-1), known.tolist())
     find = Lookup(classes)
@@ -262,7 +262,7 @@ def numbered(
         raise _unknown(file, chunk, row, labels.known[labels.codes[row]], chosen)
     absent = class_index == MISSING
     column = Column(np.where(absent, 0, class_index), absent if absent.any() else None)
-    return column, taken(classes, multiclass, indices=False)
+    return column, note_on_labels(classes, multiclass, indices=False)
 
 
 def _index(find: Lookup, name: Any, file: File) -> int:

@@ -132,7 +132,7 @@ class ColumnSpec:
     family: re.Pattern[str] | None = None
 
     def fields(self, role: Role) -> list[Field]:
-        """What to read; of a record all that there is."""
+        """The fields to read; all fields where the columns are those of one record."""
         match = self.match(self.names[0]) if self.of_record else None
         record = None if match is None else self.names[0][: match.start(1) - 1]
         return [Field(name, role, record) for name in self.names]
@@ -187,13 +187,13 @@ class ColumnMapping:
 
     @property
     def class_names(self) -> Titles | None:
-        """What the classes are called, as far as the options or the columns say."""
+        """Names of the classes, from the options or the columns; None if neither has any."""
         if self.classes is not None:
             return Titles(str(name) for name in self.classes)
         return Titles(self.y_proba.names) if self.y_proba.stacked else None
 
     def fields(self) -> list[Field]:
-        """What to read: each column once for each use."""
+        """The fields to read: each column once for each use."""
         weights = [name for name in (self.sample_weight, self.votes) if name is not None]
         fields = [
             *self.y_true.fields(self.label_role),

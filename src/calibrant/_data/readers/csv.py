@@ -144,7 +144,7 @@ class CsvReader:
             return table.combine_chunks().to_batches()[0]
 
     def _fault(self, fields: Sequence[Field], rows: int) -> InputError | None:
-        """What reading in order says: it knows the line."""
+        """The error that reading in order raises, which names the line; None if it raises none."""
         try:
             for _ in self._read_in_order(fields, rows, 0):
                 pass
@@ -229,7 +229,7 @@ class CsvReader:
         return self._kinds[name]
 
     def _later_kind(self, name: str) -> Any:
-        """The same of a column that is empty at first; Arrow would hold it empty to the end."""
+        """The kind of a column whose first block is empty; Arrow would take all of it for empty."""
         gaps = self._pa.array(sorted(GAPS))
         for batch, _ in self._batches({name: self._pa.string()}):
             texts = batch.column(0)

@@ -29,7 +29,7 @@ LONGEST = 1 << 24
 
 @dataclass(frozen=True)
 class Header:
-    """What the first line says; without names, the file is empty."""
+    """Names and delimiter from the first line; a file without names is empty."""
 
     file: File
     names: tuple[str, ...]

@@ -75,8 +75,8 @@ class Quotes:
         return self._walk(text, breaks) if sound is None else sound
 
     def _sound_quotes(self, text: bytes, breaks: Index) -> tuple[Index, Index] | None:
-        """The same where every quote of the block opens or closes a field, or is escaped within
-        one.
+        """Where quotes open and close fields; None unless every quote of the block opens or closes
+        a field, or is escaped within one.
         """
         characters = np.frombuffer(b"%b%b\n" % (self._last, text), dtype=np.uint8)
         at = np.flatnonzero(characters == QUOTE)
@@ -95,7 +95,7 @@ class Quotes:
         return first, at[~opening & ~before_one] - 1
 
     def _walk(self, text: bytes, breaks: Index) -> tuple[Index, Index]:
-        """The same, one quote after the other."""
+        """Where quotes open and close fields, found one quote after the other."""
         parts = text.split(b'"')
         places = np.cumsum([len(part) + 1 for part in parts]) - 1
         lines = (self._line + np.searchsorted(breaks, places)).tolist()
@@ -255,7 +255,7 @@ def _are_rows(
     """
 
     def cells_of(line: bytes) -> list[bytes] | None:
-        """What stands at these places, if the line is a row."""
+        """The cells at the places of numbers, if the line is a row; else None."""
         cells = [cell.strip(b'"') for cell in line.strip(b"\r").split(mark)]
         if len(cells) != delimiters + 1:
             return None

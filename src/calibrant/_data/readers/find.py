@@ -174,7 +174,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _check_one_format(asked: Any, paths: list[Path], format: str | None) -> list[File]:
-    """Those that can be read; an error unless all are of one format."""
+    """The files that can be read; raise InputError unless all have one format."""
     if format is not None:
         wanted = {format, HELD.get(format, format)}
         chosen = [path for path in paths if (_guess(path) or "?")[0] in wanted]

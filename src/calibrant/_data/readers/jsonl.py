@@ -297,7 +297,7 @@ def _check_whole(
 
 
 def _walk(at: Any, path: list[str]) -> Any:
-    """What a path leads to. A key of several parts, joined by dots, may be at any step of it."""
+    """The value at the end of a path; a key on the way may itself hold dots."""
     if not path or not isinstance(at, dict):
         return None if path else at
     for parts in range(1, len(path) + 1):

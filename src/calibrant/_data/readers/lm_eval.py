@@ -25,7 +25,7 @@ _NAMED = re.compile(r"samples_(.+?)(?:_\d{4}-\d\d-\d\dT[\d.:-]+)?")
 
 @dataclass(frozen=True)
 class _Document:
-    """What is needed of one record."""
+    """The parts of one record that columns are made of."""
 
     line: int
     doc_id: Any

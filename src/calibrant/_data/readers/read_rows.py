@@ -23,7 +23,7 @@ from calibrant._data.readers.columns import ColumnMapping, ReadRequest, answers_
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import FileRows, file_rows, open_reader
-from calibrant._data.readers.vote_rows import counted_labels, items_of
+from calibrant._data.readers.vote_rows import counted_labels, votes_by_item
 from calibrant._data.readers.written import written_as
 from calibrant._data.samples import Shape, shape_of
 from calibrant._data.vote_table import VoteTable, spread_of
@@ -69,7 +69,7 @@ class Rows:
 
     @property
     def class_names(self) -> Titles | None:
-        """What the columns of (n, k) predictions are called; labels are indices of these."""
+        """Names of the columns of (n, k) predictions; labels are indices of these."""
         return self.chosen.class_names if self.multiclass else None
 
     def other(self, option: str, name: str) -> NDArray[Any]:
@@ -385,7 +385,7 @@ def with_votes(rows: Rows, request: ReadRequest) -> Rows:
         annotators = rows.other("annotator", request.annotator)
     items = rows.other("item", request.item)
     parts |= {name: rows.others[name] for name in kept}
-    table, first = items_of(rows.y_true, parts, items, annotators, tuple(classes))
+    table, first = votes_by_item(rows.y_true, parts, items, annotators, tuple(classes))
     spread = spread_of(table.votes)
     note = f"each row is a vote: {table.item_index.size:,} on {first.size:,} items, {spread} each"
     return replace(

@@ -45,7 +45,7 @@ def _pandas(kind: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What a file holds, column by column, and what is to be known about that."""
+    """The columns of a file, and notes about them."""
 
     names: list[str]
     columns: list[Any]
@@ -221,7 +221,7 @@ Kind: TypeAlias = Literal["number", "truth", "name"]
 
 
 def kind_of(texts: Iterable[str | None]) -> Kind:
-    """What the labels of a column are, by all that it holds."""
+    """The kind of a column's labels: numbers, truth values or names."""
     some = {text.strip() for text in texts if text is not None} - EMPTY
     if all(plain_number(text) is not None for text in some):
         return "number"

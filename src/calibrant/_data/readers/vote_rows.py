@@ -63,7 +63,7 @@ def _check_counts(y_true: NDArray[Any]) -> None:
     )
 
 
-def items_of(
+def votes_by_item(
     y_true: NDArray[Any],
     parts: Mapping[str, NDArray[Any] | None],
     item: NDArray[Any],

@@ -38,7 +38,7 @@ class Written:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What the result echoes."""
+        """Notes that the result repeats."""
         if self.logprobs:
             return (FROM_LOGPROBS,)
         if self.percent:

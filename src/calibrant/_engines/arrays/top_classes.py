@@ -35,7 +35,7 @@ def top_class_table(samples: Samples, rule: Rule) -> tuple[BinTable, Findings]:
         cells = samples.n_classes * rule.m
         index = np.empty(samples.n, dtype=np.intp)
         index[order] = top[order] * rule.m + bins
-        return BinTable(_by_class(sums_by_index(index, cells, u, z, w), rule.m)), findings
+        return BinTable(_split_by_class(sums_by_index(index, cells, u, z, w), rule.m)), findings
     if isinstance(rule, Quantile):
         cuts = quantile_cuts(samples, "confidence", rule.m)
     else:
@@ -58,7 +58,7 @@ def top_class_sums(samples: Samples, cuts: Cuts) -> tuple[Array, Findings]:
     k = samples.n_classes
     parts = in_lanes(samples.n, k, row_block(k), work, state_size=cells * len(FIELDS))
     total = sum((part[0] for part in parts[1:]), parts[0][0])
-    return _by_class(total, cuts.m), sum((part[1] for part in parts), Findings())
+    return _split_by_class(total, cuts.m), sum((part[1] for part in parts), Findings())
 
 
 def top_classes(samples: Samples) -> tuple[Index, Array, Array, Findings]:
@@ -92,5 +92,5 @@ def _top_block(
     return top, np.clip(u, 0.0, 1.0), np.clip(z, 0.0, 1.0), block.weights
 
 
-def _by_class(sums: Array, m: int) -> Array:
+def _split_by_class(sums: Array, m: int) -> Array:
     return sums.reshape(-1, m, len(FIELDS))

@@ -65,7 +65,7 @@ def class_sums(samples: FrameSamples, cuts: Cuts) -> Array:
 
 
 def class_cells(samples: FrameSamples, cells: Cells) -> Array:
-    """The same in fine cells; of (n,) predictions those of the one problem."""
+    """Sums of each class in fine cells; (n,) predictions are one class."""
     if not samples.multiclass:
         query = Query(samples, "binary").add_fields().add_cells(cells)
         return query.run().binned(cells.cuts(samples.precision))[None]

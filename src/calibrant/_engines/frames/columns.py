@@ -93,7 +93,7 @@ def missing(samples: FrameSamples) -> Expr:
 
 
 def sound(samples: FrameSamples) -> dict[str, Expr]:
-    """What must hold of the raw columns of a row, each by name."""
+    """Conditions that the raw columns of a row must meet, each by name."""
     out = {}
     if samples.weighted:
         out["weight"] = col("w").is_finite() & (col("w") >= 0.0)

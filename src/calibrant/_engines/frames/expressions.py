@@ -83,7 +83,7 @@ def smallest(parts: Sequence[Any]) -> Expr:
 
 
 def floor(x: Expr) -> Expr:
-    """As a double: some engines give whole numbers of their own."""
+    """x as a double, since some engines give integers of their own."""
     return x.floor().cast(Float64)
 
 

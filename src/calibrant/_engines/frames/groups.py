@@ -22,7 +22,7 @@ from calibrant._data.logits import (
     PROBABILITIES,
     ROWS_THAT_TELL,
     VALUES_THAT_TELL,
-    tell_kind_of_logits,
+    check_kind_of_logits,
 )
 from calibrant._engines.frames.refusal import check_rows
 from calibrant._engines.protocol import Findings
@@ -33,7 +33,7 @@ APART = 2**40
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """What came back: a row per group."""
+    """The result of a query: one row for each group."""
 
     samples: FrameSamples
     columns: dict[str, NDArray[Any]]
@@ -61,16 +61,16 @@ class Groups:
         if self.samples.weighted and "ww" in self:
             check_squares(self.total("w"), self.total("ww"))
         if "found_unit" in self:
-            self._tell_kind_of_logits()
+            self._check_logits()
 
-    def _tell_kind_of_logits(self) -> None:
+    def _check_logits(self) -> None:
         n, rows = self.n_rows, self.samples.multiclass
         if n < (ROWS_THAT_TELL if rows else VALUES_THAT_TELL):
             return
         unit, low = self.total("found_unit") == n, self.total("found_low") == n
         if unit != low:
             kind = PROBABILITIES if unit else LOG_PROBABILITIES
-            tell_kind_of_logits(kind, multiclass=rows)
+            check_kind_of_logits(kind, multiclass=rows)
 
     @property
     def n_missing(self) -> int:

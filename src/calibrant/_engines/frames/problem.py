@@ -95,7 +95,7 @@ def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
 
 
 def findings(samples: FrameSamples) -> dict[str, Expr]:
-    """What there is to tell about the numbers of a row as they came."""
+    """Counts of findings about the raw numbers of a row: clipped, off the simplex, fractions."""
     names, targets = prediction_names(samples), target_names(samples)
     out = {"found_ok": number(col("ok"))}
     if samples.sound:

@@ -84,7 +84,7 @@ def check_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: 
 
 
 def _not_in_classes(samples: FrameSamples, example: dict[str, object]) -> str:
-    """What is wrong with a label where the labels of all classes are given."""
+    """The reason why a label is not among the classes that were given."""
     label = example[samples.targets[0]]
     hint = nearest(label, samples.class_names or ())
     return f"a y_true that is not in classes, such as {label!r}: {hint}"

@@ -103,7 +103,7 @@ class Column:
 
 @dataclass(eq=False)
 class _Kept:
-    """What several statistics of the same samples share."""
+    """Intermediate results that several statistics of the same samples share."""
 
     columns: dict[Notion, Column | None] = field(default_factory=dict)
     orders: dict[Notion, Any] = field(default_factory=dict)
@@ -113,7 +113,7 @@ _kept: WeakKeyDictionary[TensorSamples, _Kept] = WeakKeyDictionary()
 
 
 def kept(samples: TensorSamples) -> _Kept:
-    """What is kept of these samples for as long as they live."""
+    """The intermediate results of these samples, kept for as long as the samples live."""
     return _kept.setdefault(samples, _Kept())
 
 

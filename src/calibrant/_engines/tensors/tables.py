@@ -72,7 +72,7 @@ def bin_table(
     edges = quantile_edges(whole.u[None], whole.w, rule.m)[0]
     sums_here = _sums_by_index(torch.bucketize(whole.u, edges, right=True), rule.m, whole)
     findings, (sums, inner) = resolved(tally, sums_here, edges)
-    return BinTable(_weighty(sums)[None]), Cuts(inner), findings
+    return BinTable(_with_some_weight(sums)[None]), Cuts(inner), findings
 
 
 def _key_table(
@@ -104,7 +104,7 @@ def _rank_table(whole: Scalars, m: int, tally: Tally) -> tuple[BinTable, Cuts, F
     firsts = torch.searchsorted(index, torch.arange(1, m, device=index.device))
     shown = torch.cat([ordered.u, ordered.u.new_ones(1)])[firsts]  # ties may straddle a cut
     findings, (sums, inner) = resolved(tally, _sums_by_index(index, m, ordered), shown)
-    return BinTable(_weighty(sums)[None]), Cuts(inner), findings
+    return BinTable(_with_some_weight(sums)[None]), Cuts(inner), findings
 
 
 def _level_sets(whole: Scalars, tally: Tally) -> tuple[BinTable, Cuts, Findings]:
@@ -123,7 +123,7 @@ def _sums_by_index(index: Tensor, m: int, whole: Scalars) -> Tensor:
     return sums.result()
 
 
-def _weighty(sums: Array) -> Array:
+def _with_some_weight(sums: Array) -> Array:
     """Sums of bins that were cut by ranks, of which there are none without weight."""
     if not sums[..., 1].sum() > 0:
         raise InputError(NO_WEIGHT)
@@ -148,7 +148,7 @@ def classwise_table(
     # Rows are checked as rows before they are taken apart.
     findings = row_pass(samples, None, None, False).findings
     if isinstance(rule, Quantile) and rule.ties == "together" and samples.n:
-        return BinTable(_weighty(_class_quantiles(samples, rule.m))), findings
+        return BinTable(_with_some_weight(_class_quantiles(samples, rule.m))), findings
     return stack([bin_table(c, "binary", rule)[0] for c in class_columns(samples)]), findings
 
 

@@ -105,7 +105,7 @@ def _grid(moments: Tensor, together: int) -> DeviceUnitGrid:
     """The grid whose cells are so many of those whose moments these are."""
     if together > 1:
         # Before the cells is one, and beyond them three, to the first of which 1 itself belongs.
-        inside = moments[1:-3].reshape(-1, 4 * together) @ _coarser(moments.device, together)
+        inside = moments[1:-3].reshape(-1, 4 * together) @ _coarsening(moments.device, together)
         moments = torch.cat([moments[:1], inside, moments[-3:]])
     at_nodes = masses(moments[None, None])[0]
     residuals = at_nodes[1:-2].clone()
@@ -117,7 +117,7 @@ def _grid(moments: Tensor, together: int) -> DeviceUnitGrid:
 
 
 @lru_cache(maxsize=8)
-def _coarser(device: torch.device, together: int) -> Tensor:
+def _coarsening(device: torch.device, together: int) -> Tensor:
     """From the moments of cells side by side, one after another, to those of all as one cell: t in
     the cell r becomes (r + t) / together.
     """
