@@ -13,7 +13,7 @@ import pytest
 import calibrant as cal
 from calibrant._core.binning import Cuts
 from calibrant._core.errors import InputError, MissingExtra
-from calibrant._data.frames import frame_to_samples
+from calibrant._data.to_samples import to_source
 from calibrant._engines.frames import losses, partitions, quantiles, query, slices
 from every_engine import FRAMES, LAZY, frame
 from needs import need
@@ -690,15 +690,15 @@ def test_a_missing_package_is_named(monkeypatch):
 
 def test_the_steps_of_a_dask_frame_travel_to_other_processes():
     cloudpickle = need("cloudpickle")
-    samples = frame_to_samples("y", "p", frame("dask", COLUMNS))
+    samples = to_source("y", "p", data=frame("dask", COLUMNS))
     asked = query.Query(samples, "binary").add_fields().add_cuts(Cuts(np.array([0.5])))
     packed = cloudpickle.dumps(asked.frame.steps)
-    rows = partitions._taken(nw.from_native(EAGER.to_pandas()), cloudpickle.loads(packed))
+    rows = partitions._after_steps(nw.from_native(EAGER.to_pandas()), cloudpickle.loads(packed))
     np.testing.assert_array_equal(rows["u"].to_numpy(), P)
 
 
 def test_groups_of_several_partitions_keep_their_ends():
-    samples = frame_to_samples("y", "p", HALVES["dask"]({"y": Y, "p": P}))
+    samples = to_source("y", "p", data=HALVES["dask"]({"y": Y, "p": P}))
     groups = query.Query(samples, "binary").add_fields().add_cuts(Cuts(np.array([0.5]))).run()
     order = np.argsort(groups["low"])
     parts = P[P < 0.5], P[P >= 0.5]
@@ -729,7 +729,7 @@ def test_a_refused_frame_leaves_the_state_as_it_was():
 
 
 def test_one_row_can_be_looked_at():
-    samples = frame_to_samples("label", REPORTS, LAZY_FRAME, sample_weight="w")
+    samples = to_source("label", REPORTS, "w", data=LAZY_FRAME)
     row = samples.row(4)
     np.testing.assert_array_equal(row.predictions, ROWS[4:5])
     assert row.targets == COLUMNS["label"][4]

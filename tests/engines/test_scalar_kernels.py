@@ -26,7 +26,7 @@ torch = need("torch")
 need("triton")
 prepare_once()
 
-from calibrant._data.tensors import tensors_to_samples  # noqa: E402
+from calibrant._data.tensor_input import TensorInput  # noqa: E402
 from calibrant._engines import tensors as plain  # noqa: E402
 from calibrant._engines.tensors import (  # noqa: E402
     choice,
@@ -87,7 +87,7 @@ every_fold_in_order = pytest.mark.parametrize(("name", "notion"), folded(CASES |
 
 def samples_of(name):
     u, y = (CASES | IN_ORDER)[name]
-    return tensors_to_samples(torch.from_numpy(y).to(DEVICE), torch.from_numpy(u).to(DEVICE))
+    return TensorInput().build(torch.from_numpy(y).to(DEVICE), torch.from_numpy(u).to(DEVICE))
 
 
 @pytest.fixture
@@ -262,7 +262,7 @@ def test_levels_are_pooled_before_they_are_brought():
     rng = np.random.default_rng(7)
     u = rng.random(20_000)
     y = (rng.random(u.size) < u).astype(np.int8)
-    samples = tensors_to_samples(torch.from_numpy(y).to(DEVICE), torch.from_numpy(u).to(DEVICE))
+    samples = TensorInput().build(torch.from_numpy(y).to(DEVICE), torch.from_numpy(u).to(DEVICE))
     keys = order.sorted_keys(scalars.binary_column(samples, "binary"))
     assert keys.hull().numel() > 20_000  # few enough as they are
     with pytest.MonkeyPatch.context() as patch:
@@ -274,7 +274,7 @@ def test_levels_are_pooled_before_they_are_brought():
 def test_the_first_bad_row_is_named(bad, small_programs):
     u = U.astype(np.float32)
     u[[80, 77]] = bad
-    samples = tensors_to_samples(torch.from_numpy(Y).to(DEVICE), torch.from_numpy(u).to(DEVICE))
+    samples = TensorInput().build(torch.from_numpy(Y).to(DEVICE), torch.from_numpy(u).to(DEVICE))
     column = scalars.binary_column(samples, "binary")
     for call in (
         lambda: scalars.few_bins(column, fixed_cuts(EqualWidth(2), samples.precision)),
@@ -296,7 +296,7 @@ def test_other_targets_are_left_to_plain_torch(target):
         else (Y.astype(np.float32))
     )
     y[5] = target
-    samples = tensors_to_samples(torch.from_numpy(y).to(DEVICE), torch.from_numpy(U).to(DEVICE))
+    samples = TensorInput().build(torch.from_numpy(y).to(DEVICE), torch.from_numpy(U).to(DEVICE))
     column = scalars.binary_column(samples, "binary")
     assert scalars.few_bins(column, fixed_cuts(EqualWidth(2), samples.precision)) is None
     assert scalars.losses_of(column) is None
@@ -307,11 +307,11 @@ def test_other_targets_are_left_to_plain_torch(target):
 def test_what_the_kernels_do_not_read():
     there = torch.from_numpy(U).to(DEVICE)
     labels = torch.from_numpy(Y).to(DEVICE)
-    weighted = tensors_to_samples(labels, there, sample_weight=there)
+    weighted = TensorInput().build(labels, there, sample_weight=there)
     assert scalars._column(weighted, "binary") is None
-    logits = tensors_to_samples(labels, 4 * there - 2, from_logits=True)
+    logits = TensorInput().build(labels, 4 * there - 2, from_logits=True)
     assert scalars._column(logits, "binary") is None
-    whole = tensors_to_samples(labels, labels)
+    whole = TensorInput().build(labels, labels)
     assert scalars._column(whole, "binary") is None
     assert choice.has_kernels(there) == (DEVICE == "cuda")
 

@@ -17,7 +17,7 @@ import calibrant as cal
 from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile, fixed_cuts
 from calibrant._core.errors import InputError
 from calibrant._data.samples import BadRow
-from calibrant._data.to_samples import to_samples, to_samples_in_place
+from calibrant._data.to_samples import to_samples, to_source
 from calibrant._engines.arrays import engine as array_engine
 from calibrant._engines.arrays.selection import available, engine, kernels
 from calibrant._engines.cells import Cells
@@ -28,8 +28,8 @@ from needs import need
 
 torch = need("torch")
 
+from calibrant._data.tensor_input import TensorInput  # noqa: E402
 from calibrant._data.tensor_samples import TensorSamples  # noqa: E402
-from calibrant._data.tensors import tensors_to_samples  # noqa: E402
 from calibrant._engines import tensors as tensor_engine  # noqa: E402
 from calibrant._engines.tensors import blocks  # noqa: E402
 
@@ -153,7 +153,7 @@ def both(problem: Problem, device: str) -> tuple[Any, Any]:
     here = to_samples(tensor(y), tensor(p), **options)
     if "sample_weight" in options:
         options = options | {"sample_weight": tensor(options["sample_weight"], device)}
-    return here, tensors_to_samples(tensor(y, device), tensor(p, device), **options)
+    return here, TensorInput().build(tensor(y, device), tensor(p, device), **options)
 
 
 def assert_sums(found: Array, expected: Array, message: str = "", atol: float = 0.0) -> None:
@@ -452,12 +452,12 @@ def test_predictions_one_ulp_from_an_edge(dtype, closed, device):
         edges = [float(np.asarray(j / m, dtype)) for j in range(1, m)]
         predictions = around(edges, dtype)
         bins = [find(edges, u) for u in predictions.astype(np.float64).tolist()]
-        samples = tensors_to_samples(torch.zeros(len(predictions)), tensor(predictions, device))
+        samples = TensorInput().build(torch.zeros(len(predictions)), tensor(predictions, device))
         table = tensor_engine.bin_table(samples, "binary", EqualWidth(m, closed))[0]
         np.testing.assert_array_equal(table.n[0], np.bincount(bins, minlength=m))
         rest = (1 - predictions[:, None]) / np.array(2, dtype)
         rows = np.concatenate([predictions[:, None], rest, rest], axis=1, dtype=dtype)
-        samples = tensors_to_samples([0] * len(rows), tensor(rows, device))
+        samples = TensorInput().build([0] * len(rows), tensor(rows, device))
         table = tensor_engine.classwise_table(samples, EqualWidth(m, closed))[0]
         np.testing.assert_array_equal(table.n[0], np.bincount(bins, minlength=m))
 
@@ -477,12 +477,12 @@ def test_the_lowest_class_wins_a_tie(k, device):
     """Equal probabilities: class 0 is predicted, wherever the others lie."""
     rows = torch.full((50, k), 1 / k, device=device, dtype=torch.float64)
     labels = torch.arange(50, device=device) % k
-    samples = tensors_to_samples(labels, rows)
+    samples = TensorInput().build(labels, rows)
     table = tensor_engine.bin_table(samples, "confidence", EqualWidth(1))[0]
     assert table.sum_wz[0, 0] == int((labels == 0).sum())
     rows = torch.zeros((50, k), device=device)
     rows[:, k // 2 :] = 5.0
-    samples = tensors_to_samples(torch.full((50,), k // 2), rows, from_logits=True)
+    samples = TensorInput().build(torch.full((50,), k // 2), rows, from_logits=True)
     table = tensor_engine.bin_table(samples, "confidence", EqualWidth(1))[0]
     assert table.sum_wz[0, 0] == 50
 
@@ -516,7 +516,7 @@ def test_the_first_bad_row_is_named(name, row, device, small_blocks):
     bad = p.copy()
     bad[row] = np.nan
     bad[row + 1 :: 17] = np.inf
-    samples = tensors_to_samples(tensor(y, device), tensor(bad, device), **options)
+    samples = TensorInput().build(tensor(y, device), tensor(bad, device), **options)
     notion: Any = "confidence" if samples.multiclass else "binary"
     for rule in (EqualWidth(15), Quantile(5), LevelSets(), Quantile(5, "rank")):
         with pytest.raises(BadRow) as caught:
@@ -765,11 +765,11 @@ def test_views_and_numbers_of_eight_bits_are_read(chosen):
 
 def test_tensors_in_memory_are_arrays_unless_torch_is_asked_for():
     given = torch.tensor(Y), torch.tensor(P)
-    assert not isinstance(to_samples_in_place(*given), TensorSamples)
+    assert not isinstance(to_source(*given), TensorSamples)
     with engine("torch"):
-        assert isinstance(to_samples_in_place(*given), TensorSamples)
+        assert isinstance(to_source(*given), TensorSamples)
         assert kernels().name == available()[0]  # arrays have what they always have
-        assert not isinstance(to_samples_in_place(Y, P), TensorSamples)
+        assert not isinstance(to_source(Y, P), TensorSamples)
     with pytest.raises(InputError, match="did you mean 'torch'"), engine("torhc"):
         pass
 
@@ -777,7 +777,7 @@ def test_tensors_in_memory_are_arrays_unless_torch_is_asked_for():
 def test_the_environment_chooses_too(monkeypatch):
     monkeypatch.setenv("CALIBRANT_ENGINE", "torch")
     y, p = torch.tensor([0, 1]), torch.tensor([0.2, 0.7])
-    assert isinstance(to_samples_in_place(y, p), TensorSamples)
+    assert isinstance(to_source(y, p), TensorSamples)
     assert cal.ece(y, p) == cal.ece([0, 1], p.numpy())
 
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 from calibrant._core.errors import InputError
-from calibrant._data.readers import csv, csv_blocks, json_scan, jsonl
+from calibrant._data.readers import csv, csv_blocks, json_values, jsonl
+from calibrant._data.readers.columns import ReadRequest
 from calibrant._data.readers.scanner import scanner
 from calibrant._data.readers.source import file_rows
 from calibrant._engines.arrays.selection import engine
@@ -60,7 +61,7 @@ def test_what_is_no_number(text):
 def outcome(path, fields, **options):
     """What is read of a file, chunk by chunk, or the error."""
     try:
-        rows = file_rows(path, **fields, **options)
+        rows = file_rows(ReadRequest(path, **fields, **options))
         out = []
         for piece in rows.pieces():
             for batch in rows.batches(piece):
@@ -266,7 +267,7 @@ def test_plain_blocks_are_scanned(tmp_path, monkeypatch):
 
     monkeypatch.setattr(jsonl.JsonlReader, "_parsed", never)
     monkeypatch.setattr(csv.CsvReader, "_batch", never)
-    monkeypatch.setattr(csv.CsvReader, "_in_order", never)
+    monkeypatch.setattr(csv.CsvReader, "_read_in_order", never)
     rows = list(zip(y.tolist(), p.tolist(), strict=True))
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(f'{{"label": {a}, "text": "é", "p": {b}}}\n' for a, b in rows))
@@ -312,10 +313,10 @@ def test_the_line_of_a_fault_far_into_a_file(tmp_path, monkeypatch, format, bad)
 
 
 def test_columns_that_are_not_for_the_scanner():
-    assert json_scan.json_scan([csv.Field("a", "text")], lambda name: 0) is None
+    assert json_values.json_scan([csv.Field("a", "text")], lambda name: 0) is None
     nested = [csv.Field("a", "number"), csv.Field("a.b", "number")]
-    assert json_scan.json_scan(nested, lambda name: 0) is None
-    assert json_scan.json_scan(nested[::-1], lambda name: 0) is None
+    assert json_values.json_scan(nested, lambda name: 0) is None
+    assert json_values.json_scan(nested[::-1], lambda name: 0) is None
     assert math.isnan(csv_blocks.scanner().json_lines(b'{"a":NaN}', 0, 9, *A_FIELD)[2][0][0][0])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile
-from calibrant._data.to_samples import to_samples, to_samples_in_place
+from calibrant._data.to_samples import to_samples, to_source
 from calibrant._engines.arrays.counting import rows_above
 
 Y = [0, 1, 1, 0, 1]
@@ -50,7 +50,7 @@ def test_rows_above_a_threshold_have_no_mask_either():
 def test_tensors_are_taken_alike(monkeypatch):
     torch = pytest.importorskip("torch")
     monkeypatch.setenv("CALIBRANT_ENGINE", "torch")
-    samples = to_samples_in_place(
+    samples = to_source(
         torch.tensor(Y), torch.tensor(P, dtype=torch.float64), sample_weight=W, missing="drop"
     )
     assert samples.kept.tolist() == dropped().kept.tolist() and samples.n_missing == 1

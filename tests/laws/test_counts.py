@@ -172,9 +172,9 @@ def test_compare_matches_votes_with_rows_by_their_ids():
 def test_tensors_keep_their_votes(monkeypatch):
     torch = need("torch")
     monkeypatch.setenv("CALIBRANT_ENGINE", "torch")
-    from calibrant._data.to_samples import to_samples_in_place
+    from calibrant._data.to_samples import to_source
 
-    samples = to_samples_in_place(torch.tensor(COUNTS), torch.tensor(P))
+    samples = to_source(torch.tensor(COUNTS), torch.tensor(P))
     assert samples.votes.tolist() == VOTES.tolist()
     here = samples.take(slice(0, 7)).in_memory()
     np.testing.assert_array_equal(here.votes, VOTES[:7])

@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._cli import main
-from calibrant._data import to_samples as validation
+from calibrant._data import array_input as validation
 
 RNG = np.random.default_rng(13)
 N = 120

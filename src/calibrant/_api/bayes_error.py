@@ -136,7 +136,7 @@ def bayes_error(
     n = len(rows.shares)
     weights = np.ones(n)
     if sample_weight is not None:
-        weights = checked_weights(sample_weight, n).astype(np.float64)
+        weights = checked_weights(to_array(sample_weight, "sample_weight"), n).astype(np.float64)
         _check_weights(weights)
     if labels is not None:
         hard = _hard_labels(labels, rows)

@@ -14,7 +14,7 @@ from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.columns import is_lazy
 from calibrant._data.logprobs import given_as
-from calibrant._data.to_samples import to_samples, to_samples_in_place
+from calibrant._data.to_samples import to_samples, to_source
 from calibrant.results._evaluation import Evaluation
 
 
@@ -127,10 +127,10 @@ def evaluate(
         # A frame of another engine is summed there, in one pass for everything.
         from calibrant._api.evaluate_frame import evaluate_frame
 
-        samples = to_samples_in_place(*rows, votes=votes)
+        samples = to_source(*rows, votes=votes)
         return evaluate_frame(samples, options)
     if not uncertainty and by is None:
-        samples = to_samples_in_place(*rows, votes=votes)
+        samples = to_source(*rows, votes=votes)
         return evaluate_samples(samples, options)
     # Resampling and slicing need the rows in memory.
     samples = to_samples(*rows, votes=votes)

@@ -26,8 +26,8 @@ from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import EqualWidth, FixedRule, Quantile, Rule, both_rules
 from calibrant._core.errors import InputError, check_weight_total
 from calibrant._data.explain import check_not_swapped
+from calibrant._data.frame_input import named
 from calibrant._data.frame_samples import FrameSamples
-from calibrant._data.frames import named
 from calibrant._data.slice_names import row_names
 from calibrant._engines import frames
 from calibrant._engines.arrays.streams import StreamSums

@@ -18,11 +18,11 @@ from calibrant._core.errors import InputError, check_weight_total
 from calibrant._core.validation import check_count, check_seed, is_number, public
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import is_lazy, pick
-from calibrant._data.frames import named, scanned
+from calibrant._data.frame_input import named, scanned
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.segment_columns import MOST_VALUES, SegmentColumn, segment_column
-from calibrant._data.to_samples import to_samples, to_samples_in_place
+from calibrant._data.to_samples import to_samples, to_source
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.segments import (
     Found,
@@ -193,7 +193,7 @@ def find_segments(
                 f"{'groups' if votes is None else 'votes'} needs the rows in memory: collect the "
                 "frame first"
             )
-        frame = to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data)
+        frame = to_source(y_true, y_proba, sample_weight, given, classes, data)
         return noted(_segments_of_frame(frame, segments, notion, options), frame, "confidence")
     samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
     problem = scalar_problem(samples, notion, Quantile(15))
@@ -356,7 +356,7 @@ def _result(
             chosen = [(columns[c], code) for c, code in zip(crossing.columns, codes, strict=True)]
             rows.append(
                 Segment(
-                    name=", ".join(column.said(code) for column, code in chosen),
+                    name=", ".join(column.phrase(code) for column, code in chosen),
                     values={column.name: column.labels[code] for column, code in chosen},
                     n=int(crossing.sums[0, i]),
                     mean_predicted=wu / weight,

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
+from calibrant._data.arrays import bring_here
 from calibrant._data.columns import is_lazy, pick
-from calibrant._data.elsewhere import bring_here
-from calibrant._data.missing import with_gaps
+from calibrant._data.missing import row_gaps
 from calibrant._data.samples import Samples
 from calibrant._inference.blocks import as_groups
 
@@ -33,7 +33,7 @@ def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], NDArray[np.bool_]
         groups = pick(data, groups, "groups")
     if is_lazy(groups):
         raise InputError(f"groups is a {bring_here(groups)}")
-    return with_gaps(groups, "groups")
+    return row_gaps(groups, "groups")
 
 
 def numbered_groups(array: NDArray[Any], missing: NDArray[np.bool_], n: int) -> NDArray[np.intp]:

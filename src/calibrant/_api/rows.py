@@ -12,7 +12,7 @@ from typing import Any
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples, to_samples_in_place
+from calibrant._data.to_samples import to_samples, to_source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ def as_source(
 ) -> Source:
     """Samples where they are: lazy frames stay in their engine, tensors on their device."""
     given = given_as(from_logits, from_logprobs)
-    return to_samples_in_place(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    return to_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
 
 
 def as_samples(

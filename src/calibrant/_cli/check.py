@@ -14,7 +14,8 @@ from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError, counted
 
 if TYPE_CHECKING:
-    from calibrant._data.readers.read_rows import ReadRequest, Rows
+    from calibrant._data.readers.columns import ReadRequest
+    from calibrant._data.readers.read_rows import Rows
     from calibrant._measures.catalogue import Shape
     from calibrant.results._check import Check
     from calibrant.results._evaluation import Evaluation

@@ -13,7 +13,8 @@ from calibrant._cli.parsing import bins, names, worded
 from calibrant._core.errors import InputError
 
 if TYPE_CHECKING:
-    from calibrant._data.readers.read_rows import ReadRequest, Rows
+    from calibrant._data.readers.columns import ReadRequest
+    from calibrant._data.readers.read_rows import Rows
 
 FORMATS = (
     "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval", "inspect", "excel", "stata",
@@ -117,8 +118,7 @@ def add_chance(parser: argparse.ArgumentParser) -> None:
 def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
     """What the options say is to be read."""
     from calibrant._data.columns import check_apart
-    from calibrant._data.readers.columns import answers_of
-    from calibrant._data.readers.read_rows import ReadRequest
+    from calibrant._data.readers.columns import ReadRequest, answers_of
     from calibrant._data.readers.written import written_as
 
     check_apart(options.label, getattr(options, "proba", None))

@@ -27,8 +27,9 @@ from calibrant._data.columns import (
     check_label_is_shared,
     check_labels_are_own,
 )
+from calibrant._data.readers.columns import ReadRequest
 from calibrant._data.readers.find import LOGS
-from calibrant._data.readers.read_rows import ReadRequest, Rows, read_rows
+from calibrant._data.readers.read_rows import Rows, read_rows
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import open_reader
 

@@ -16,8 +16,8 @@ from calibrant._core.errors import InputError, StateError
 from calibrant._core.map_names import METHODS
 from calibrant._core.progress import TaskProgress
 from calibrant._data.columns import classes_by_endings
-from calibrant._data.readers.columns import choose_columns, has_usual
-from calibrant._data.readers.read_rows import ReadRequest, Rows, read_rows
+from calibrant._data.readers.columns import ReadRequest, choose_columns, has_usual
+from calibrant._data.readers.read_rows import Rows, read_rows
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import open_reader
 from calibrant._data.to_samples import to_samples
@@ -219,10 +219,10 @@ def _rows(request: ReadRequest) -> tuple[Rows, bool]:
     named = any(each is not None for each in given)
     if named or not reader.names or has_usual(reader.names, "y_true"):
         return read_rows(request), True
-    chosen = choose_columns(
-        reader, reader.names[0], request.y_proba, None, None, request.classes,
-        request.from_logits, as_text=request.written.as_text,
-    )  # fmt: skip
+    any_column = replace(
+        request, y_true=reader.names[0], sample_weight=None, votes=None, by=None, others={}
+    )
+    chosen = choose_columns(reader, any_column)
     spec = chosen.y_proba
     predictions = list(spec.names) if spec.stacked else spec.names[0]
     unlabelled = replace(

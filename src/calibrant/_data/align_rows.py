@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Index
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 
@@ -19,7 +19,7 @@ from calibrant._data.columns import pick
 class Alignment:
     """Which rows of each source are the same rows, in the order of the first source."""
 
-    rows: dict[str, NDArray[np.intp]]
+    rows: dict[str, Index]
     # The ids of each source that some other source does not have.
     unmatched: dict[str, list[Any]]
 
@@ -29,14 +29,14 @@ _WHOLE = re.compile(r"(-?\d+)\.0+")
 
 def id_texts(values: Iterable[Any]) -> list[str]:
     """Ids of a file as text, by which files of any format agree: 1, 1.0 and "1" are one id."""
-    texts = [
-        str(int(value)) if isinstance(value, float | np.floating) and value == value // 1
-        else str(value)
-        for value in values
-    ]  # fmt: skip
+    texts = [str(int(value) if _is_whole_float(value) else value) for value in values]
     # A text file writes a column of such numbers with a point in each: versions have other parts.
     matches = [_WHOLE.fullmatch(text) for text in texts]
     return [match[1] for match in matches if match] if all(matches) else texts
+
+
+def _is_whole_float(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and bool(value == value // 1)
 
 
 def row_of_id(ids: Iterable[Any]) -> dict[Any, int]:
@@ -64,7 +64,7 @@ def align(sources: Mapping[str, Mapping[Any, int]]) -> Alignment:
 
 def rows_in_order(
     ids: Mapping[str, Any] | None, names: Sequence[str], data: Any
-) -> dict[str, NDArray[np.intp]]:
+) -> dict[str, Index]:
     """For each predictor with ids, its rows in the order of the ids of y_true."""
     if ids is None:
         return {}

@@ -46,7 +46,7 @@ class Answers(np.ndarray[Any, Any]):
 
 
 def as_answers(labels: NDArray[Any]) -> NDArray[Any]:
-    """The same labels, so marked; rows of several columns are no such labels."""
+    """Labels marked as answers; rows of several columns stay unmarked."""
     return labels.view(Answers) if labels.ndim == 1 else labels
 
 

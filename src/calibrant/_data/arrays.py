@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.engine_choice import asked_for
 from calibrant._core.errors import InputError
-from calibrant._data.elsewhere import full_name, is_elsewhere
+from calibrant._core.typing import Mask
 
 # What pandas, polars and pyarrow call it.
 _HALF = ("float16", "halffloat")
@@ -60,7 +60,7 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
 
 
 def native(array: NDArray[Any]) -> NDArray[Any]:
-    """The same numbers in the order of bytes that this machine has: types are compared by it."""
+    """The numbers in this machine's byte order, by which types are compared."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
@@ -78,6 +78,15 @@ def without_objects(array: NDArray[Any]) -> NDArray[Any]:
     except (OverflowError, ValueError):  # a number beyond all bounds, or a signalling NaN
         return array
     return plain if plain.dtype.kind in "biuf" else array
+
+
+def kind_of_tensor(tensor: Any) -> str:
+    """The kind of a tensor's numbers, as NumPy names it: "f", "i", "b" or "c"."""
+    if tensor.dtype.is_complex:
+        return "c"
+    if tensor.dtype.is_floating_point:
+        return "f"
+    return "b" if str(tensor.dtype) == "torch.bool" else "i"
 
 
 def precision_name(value: Any) -> str:
@@ -138,8 +147,7 @@ def _from_torch(value: Any, argument: str) -> NDArray[Any]:
     tensor = plain_tensor(value, argument).cpu()
     if tensor.dtype == torch.bfloat16:
         tensor = tensor.float()
-    array: NDArray[Any] = tensor.numpy()
-    return array
+    return tensor.numpy()
 
 
 def _from_frame_library(value: Any, argument: str) -> NDArray[Any]:
@@ -194,9 +202,46 @@ def _column(column: Any) -> NDArray[Any]:
     return array
 
 
-def _nulls(argument: str, missing: NDArray[np.bool_]) -> InputError:
+def _nulls(argument: str, missing: Mask) -> InputError:
     rows = np.flatnonzero(missing if missing.ndim == 1 else missing.any(axis=1))
     return InputError(
         f"{argument} has {rows.size} missing value{'s' if rows.size > 1 else ''}, the first in row "
         f"{rows[0]}: drop those rows, or decide what they mean, before measuring"
     )
+
+
+# How the rows of each library's frames are brought into memory.
+_WAYS = {
+    "pyspark": "data.select(...).toPandas()",
+    "polars": "data.collect()",
+    "duckdb": "data.df()",
+    "dask": "data.compute()",
+    "ibis": "data.to_pandas()",
+    "sqlframe": "data.toPandas()",
+}
+_IN_PLACE = "evaluate, Accumulator and Monitor sum such a frame where it is"
+
+
+def full_name(value: Any) -> str:
+    """The class of a value with its module: many libraries have a DataFrame."""
+    kind = type(value)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def bring_here(value: Any) -> str:
+    """The end of an error about a frame whose rows are needed here: its type, and what to do."""
+    way = _WAYS.get(_library(value), "collect it")
+    return (
+        f"{full_name(value)}, whose rows are in another engine, and this needs them in memory: "
+        f"bring the columns here first ({way}). {_IN_PLACE}"
+    )
+
+
+def is_elsewhere(value: Any) -> bool:
+    """Whether a value is a frame, or a column of one, that NumPy cannot read."""
+    library = _library(value)
+    return library in _WAYS and (library != "polars" or type(value).__name__ == "LazyFrame")
+
+
+def _library(value: Any) -> str:
+    return type(value).__module__.partition(".")[0].lstrip("_")

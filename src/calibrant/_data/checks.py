@@ -6,14 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant._data.answers import ANSWERS
-from calibrant._data.arrays import precision_name, to_array
+from calibrant._data.arrays import kind_of_tensor, precision_name
 from calibrant._data.columns import check_frames_paired
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
-from calibrant._data.logits import LOG_PROBABILITIES, tell_kind_of_logits
+from calibrant._data.logits import LOG_PROBABILITIES, check_kind_of_logits
 
 # The largest weight is in this range, or all are scaled: up to fourth powers are numbers.
 WEIGHTS = (2.0**-150, 2.0**150)
@@ -22,7 +21,7 @@ WEIGHTS = (2.0**-150, 2.0**150)
 def warn_of_logits(kind: str, stream: bool, multiclass: bool) -> None:
     """Warn of logits that look like something else; a few rows of a stream prove little."""
     if not (stream and kind == LOG_PROBABILITIES):
-        tell_kind_of_logits(kind, multiclass=multiclass)
+        check_kind_of_logits(kind, multiclass=multiclass)
 
 
 def weight_exponent(largest: float) -> int:
@@ -34,20 +33,17 @@ def weight_exponent(largest: float) -> int:
     return math.frexp(largest)[1]
 
 
-def scaled_by(exponent: int) -> tuple[str, ...]:
-    """The note on scaled weights."""
-    return (f"weights divided by 2^{exponent}",) if exponent else ()
-
-
 def sum_tolerance(rows: Any) -> float:
     """How far from 1 rows may sum, by the precision in which they came."""
     return HALF_ROW_SUM_TOLERANCE.get(precision_name(rows), ROW_SUM_TOLERANCE)
 
 
 def check_names(y_true: Any, y_proba: Any) -> None:
-    """An error for nothing at all, for a column's name without a frame, or for frames whose columns
-    are paired otherwise than their names say.
+    """Raise InputError for None, for a column's name without a frame, and for two frames whose
+    columns have names that pair them otherwise.
     """
+    if isinstance(y_true, np.ndarray) and isinstance(y_proba, np.ndarray):
+        return
     for argument, value in (("y_true", y_true), ("y_proba", y_proba)):
         if value is None or isinstance(value, str):
             raise InputError(
@@ -58,140 +54,139 @@ def check_names(y_true: Any, y_proba: Any) -> None:
 
 
 def check_bool(from_logits: Any) -> bool:
-    """Whether the predictions are logits, if what was said of it can be read."""
+    """The option from_logits; raise InputError unless it is True or False."""
     if not isinstance(from_logits, bool | np.bool_):
         raise InputError(f"from_logits must be True or False; got {from_logits!r}")
     return bool(from_logits)
 
 
-def _numeric(array: NDArray[Any], argument: str) -> NDArray[Any]:
-    if array.dtype.kind in "OUSMmV":
-        what = "text" if array.dtype.kind in "US" else f"dtype {array.dtype}"
-        if array.dtype.kind == "O" and array.size and _is_list(array.flat[0]):
+def _check_kind(values: Any, argument: str) -> None:
+    """Raise InputError unless an array or a tensor holds real numbers."""
+    kind = values.dtype.kind if isinstance(values, np.ndarray) else kind_of_tensor(values)
+    if kind in "fiub":
+        return
+    if kind in "OUSMmV":
+        what = "text" if kind in "US" else f"dtype {values.dtype}"
+        if kind == "O" and values.size and _is_list(values.flat[0]):
             raise InputError(
                 f"{argument} must be numbers; it holds a list in each row: give them as an array "
                 "of the shape (n, k), np.stack(column), or a column for each class"
             )
-        hint = (
-            ": say which label is which column with classes=[...]"
-            if argument == "y_true"
-            else ": convert it to numbers"
-        )
-        raise InputError(f"{argument} must be numbers; it holds {what}{hint}")
-    if array.dtype.kind == "c":
+        hint = "convert it to numbers"
+        if argument == "y_true":
+            hint = "say which label is which column with classes=[...]"
+        raise InputError(f"{argument} must be numbers; it holds {what}: {hint}")
+    if kind == "c":
         raise InputError(f"{argument} must be real numbers; it holds complex ones")
-    return array
 
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, list | tuple | np.ndarray)
 
 
-def checked_predictions(predictions: NDArray[Any]) -> NDArray[Any]:
-    """Predictions, if they have a shape and a type that predictions can have."""
-    _numeric(predictions, "y_proba")
+def checked_predictions(predictions: Any) -> Any:
+    """Predictions, an array or a tensor, if their shape and type can be those of predictions."""
+    _check_kind(predictions, "y_proba")
     if predictions.ndim not in (1, 2):
+        shape = tuple(predictions.shape)
         raise InputError(
-            f"y_proba must have the shape (n,) for binary or (n, k) for multiclass predictions; "
-            f"got {predictions.shape}{_flattened(predictions)}"
-        )
-    if predictions.ndim == 2 and predictions.shape[1] == 0:
-        raise InputError(
-            f"y_proba has the shape {predictions.shape}: it has no columns, where every class "
-            f"needs one"
+            "y_proba must have the shape (n,) for binary or (n, k) for multiclass predictions; "
+            f"got {shape}{_how_to_flatten(shape)}"
         )
     if predictions.ndim == 2 and predictions.shape[1] < 2:
+        shape = tuple(predictions.shape)
+        if shape[1] == 0:
+            raise InputError(
+                f"y_proba has the shape {shape}: it has no columns, where every class needs one"
+            )
         raise InputError(
-            f"y_proba has the shape {predictions.shape}: one column is one class only, where two "
-            f"are "
-            "needed. For a binary problem give the probability of class 1 as (n,): y_proba[:, 0]"
+            f"y_proba has the shape {shape}: one column is one class only, where two are needed. "
+            "For a binary problem give the probability of class 1 as (n,): y_proba[:, 0]"
         )
-    if predictions.dtype.kind == "f" and predictions.dtype.itemsize > 8:
+    if predictions.dtype.itemsize > 8:
         return predictions.astype(np.float64)
     return predictions
 
 
-def _flattened(predictions: NDArray[Any]) -> str:
+def _how_to_flatten(shape: tuple[int, ...]) -> str:
     """How a map of predictions becomes rows: which axis the classes are on is not guessed."""
-    if predictions.ndim < 3:
+    if len(shape) < 3:
         return ""
     return (
         ". Of a map, put its classes last and its positions into rows: (B, C, ...) by "
-        f"np.moveaxis(y_proba, 1, -1).reshape(-1, {predictions.shape[1]}), (B, ..., C) by "
-        f"y_proba.reshape(-1, {predictions.shape[-1]}), a binary one by ravel(); and "
-        "y_true.ravel()"
+        f"np.moveaxis(y_proba, 1, -1).reshape(-1, {shape[1]}), (B, ..., C) by "
+        f"y_proba.reshape(-1, {shape[-1]}), a binary one by ravel(); and y_true.ravel()"
     )
 
 
-def checked_targets(targets: NDArray[Any], predictions: NDArray[Any]) -> NDArray[Any]:
-    """Targets, if they fit the predictions."""
-    _numeric(targets, "y_true")
-    n = predictions.shape[0]
-    if targets.shape[:1] != (n,):
+def checked_targets(targets: Any, predictions: Any) -> Any:
+    """Targets, an array or a tensor, if they fit the predictions."""
+    _check_kind(targets, "y_true")
+    if targets.ndim == 0:
+        raise InputError(f"y_true must have one entry per row; got a single {targets.item()!r}")
+    if targets.shape[0] != predictions.shape[0]:
         raise InputError(
-            f"y_true and y_proba must have the same number of rows; got {targets.shape[0]} and {n}"
-            if targets.ndim
-            else f"y_true must have one entry per row; got a single {targets.item()!r}"
+            "y_true and y_proba must have the same number of rows; got "
+            f"{targets.shape[0]} and {predictions.shape[0]}"
         )
-    if targets.ndim == 2 and targets.shape == (n, 1):
+    if targets.ndim == 2 and targets.shape[1] == 1:
         targets = targets[:, 0]
-    if predictions.ndim == 1 and targets.ndim != 1:
+    if targets.ndim == 1:
+        return targets
+    if predictions.ndim == 1:
         raise InputError(
-            f"y_true has the shape {targets.shape} while y_proba is (n,): binary predictions need "
-            "targets of the shape (n,), or counts of votes for both classes, (n, 2). If there are "
-            "several classes, give y_proba as (n, k); the order is (y_true, y_proba)"
-        )
-    if predictions.ndim == 2 and targets.ndim == 2 and targets.shape != predictions.shape:
-        raise InputError(
-            f"y_true and y_proba must have the same classes; got {targets.shape[1]} and "
-            f"{predictions.shape[1]} columns"
+            f"y_true has the shape {tuple(targets.shape)} while y_proba is (n,): binary "
+            "predictions need targets of the shape (n,), or counts of votes for both classes, "
+            "(n, 2). If there are several classes, give y_proba as (n, k); the order is (y_true, "
+            "y_proba)"
         )
     if targets.ndim > 2:
-        raise InputError(f"y_true must have the shape (n,) or (n, k); got {targets.shape}")
+        raise InputError(f"y_true must have the shape (n,) or (n, k); got {tuple(targets.shape)}")
+    if targets.shape != predictions.shape:
+        raise InputError(
+            "y_true and y_proba must have the same classes; got "
+            f"{targets.shape[1]} and {predictions.shape[1]} columns"
+        )
     return targets
 
 
-def checked_weights(sample_weight: Any, n: int) -> NDArray[Any]:
-    """Weights, if there is one per row."""
-    weights = _numeric(to_array(sample_weight, "sample_weight"), "sample_weight")
+def checked_weights(weights: Any, n: int) -> Any:
+    """Weights, an array or a tensor, if there is one per row."""
+    _check_kind(weights, "sample_weight")
     if weights.shape != (n,):
         raise InputError(
-            f"sample_weight must have one weight per row, the shape ({n},); got {weights.shape}"
+            f"sample_weight must have one weight per row, the shape ({n},); "
+            f"got {tuple(weights.shape)}"
         )
     return weights
 
 
-def inferred_from(
-    targets: NDArray[Any],
-    predictions: NDArray[Any],
-    from_logits: bool,
-    labels: str | None = None,
-    votes: str | None = None,
+def describe(
+    kind: str,
+    n_columns: int | None,
     *,
+    soft_rows: bool,
+    label_note: str | None = None,
+    votes_note: str | None = None,
     answers: bool = False,
 ) -> tuple[str, ...]:
-    """What the shapes and types were taken to mean, the labels by their classes, and counts of
-    votes; the result echoes it.
+    """What the input was taken for, as results echo it: predictions of a kind (probabilities,
+    logits) in so many columns, None for binary ones, and their labels.
     """
-    kind = "logits" if from_logits else "probabilities"
-    inferred = [
-        f"multiclass {kind}, {predictions.shape[1]} classes"
-        if predictions.ndim == 2
-        else f"binary {kind}"
-    ]
-    if votes is not None:
-        inferred.append(votes)
-    elif targets.ndim == 2:
-        inferred.append("targets are rows of class probabilities")
-    elif labels is not None:
-        inferred.append(labels)
-    elif predictions.ndim == 2:
-        inferred.append("targets are class indices")
+    notes = [f"multiclass {kind}, {n_columns} classes" if n_columns else f"binary {kind}"]
+    if votes_note is not None:
+        notes.append(votes_note)
+    elif soft_rows:
+        notes.append("targets are rows of class probabilities")
+    elif label_note is not None:
+        notes.append(label_note)
+    elif n_columns is not None:
+        notes.append("targets are class indices")
     elif answers:
-        inferred.append(ANSWERS)
-    if predictions.ndim == 2 and predictions.shape[1] == 2:
-        inferred.append(TWO_COLUMNS)
-    return tuple(inferred)
+        notes.append(ANSWERS)
+    if n_columns == 2:
+        notes.append(TWO_COLUMNS)
+    return tuple(notes)
 
 
 # Two columns may be meant as a binary problem, whose errors are others.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
 from calibrant._core.errors import InputError, nearest
-from calibrant._data.elsewhere import bring_here, full_name, is_elsewhere
+from calibrant._data.arrays import bring_here, full_name, is_elsewhere
 
 
 def is_lazy(data: Any) -> bool:
@@ -33,8 +33,8 @@ def column_names(data: Any) -> list[str]:
 
 
 def check_apart(y_true: Any, y_proba: Any) -> None:
-    """An error if one column is named as labels and as predictions, or if columns of labels are
-    paired with predictions of other ones, as their names say.
+    """Raise InputError if one column is named as labels and as predictions, or if columns of labels
+    are paired with predictions of other ones, as their names say.
     """
     labels, predictions = (
         {names} if isinstance(names, str) else set(names) if _are_names(names) else set()
@@ -53,8 +53,8 @@ def check_apart(y_true: Any, y_proba: Any) -> None:
 def check_paired(
     first: Sequence[str], second: Sequence[str], arguments: tuple[str, str] = ("y_true", "y_proba")
 ) -> None:
-    """An error if columns that are paired by their order have names that pair them otherwise:
-    y_cat and y_dog with p_dog and p_cat.
+    """Raise InputError if columns that are paired by their order have names that pair them
+    otherwise: y_cat and y_dog with p_dog and p_cat.
     """
     if len(first) != len(second) or len(first) < 2:
         return
@@ -79,7 +79,7 @@ def check_paired(
 
 
 def check_frames_paired(y_true: Any, y_proba: Any) -> None:
-    """The same of two frames, whose rows are taken as they are."""
+    """Check the pairing of columns of two frames, as `check_paired` does for names."""
     if hasattr(y_true, "columns") and hasattr(y_proba, "columns"):
         if is_elsewhere(y_true) or is_elsewhere(y_proba):
             return  # a column of Spark has whatever it is asked for
@@ -96,7 +96,9 @@ def names_of_columns(y_proba: Any) -> tuple[str, ...]:
 
 
 def _endings(names: Sequence[str], split: Callable[[str], list[str]]) -> list[str]:
-    """What names differ in: their parts without those that all begin or all end with."""
+    """The part of each name in which it differs from the others: without the common beginning and
+    the common end.
+    """
     parts = [split(name.lower()) for name in names]
     fewest = min(map(len, parts))
     start, end = 0, 0
@@ -124,15 +126,15 @@ OWN_LABELS = (
 def check_label_is_shared(
     label: Any, predictions: Mapping[str, Any], known: Sequence[str], *, own: bool = True
 ) -> None:
-    """An error if the column of labels is one model's own, as its name beside another's says:
-    correct_a and correct_b, where the models' predictions are conf_a and conf_b.
+    """Raise InputError if the column of labels is one model's own, as its name beside another's
+    says: correct_a and correct_b, where the models' predictions are conf_a and conf_b.
 
     `own` says whether each model could be given its own instead.
     """
     if not isinstance(label, str):
         return
     for mine, other, a, b in _swaps(predictions):
-        sibling = _with(label, a, b)
+        sibling = _replace_part(label, a, b)
         if sibling is not None and sibling in known:
             each = f"y_true={{{mine!r}: {label!r}, {other!r}: {sibling!r}, ...}}"
             raise InputError(
@@ -145,12 +147,12 @@ def check_label_is_shared(
 def check_labels_are_own(
     labels: Mapping[str, Any], predictions: Mapping[str, Any], known: Sequence[str]
 ) -> None:
-    """An error if a model is given the labels of another, as the columns' names say."""
+    """Raise InputError if a model is given the labels of another, as the columns' names say."""
     texts = [each for each in labels.values() if isinstance(each, str)]
     twice = next((text for text in texts if texts.count(text) > 1), None)
     for mine, other, a, b in _swaps(predictions):
         given = labels.get(mine)
-        right = None if not isinstance(given, str) else _with(given, b, a)
+        right = None if not isinstance(given, str) else _replace_part(given, b, a)
         if right is not None and right in known and a not in re.split(_BETWEEN, str(given)):
             raise InputError(
                 f"y_true gives {mine!r} the labels {given!r}, which are those of {other!r}, while "
@@ -174,7 +176,7 @@ def _swaps(predictions: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]
         yield from ((mine, other, a, b) for a, b in sorted(swaps))
 
 
-def _with(name: str, a: str, b: str) -> str | None:
+def _replace_part(name: str, a: str, b: str) -> str | None:
     """A column's name with b in the place of a; None where a is no part of it."""
     parts = re.split(_BETWEEN, name)
     return "".join(b if part == a else part for part in parts) if a in parts else None
@@ -184,26 +186,29 @@ _BETWEEN = r"([._/ -])"
 
 
 def check_column_order(predictions: Sequence[str], targets: Sequence[str]) -> None:
-    """An error if the numbers in columns' names are out of order, as texts are sorted (p_0, p_1,
-    p_10, p_2): label 2 would be held against the column p_10.
+    """Raise InputError if the numbers in columns' names are out of order, as texts are sorted (p_0,
+    p_1, p_10, p_2): label 2 would be held against the column p_10.
     """
     numbers = _numbers(predictions)
     inner = sorted(numbers)
-    if numbers == inner or inner not in (
-        list(range(len(inner))), list(range(1, len(inner) + 1))
-    ):  # fmt: skip
+    if numbers == inner or not are_counted(inner):
         return
     if len(targets) > 1 and _numbers(targets) == numbers:
         return  # soft labels in the same order
     raise InputError(
         f"y_proba names the columns {', '.join(map(repr, predictions[:SHUFFLED]))}, ...: their "
-        f"numbers "
-        "are not in order, while class indices go by the order of the columns. Sort them by their "
-        "numbers, or say which class each column is of with classes=[...]"
+        "numbers are not in order, while class indices go by the order of the columns. Sort them "
+        "by their numbers, or say which class each column is of with classes=[...]"
     )
 
 
 SHUFFLED = 4
+
+
+def are_counted(numbers: list[int]) -> bool:
+    """Whether numbers count up by ones, from 0 or from 1."""
+    n = len(numbers)
+    return numbers in ([*range(n)], [*range(1, n + 1)])
 
 
 def _numbers(names: Sequence[str]) -> list[int]:
@@ -228,15 +233,15 @@ def classes_by_endings(names: Sequence[str], classes: Sequence[Any]) -> tuple[An
 
 
 def check_columns_of_classes(names: Sequence[str], classes: Sequence[Any]) -> None:
-    """An error if columns of predictions end in the classes' names in another order. The numbers of
-    columns may be their places, whatever the classes are called.
+    """Raise InputError if columns of predictions end in the classes' names in another order. The
+    numbers of columns may be their places, whatever the classes are called.
     """
     if not all(str(name).isdigit() for name in classes):
         check_order_of_classes(names, classes, "y_proba")
 
 
 def check_order_of_classes(names: Sequence[str], classes: Sequence[Any], argument: str) -> None:
-    """An error if columns of one class each end in the classes' names in another order."""
+    """Raise InputError if columns of one class each end in the classes' names in another order."""
     if classes_by_endings(names, classes) not in (None, tuple(classes)):
         raise InputError(
             f"{argument} names the columns {', '.join(map(repr, names[:LISTED]))}, while the "
@@ -259,23 +264,29 @@ def pick(data: Any, names: Any, argument: str) -> Any:
         raise InputError(
             f"data must be a pandas, polars or pyarrow frame; got {full_name(data)}"
         ) from error
-    wanted = [names] if isinstance(names, str) else names
-    if not isinstance(wanted, list | tuple) or not all(isinstance(name, str) for name in wanted):
-        raise InputError(
-            f"with data=, {argument} must be a column's name or a list of names; got {names!r}"
-        )
-    for name in wanted:
-        if name not in frame.columns:
-            raise InputError(
-                f"{argument} names the column {name!r}, which data does not have: "
-                f"{nearest(name, frame.columns)}"
-            )
-    if len(set(wanted)) < len(wanted):
-        twice = next(name for name in wanted if wanted.count(name) > 1)
-        raise InputError(f"{argument} names the column {twice!r} twice: name each class once")
+    wanted = checked_column_names(names, argument, frame.columns)
     if isinstance(names, str):
         column = frame[names]
         # Such a name is a pattern to polars, even of the only column there is.
         return (column.alias("column") if names.startswith("^") else column).to_native()
     # By their places: polars takes names such as '*' for patterns.
     return frame[:, [frame.columns.index(name) for name in wanted]].to_native()
+
+
+def checked_column_names(names: Any, argument: str, known: Collection[str]) -> Sequence[str]:
+    """The names of columns that an argument gives, if the frame has them, each named once."""
+    wanted = [names] if isinstance(names, str) else names
+    if not isinstance(wanted, list | tuple) or not all(isinstance(name, str) for name in wanted):
+        raise InputError(
+            f"with data=, {argument} must be a column's name or a list of names; got {names!r}"
+        )
+    for name in wanted:
+        if name not in known:
+            raise InputError(
+                f"{argument} names the column {name!r}, which data does not have: "
+                f"{nearest(name, known)}"
+            )
+    if len(set(wanted)) < len(wanted):
+        twice = next(name for name in wanted if wanted.count(name) > 1)
+        raise InputError(f"{argument} names the column {twice!r} twice: name each class once")
+    return wanted

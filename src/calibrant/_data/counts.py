@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Mask
 from calibrant._data.arrays import to_array
 from calibrant._data.links import OVERSHOOT
 from calibrant._data.logits import warn_caller
@@ -42,7 +43,7 @@ class BadCount(InputError):
     """An error about a row of labels or votes; files know where that row is."""
 
     def __init__(self, row: int, template: str) -> None:
-        super().__init__(self.told(template, row))
+        super().__init__(self.message(template, row))
         self.row, self.template = row, template
 
     def __reduce__(self) -> tuple[type[BadCount], tuple[int, str]]:
@@ -50,7 +51,7 @@ class BadCount(InputError):
         return type(self), (self.row, self.template)
 
     @staticmethod
-    def told(template: str, row: int) -> str:
+    def message(template: str, row: int) -> str:
         """The message, with the row's number in the place of #."""
         return template.replace("#", str(row))
 
@@ -59,7 +60,8 @@ class BadCount(InputError):
 class Labels:
     """Targets as measures read them, the votes behind each row, and what they were taken for."""
 
-    targets: NDArray[Any]
+    # An array, or a tensor where nothing had to be divided.
+    targets: Any
     votes: NDArray[np.int64] | None = None
     note: str | None = None
 
@@ -122,7 +124,7 @@ def votes_per_row(votes: Any, n: int) -> NDArray[np.int64]:
 
 
 def check_same_votes(given: NDArray[np.int64], own: NDArray[Any]) -> None:
-    """An error where ``votes=`` contradicts the counts that the labels are."""
+    """Raise InputError where ``votes=`` contradicts the counts that the labels are."""
     differ = given != own
     if differ.any():
         row = _first(differ)
@@ -202,12 +204,11 @@ def _is_one_hot_pair(targets: NDArray[Any]) -> bool:
     )
 
 
-def _are_whole(values: NDArray[Any]) -> NDArray[np.bool_]:
+def _are_whole(values: NDArray[Any]) -> Mask:
     if values.dtype.kind != "f":
         return np.ones(values.shape, dtype=np.bool_)
-    whole: NDArray[np.bool_] = np.isfinite(values) & (np.floor(values) == values)
-    return whole
+    return np.isfinite(values) & (np.floor(values) == values)
 
 
-def _first(flags: NDArray[np.bool_]) -> int:
+def _first(flags: Mask) -> int:
     return int(np.argmax(flags))

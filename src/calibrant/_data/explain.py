@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array, Mask
 from calibrant._data.links import OVERSHOOT, ROUNDED
 from calibrant._data.samples import BadRow, RowSamples, Samples
 from calibrant._data.source import Source
@@ -33,14 +33,16 @@ def explained(samples: Source) -> Iterator[None]:
 
 
 def check_rows(samples: Samples) -> None:
-    """An error if no measure can take some row, for what is used before anything sums it."""
+    """Raise InputError if no measure can take some row; for rows that are used before they are
+    summed.
+    """
     row = first_bad_row(samples, samples.n)
     if row < samples.n:
         raise InputError(explain(samples, row))
 
 
 def check_not_swapped(samples: Source) -> None:
-    """An error if every prediction is 0 or 1; to be asked where targets are known to be
+    """Raise InputError if every prediction is 0 or 1; to be asked where targets are known to be
     fractions. Votes are no predictions, and what is sure of itself may be held against them.
     """
     if not samples.voted and samples.every_prediction_is_zero_or_one():
@@ -67,7 +69,7 @@ def first_bad_row(samples: Samples, known: int) -> int:
     return known
 
 
-def _bad_rows(samples: Samples, rows: slice) -> NDArray[np.bool_]:
+def _bad_rows(samples: Samples, rows: slice) -> Mask:
     """Which of these rows no measure can take."""
     with np.errstate(invalid="ignore"):
         u = samples.predictions[rows].astype(np.float64).reshape(-1, samples.predictions[0].size)
@@ -184,9 +186,7 @@ def _target(samples: Samples, row: int, shown: int, whole: Source) -> str | None
     return None
 
 
-def _target_row(
-    target: NDArray[np.float64], shown: int, tolerance: float, whole: Source
-) -> str | None:
+def _target_row(target: Array, shown: int, tolerance: float, whole: Source) -> str | None:
     for column, value in enumerate(target.tolist()):
         if not (math.isfinite(value) and -OVERSHOOT <= value <= 1 + OVERSHOOT):
             return (

@@ -9,13 +9,7 @@ import narwhals as nw
 
 from calibrant._core.errors import InputError
 from calibrant._core.validation import is_number
-from calibrant._data.counts import (
-    COUNTED,
-    COUNTED_BESIDE,
-    IN_STREAMS,
-    NOT_COUNTED,
-    UNDECIDED,
-)
+from calibrant._data.counts import COUNTED, COUNTED_BESIDE, IN_STREAMS, NOT_COUNTED, UNDECIDED
 from calibrant._data.frame_samples import column_of
 from calibrant._data.logits import warn_caller
 
@@ -25,7 +19,7 @@ _EVERY_ROW = "calibrant votes of every row"
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class VoteCounts:
     """The columns whose sum is a row's number of votes, if labels are counts of them."""
 
     frame: Any
@@ -36,42 +30,37 @@ class Counted:
     note: str | None = None
 
 
-def counted(
-    frame: Any,
-    targets: tuple[str, ...],
-    votes: Any,
-    *,
-    multiclass: bool,
-    stream: bool,
-) -> Counted:
-    """Labels as they are counted; `votes` names a column, or is one number for all rows."""
+def read_counts(
+    frame: Any, targets: tuple[str, ...], votes: Any, *, multiclass: bool, stream: bool
+) -> VoteCounts:
+    """Labels as they are read_counts; `votes` names a column, or is one number for all rows."""
     if is_number(votes):
         frame = frame.with_columns(**{_EVERY_ROW: nw.lit(float(votes))})
         votes = _EVERY_ROW
     schema = frame.collect_schema()
     if not all(schema[name].is_numeric() for name in targets):
-        return Counted(frame, targets)
+        return VoteCounts(frame, targets)
     if len(targets) > 1 and not multiclass:  # votes for class 0 and for class 1
-        return Counted(frame, targets[1:], targets, votes, COUNTED)
+        return VoteCounts(frame, targets[1:], targets, votes, COUNTED)
     if len(targets) > 1:
         if _has_fraction(frame, targets) or not _any_several(frame, targets):
-            return Counted(frame, targets)
-        return Counted(frame, targets, targets, votes, COUNTED)
+            return VoteCounts(frame, targets)
+        return VoteCounts(frame, targets, targets, votes, COUNTED)
     if multiclass or votes is None:
-        return Counted(frame, targets)
+        return VoteCounts(frame, targets)
     if _any_above_one(frame, targets[0]):
-        return Counted(frame, targets, (votes,), None, COUNTED_BESIDE)
+        return VoteCounts(frame, targets, (votes,), None, COUNTED_BESIDE)
     whole = schema[targets[0]].is_integer() or not _has_fraction(frame, targets)
     undecided = whole and _any_above_one(frame, votes)
     if undecided and stream:
         raise InputError(IN_STREAMS)
     if undecided:
         warn_caller(UNDECIDED)
-    return Counted(frame, targets, note=NOT_COUNTED if undecided else None)
+    return VoteCounts(frame, targets, note=NOT_COUNTED if undecided else None)
 
 
 def check_votes_name(votes: Any, schema: Any) -> None:
-    """An error unless votes are a column of numbers, or one number of at least 1."""
+    """Raise InputError unless votes are a column of numbers, or one number of at least 1."""
     if is_number(votes) and votes >= 1 and float(votes).is_integer():
         return
     if not isinstance(votes, str):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -104,7 +104,7 @@ class FrameSamples:
 
     @property
     def where(self) -> str:
-        """What the engine is called."""
+        """The engine's name."""
         return str(self.frame.implementation.value)
 
     def column(self, name: str) -> Any:
@@ -120,6 +120,22 @@ class FrameSamples:
         if self.frame.implementation.is_duckdb():
             value = (0.0 - value.abs()).exp()
         return value.is_nan().fill_null(False)
+
+    def as_binary(self, frame: Any, *, weighted: bool, hard: bool) -> FrameSamples:
+        """A binary problem in checked columns u, z and perhaps w of another frame."""
+        return replace(
+            self,
+            frame=frame,
+            predictions=("u",),
+            targets=("z",),
+            weight="w" if weighted else None,
+            multiclass=False,
+            from_logits=False,
+            labels=None,
+            hard=hard,
+            missing="error",
+            sound=True,
+        )
 
     def count_rows(self) -> int:
         """The rows, without those that are dropped: a query of its own."""

@@ -43,8 +43,7 @@ class Lookup:
             if number is not None:  # "01" and "1" are two texts, and one number that is neither
                 self._by_number[number] = None if number in self._by_number else index
         if are_truths(names):
-            self._by_number |= {_TRUTH[text]: i for text, i in self._by_truth.items()
-                                if text in _TRUTH}  # fmt: skip
+            self._by_number |= {_TRUTH[text]: self._by_truth[text] for text in _TRUTH}
 
     def find(self, label: Any) -> int | None:
         """The index of a label's class; None if it is none of them."""
@@ -118,8 +117,8 @@ def are_truths(names: Iterable[Any]) -> bool:
     return {str(name).lower() for name in names} >= set(_TRUTH)
 
 
-def taken(names: Sequence[Any], multiclass: bool, indices: bool) -> str:
-    """What labels were taken for, as results echo it."""
+def note_on_labels(names: Sequence[Any], multiclass: bool, indices: bool) -> str:
+    """The note on what labels were taken for."""
     shown = [repr(str(name)) for name in names[:_SHOWN]]
     more = ", ..." if len(names) > _SHOWN else ""
     if indices and multiclass:
@@ -133,15 +132,20 @@ def taken(names: Sequence[Any], multiclass: bool, indices: bool) -> str:
     return f"labels are names of classes: {shown[0]} is 0 (negative), {shown[1]} is 1 (positive)"
 
 
-def taken_in_streams(names: Sequence[Any], multiclass: bool) -> str:
-    """The same where labels of every kind may have come."""
-    by_name = taken(names, multiclass, indices=False)
+def note_on_stream_labels(names: Sequence[Any], multiclass: bool) -> str:
+    """The note on labels of a stream, where some may be names and others class indices."""
+    by_name = note_on_labels(names, multiclass, indices=False)
     either = f"{by_name}, or class indices"
     return either if are_indices("i", names) else by_name
 
 
 def encode(
-    labels: NDArray[Any], classes: Any, n_classes: int, multiclass: bool
+    labels: NDArray[Any],
+    classes: Any,
+    n_classes: int,
+    multiclass: bool,
+    *,
+    argument: str = "y_true",
 ) -> tuple[NDArray[Any], str | None]:
     """Class indices for labels, in the order of `classes` (the order of y_proba's columns), and
     what the labels were taken for; None where there was nothing to take.
@@ -152,20 +156,27 @@ def encode(
     # Rows of class probabilities need no decoding.
     if labels.ndim != 1 or isinstance(classes, Titles):
         return labels, None
+    return encode_known(labels, names, multiclass, argument=argument)
+
+
+def encode_known(
+    labels: NDArray[Any], names: list[Any], multiclass: bool, *, argument: str = "y_true"
+) -> tuple[NDArray[Any], str]:
+    """Class indices for labels (n,), with classes that are known to be named once."""
     if labels.dtype.kind == "O":
         labels = without_objects(labels)
     indices = are_indices(labels.dtype.kind, names)
-    label_note = taken(names, multiclass, indices)
+    label_note = note_on_labels(names, multiclass, indices)
     if indices:
         return labels, label_note
     known = Lookup(names)
     if labels.dtype.kind == "O":  # may hold anything, so it cannot be sorted
-        class_index = [_index(known, label, i) for i, label in enumerate(labels)]
+        class_index = [_index(known, label, f"{argument}[{i}]") for i, label in enumerate(labels)]
         return np.array(class_index, dtype=np.int64), label_note
     distinct, first, where = np.unique(labels, return_index=True, return_inverse=True)
     codes = np.empty(distinct.size, dtype=np.int64)
     for j in np.argsort(first):  # in order of rows, so that an error names the first
-        codes[j] = _index(known, distinct[j].item(), int(first[j]))
+        codes[j] = _index(known, distinct[j].item(), f"{argument}[{first[j]}]")
     return codes[where.reshape(labels.shape)], label_note
 
 
@@ -200,13 +211,13 @@ def short(label: Any) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
-def _index(known: Lookup, label: Any, row: int) -> int:
+def _index(known: Lookup, label: Any, location: str) -> int:
     if label is None or label != label:
-        raise InputError(f"y_true[{row}] is missing ({label!r}): drop such rows before measuring")
+        raise InputError(f"{location} is missing ({label!r}): drop such rows before measuring")
     index = known.find(label)
     if index is None:
         raise InputError(
-            f"y_true[{row}] is {short(label)}, which is not in classes: "
+            f"{location} is {short(label)}, which is not in classes: "
             f"{nearest(label, [str(name) for name in known.names])}"
         )
     return index

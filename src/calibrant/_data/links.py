@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.short_rows import row_maxima, row_sums
+from calibrant._core.typing import Array
 
 # How far a prediction may overshoot [0, 1] (float32 softmax does) and be brought back, counted.
 OVERSHOOT = 1e-4
@@ -26,32 +27,28 @@ ROUNDED = "; if shares were rounded, give the counts of votes, or divide each ro
 LOG_FLOOR = 1e-12
 
 
-def sigmoid(logits: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+def sigmoid(logits: NDArray[np.floating[Any]]) -> Array:
     """1 / (1 + exp(-h)) in float64, without overflow on either side."""
     h = np.asarray(logits, dtype=np.float64)
     small = np.exp(-np.abs(h))
-    out: NDArray[np.float64] = np.where(h >= 0, 1.0, small) / (1.0 + small)
-    return out
+    return np.where(h >= 0, 1.0, small) / (1.0 + small)
 
 
-def softmax(logits: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+def softmax(logits: NDArray[np.floating[Any]]) -> Array:
     """Rows of logits to rows of probabilities in float64, in C order."""
     h = np.ascontiguousarray(logits, dtype=np.float64)
     with np.errstate(over="ignore"):  # a difference past the largest double is a probability of 0
-        out: NDArray[np.float64] = np.exp(h - row_maxima(h)[:, None])
+        out: Array = np.exp(h - row_maxima(h)[:, None])
     out /= row_sums(out)[:, None]
     return out
 
 
-def clip_to_floor(
-    probabilities: NDArray[np.float64], floor: float
-) -> tuple[NDArray[np.float64], int]:
+def clip_to_floor(probabilities: Array, floor: float) -> tuple[Array, int]:
     """Probabilities lifted to the floor, and how many were lifted."""
     low = probabilities < floor
     return np.where(low, floor, probabilities), int(np.count_nonzero(low))
 
 
-def logit(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+def logit(probabilities: Array) -> Array:
     """log(p / (1 - p)), infinite at 0 and 1."""
-    out: NDArray[np.float64] = np.log(probabilities) - np.log1p(-probabilities)
-    return out
+    return np.log(probabilities) - np.log1p(-probabilities)

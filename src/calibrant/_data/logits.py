@@ -40,9 +40,9 @@ def kind_of_logits(predictions: Any, as_double: Callable[[Any], Any], tolerance:
     return PROBABILITIES if unit else LOG_PROBABILITIES
 
 
-def tell_kind_of_logits(kind: str, *, multiclass: bool) -> None:
-    """An error for rows of probabilities under from_logits, which nothing else can be; a warning
-    where logits may look the same.
+def check_kind_of_logits(kind: str, *, multiclass: bool) -> None:
+    """Raise InputError for rows of probabilities under from_logits, which nothing else can be; a
+    warning where logits may look the same.
     """
     if kind == PROBABILITIES and multiclass:
         raise InputError(

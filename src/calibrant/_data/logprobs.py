@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array
 from calibrant._data.checks import check_bool
 from calibrant._data.links import OVERSHOOT, softmax
 
@@ -17,7 +18,7 @@ LOGPROBS: Literal["logprobs"] = "logprobs"
 
 
 def given_as(from_logits: Any, from_logprobs: Any) -> Given:
-    """What predictions are given as, if what was said of it can be read."""
+    """What predictions are given as; raise InputError for options that contradict each other."""
     logits = check_bool(from_logits)
     if not isinstance(from_logprobs, bool | np.bool_):
         raise InputError(f"from_logprobs must be True or False; got {from_logprobs!r}")
@@ -40,7 +41,7 @@ def read_given(given: Any) -> tuple[bool, bool]:
 FROM_LOGPROBS = "from log-probabilities"
 
 
-def probabilities_of(values: NDArray[Any]) -> NDArray[np.float64]:
+def probabilities_of(values: NDArray[Any]) -> Array:
     """exp of (n,) log-probabilities; of (n, k) their softmax, so that rows of some options' values
     sum to 1.
     """
@@ -64,7 +65,7 @@ def probabilities_of(values: NDArray[Any]) -> NDArray[np.float64]:
 SMALLEST = 800.0
 
 
-def first_above(logs: NDArray[np.float64]) -> int | None:
+def first_above(logs: Array) -> int | None:
     """The first row with a value above 0, which the logarithm of a probability is not."""
     above = logs > OVERSHOOT
     rows = above if above.ndim == 1 else above.any(axis=1)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import one_of
+from calibrant._core.typing import Mask
 from calibrant._data.arrays import to_array, without_objects
 
 
@@ -21,10 +22,10 @@ def check_missing(missing: str) -> str:
 
 def without_missing(
     y_true: Any, y_proba: Any, sample_weight: Any
-) -> tuple[Any, Any, Any, NDArray[np.bool_] | None]:
+) -> tuple[Any, Any, Any, Mask | None]:
     """The rows with nothing missing, and which they are; None where that is all of them."""
     parts = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
-    given = {name: with_gaps(value, name) for name, value in parts.items() if value is not None}
+    given = {name: row_gaps(value, name) for name, value in parts.items() if value is not None}
     lengths = {array.shape[:1] for array, _ in given.values()}
     if len(lengths) > 1:  # an error of the checks that follow
         return y_true, y_proba, sample_weight, None
@@ -35,7 +36,7 @@ def without_missing(
     return kept["y_true"], kept["y_proba"], kept.get("sample_weight"), ~gone
 
 
-def own_rows(votes: Any, kept: NDArray[np.bool_] | None) -> Any:
+def own_rows(votes: Any, kept: Mask | None) -> Any:
     """Votes of the rows that stayed; of one number for all rows, that number."""
     if kept is None or np.ndim(votes) == 0:
         return votes
@@ -43,14 +44,14 @@ def own_rows(votes: Any, kept: NDArray[np.bool_] | None) -> Any:
     return array[kept] if array.shape[:1] == kept.shape else array
 
 
-def with_gaps(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def row_gaps(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
     """The values as an array, and which rows have a gap."""
-    array, gaps = with_gaps_by_entry(value, argument)
+    array, gaps = entry_gaps(value, argument)
     rows = gaps.any(axis=tuple(range(1, gaps.ndim)))
     return array, np.asarray(rows, dtype=np.bool_)
 
 
-def with_gaps_by_entry(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def entry_gaps(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
     """The values as an array, and which of its entries are gaps."""
     if isinstance(value, np.ma.MaskedArray):
         array, gaps = value.data, np.ma.getmaskarray(value)
@@ -73,7 +74,7 @@ def _is_gap(value: Any) -> bool:
         return False
 
 
-def _filled(value: Any, argument: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def _filled(value: Any, argument: str) -> tuple[NDArray[Any], Mask]:
     """A frame's columns with something harmless in place of nulls; other things as they are."""
     columns = _columns(value)
     if columns is None:
@@ -102,7 +103,7 @@ def _columns(value: Any) -> list[Any] | None:
     return [native] if isinstance(native, nw.Series) else list(native.iter_columns())
 
 
-def _narrowed(array: NDArray[Any], gaps: NDArray[np.bool_]) -> NDArray[Any]:
+def _narrowed(array: NDArray[Any], gaps: Mask) -> NDArray[Any]:
     """An array of Python objects as numbers, where it holds nothing else."""
     try:
         present = without_objects(np.array(array[~gaps].tolist()))

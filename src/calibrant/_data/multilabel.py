@@ -10,18 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Index, Mask
 from calibrant._data.arrays import to_array
 from calibrant._data.checks import checked_weights
-from calibrant._data.columns import (
-    check_apart,
-    check_frames_paired,
-    check_paired,
-    is_lazy,
-    pick,
-)
+from calibrant._data.columns import check_apart, check_frames_paired, check_paired, is_lazy, pick
 from calibrant._data.links import OVERSHOOT
 from calibrant._data.logprobs import Given, read_given
-from calibrant._data.missing import with_gaps_by_entry
+from calibrant._data.missing import entry_gaps
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 
@@ -32,7 +27,7 @@ class LabelColumns:
 
     names: tuple[str, ...]
     targets: NDArray[Any]
-    annotated: NDArray[np.bool_]
+    annotated: Mask
     predictions: NDArray[Any]
     weights: NDArray[Any] | None
     given: Given
@@ -43,7 +38,7 @@ class LabelColumns:
     def n(self) -> int:
         return int(self.targets.shape[0])
 
-    def rows_of(self, label: int) -> NDArray[np.intp]:
+    def rows_of(self, label: int) -> Index:
         """The rows in which a label is annotated, and that have weight."""
         rows = self.annotated[:, label]
         if self.weights is not None:
@@ -54,10 +49,8 @@ class LabelColumns:
         """The binary problem of one label."""
         rows = self.rows_of(label)
         weights = None if self.weights is None else self.weights[rows]
-        return to_samples(
-            self.targets[rows, label], np.ascontiguousarray(self.predictions[rows, label]), weights,
-            self.given,
-        )  # fmt: skip
+        predictions = np.ascontiguousarray(self.predictions[rows, label])
+        return to_samples(self.targets[rows, label], predictions, weights, self.given)
 
 
 def label_columns(
@@ -75,12 +68,10 @@ def label_columns(
     titles = None if labels is None else tuple(str(label) for label in labels)
     if data is not None:
         check_apart(y_true, y_proba)
-        y_true, y_proba, sample_weight = (
-            pick(data, value, argument) if value is not None else None
-            for value, argument in (
-                (y_true, "y_true"), (y_proba, "y_proba"), (sample_weight, "sample_weight"),
-            )
-        )  # fmt: skip
+        y_true = None if y_true is None else pick(data, y_true, "y_true")
+        y_proba = None if y_proba is None else pick(data, y_proba, "y_proba")
+        if sample_weight is not None:
+            sample_weight = pick(data, sample_weight, "sample_weight")
     for argument, value in (("y_true", y_true), ("y_proba", y_proba)):
         if value is None or isinstance(value, str):
             raise InputError(
@@ -90,8 +81,8 @@ def label_columns(
         if is_lazy(value):
             raise InputError(f"{argument} must be in memory, a column per label: collect() it")
     names = _names(y_true, y_proba)
-    targets, gone = with_gaps_by_entry(y_true, "y_true")
-    predictions, absent = with_gaps_by_entry(y_proba, "y_proba")
+    targets, gone = entry_gaps(y_true, "y_true")
+    predictions, absent = entry_gaps(y_proba, "y_proba")
     _check_shapes(targets, predictions)
     n_labels = targets.shape[1]
     if titles is not None and len(titles) != n_labels:
@@ -165,24 +156,30 @@ def _weights(sample_weight: Any, n: int) -> NDArray[Any]:
 def _check_entries(
     targets: NDArray[Any],
     predictions: NDArray[Any],
-    annotated: NDArray[np.bool_],
-    absent: NDArray[np.bool_],
+    annotated: Mask,
+    absent: Mask,
     names: tuple[str, ...],
     *,
     in_unit: bool,
 ) -> None:
-    """An error for the first entry that counts and cannot be measured, by its place and label."""
+    """Raise InputError for the first entry that counts and cannot be measured, by its place and
+    label.
+    """
     with np.errstate(invalid="ignore"):
         bad = absent | ~np.isfinite(predictions)
         if in_unit:
             bad |= (predictions < -OVERSHOOT) | (predictions > 1 + OVERSHOOT)
         wrong = (targets < -OVERSHOOT) | (targets > 1 + OVERSHOOT)
+    need_of_predictions = "predictions must be finite numbers"
+    if in_unit:
+        need_of_predictions = (
+            "predictions must lie in [0, 1]. If these are logits, pass from_logits=True"
+        )
+    need_of_targets = "labels must be 0, 1 or a probability; NaN where a label was not annotated"
     for argument, values, flags, need in (
-        ("y_proba", predictions, bad & annotated, "predictions must lie in [0, 1]. If these are "
-         "logits, pass from_logits=True" if in_unit else "predictions must be finite numbers"),
-        ("y_true", targets, wrong & annotated, "labels must be 0, 1 or a probability; NaN where a "
-         "label was not annotated"),
-    ):  # fmt: skip
+        ("y_proba", predictions, bad & annotated, need_of_predictions),
+        ("y_true", targets, wrong & annotated, need_of_targets),
+    ):
         if flags.any():
             row, label = (int(at) for at in np.argwhere(flags)[0])
             place = f"{argument}[{row}, {label}] (label {names[label]!r})"
@@ -194,7 +191,7 @@ def _check_entries(
             raise InputError(f"{place} is {values[row, label].item()!r}: {need}")
 
 
-def _like_classes(targets: NDArray[Any], predictions: NDArray[Any], gone: NDArray[np.bool_]) -> str:
+def _like_classes(targets: NDArray[Any], predictions: NDArray[Any], gone: Mask) -> str:
     """A note where rows look like one choice among classes, for which there are other functions."""
     if gone.any() or targets.shape[1] < 2 or targets.shape[0] < 2:
         return ""

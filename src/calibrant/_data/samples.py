@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.typing import Array, Mask
 from calibrant._data.links import ROW_SUM_TOLERANCE, sigmoid, softmax
 
 Notion: TypeAlias = Literal["binary", "confidence", "classwise", "full"]
@@ -45,7 +46,7 @@ class Block:
 
     predictions: NDArray[Any]
     targets: NDArray[Any]
-    weights: NDArray[np.float64] | None
+    weights: Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +71,14 @@ class RowSamples(Generic[Values]):
     # The power of two by which weights that over- or underflow when squared were divided.
     weight_exponent: int = 0
     # Which of the rows that were given stayed; None where all did.
-    kept: NDArray[np.bool_] | None = None
+    kept: Mask | None = None
     # How many votes are behind each row's labels, which are then shares; None where nobody says.
     votes: Values | None = None
     # Whether (n,) labels say if an answer was right, so that predictions are confidences in it.
     answers: bool = False
+
+    # Entries that are looked at together when labels are suspected in the place of predictions.
+    glance: ClassVar[int] = 1 << 14
 
     @property
     def n(self) -> int:
@@ -112,6 +116,16 @@ class RowSamples(Generic[Values]):
     def voted(self) -> bool:
         return self.votes is not None
 
+    def every_prediction_is_zero_or_one(self) -> bool:
+        if self.from_logits:
+            return False
+        step = max(1, self.glance // self.n_classes)
+        for start in range(0, self.n, step):  # the first look mostly ends it
+            predictions = self.predictions[start : start + step]
+            if not bool(((predictions == 0) | (predictions == 1)).all()):
+                return False
+        return True
+
     def take(self, rows: Any) -> Self:
         """Some rows: a slice, row numbers, or a mask.
 
@@ -138,23 +152,13 @@ class Samples(RowSamples[NDArray[Any]]):
     engine: ClassVar[str] = "calibrant._engines.arrays.engine"
 
     def own_rows(self, values: NDArray[Any]) -> NDArray[Any]:
-        """What belongs to these rows of something that has a value for each row as given."""
+        """The values of these rows, from values of all rows that were given."""
         if self.kept is None or values.shape[:1] != self.kept.shape:
             return values
         return values[self.kept]
 
     def row(self, number: int) -> Samples:
         return self.take(slice(number, number + 1))
-
-    def every_prediction_is_zero_or_one(self) -> bool:
-        if self.from_logits:
-            return False
-        step = max(1, (1 << 14) // self.n_classes)
-        for start in range(0, self.n, step):
-            predictions = self.predictions[start : start + step]
-            if not ((predictions == 0) | (predictions == 1)).all():
-                return False
-        return True
 
     @property
     def precision(self) -> np.dtype[Any]:
@@ -215,6 +219,6 @@ class Samples(RowSamples[NDArray[Any]]):
         return np.ascontiguousarray(raw, dtype=np.float64)
 
 
-def _first_false(flags: NDArray[np.bool_]) -> int:
+def _first_false(flags: Mask) -> int:
     rows = flags if flags.ndim == 1 else flags.all(axis=1)
     return int(np.argmin(rows))

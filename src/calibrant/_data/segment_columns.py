@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._data.slice_names import MISSING
 
 # Numbers with at most so many distinct values are told apart by value.
@@ -33,18 +34,17 @@ class SegmentColumn:
     """A column as numbers from 0, one for each of `labels`."""
 
     name: str
-    codes: NDArray[np.intp]
+    codes: Index
     labels: tuple[str, ...]
     # Whether numbers were cut into ranges, and how many values were put together as others.
     ranges: bool = False
     n_others: int = 0
 
-    def said(self, code: int) -> str:
+    def phrase(self, code: int) -> str:
         """A label of this column in a sentence."""
         label = self.labels[code]
-        return f"{self.name} {label}" if self.ranges and label != MISSING else (
-            f"{self.name} = {label}"
-        )  # fmt: skip
+        sign = " " if self.ranges and label != MISSING else " = "
+        return f"{self.name}{sign}{label}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class SegmentRule:
     name: str
     labels: tuple[str, ...]
     codes: dict[Any, int]
-    cuts: NDArray[np.float64] | None = None
+    cuts: Array | None = None
     # The numbers of values that are missing, and of those that are not told apart.
     missing: int | None = None
     others: int | None = None
@@ -74,7 +74,7 @@ class SegmentRule:
         others = -1 if self.others is None else self.others
         return self.codes.get(value, others)
 
-    def column(self, codes: NDArray[np.intp]) -> SegmentColumn:
+    def column(self, codes: Index) -> SegmentColumn:
         """The column, from numbers that an engine found by this rule."""
         return SegmentColumn(self.name, codes, self.labels, self.ranges, self.n_others)
 
@@ -90,7 +90,7 @@ def rule_of_counts(
         return _rule_of_texts(name, values, counts)
     labels = [name_of(value) for value, _ in known]
     many = len(set(labels)) > FEW_VALUES
-    if many and _loses_some(np.array(numbers), len(set(labels))):
+    if many and _exceed_doubles(np.array(numbers), len(set(labels))):
         return _rule_of_texts(name, values, counts)
     if many:
         distinct, at = np.unique(np.array(numbers), return_inverse=True)
@@ -109,7 +109,7 @@ def rule_of_counts(
 
 
 def rule_of_cuts(
-    name: str, low: float, cuts: NDArray[np.float64], high: float, some_missing: bool
+    name: str, low: float, cuts: Array, high: float, some_missing: bool
 ) -> SegmentRule:
     """The rule of numbers from low to high, cut at these of them."""
     inner = _inner_cuts(cuts, low)
@@ -168,13 +168,13 @@ def segment_column(name: str, values: NDArray[Any], parts: int) -> SegmentColumn
     if values.ndim != 1:
         raise InputError(f"segments[{name!r}] must have one value a row; got {values.shape}")
     if values.dtype.kind in "fiu":
-        return _of_numbers(name, values, parts)
+        return _number_column(name, values, parts)
     texts = np.array([MISSING if _is_missing(v) else name_of(v) for v in values.tolist()])
     labels, at, counts = np.unique(texts, return_inverse=True, return_counts=True)
     distinct = [None if label == MISSING else str(label) for label in labels]
     # Of other kinds, such as times, every value is a name.
-    made = rule_of_counts if values.dtype.kind in "OUST" else _rule_of_texts
-    rule = made(name, distinct, counts.tolist(), parts)
+    make_rule = rule_of_counts if values.dtype.kind in "OUST" else _rule_of_texts
+    rule = make_rule(name, distinct, counts.tolist(), parts)
     return rule.column(np.array([rule.code(value) for value in distinct], dtype=np.intp)[at])
 
 
@@ -182,7 +182,7 @@ def _is_missing(value: Any) -> bool:
     return value is None or value != value or value == ""
 
 
-def _most_frequent(counts: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _most_frequent(counts: NDArray[Any]) -> tuple[Index, Index]:
     """The number of each value, and those that are told apart: the most frequent, in their order.
     Others have the number after them.
     """
@@ -194,29 +194,29 @@ def _most_frequent(counts: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.i
     return place, kept
 
 
-def _of_texts(name: str, texts: NDArray[Any]) -> SegmentColumn:
+def _text_column(name: str, texts: NDArray[Any]) -> SegmentColumn:
     labels, at, counts = np.unique(texts, return_inverse=True, return_counts=True)
     rule = _rule_of_texts(name, labels.tolist(), counts.tolist())
     return rule.column(np.array([rule.code(label) for label in labels.tolist()], np.intp)[at])
 
 
-def _of_numbers(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
+def _number_column(name: str, given: NDArray[Any], parts: int) -> SegmentColumn:
     known = ~np.isnan(given)
     values = np.unique(given[known])
     if values.size <= FEW_VALUES:  # as they are: doubles do not hold every whole number
         codes = np.searchsorted(values, given)
-        return _with_missing(name, codes, [name_of(value) for value in values.tolist()], known)
-    if _loses_some(values.astype(np.float64), values.size):
-        return _of_texts(name, np.where(known, given.astype(str), MISSING))
+        return _add_missing(name, codes, [name_of(value) for value in values.tolist()], known)
+    if _exceed_doubles(values.astype(np.float64), values.size):
+        return _text_column(name, np.where(known, given.astype(str), MISSING))
     numbers, values = given.astype(np.float64), values.astype(np.float64)
     quantiles = np.quantile(numbers[known], np.arange(1, parts) / parts, method="lower")
     cuts = _inner_cuts(quantiles, values[0])
     codes = np.searchsorted(cuts, numbers, side="right")
     labels = _range_labels([values[0], *cuts, values[-1]])
-    return _with_missing(name, codes, labels, known, ranges=True)
+    return _add_missing(name, codes, labels, known, ranges=True)
 
 
-def _inner_cuts(cuts: NDArray[np.float64], lowest: float) -> NDArray[np.float64]:
+def _inner_cuts(cuts: Array, lowest: float) -> Array:
     """A cut belongs to the range above it; one at the lowest value would leave nothing below."""
     distinct = np.unique(cuts)
     return distinct[distinct > lowest]
@@ -241,15 +241,14 @@ def _shown(ends: Sequence[float]) -> list[str]:
     return texts
 
 
-def _loses_some(numbers: NDArray[np.float64], n_values: int) -> bool:
+def _exceed_doubles(numbers: Array, n_values: int) -> bool:
     """Whether doubles are too coarse for these values, as for ids of 19 digits: they are names."""
     return bool(np.unique(numbers).size < n_values and np.abs(numbers).max() > MOST_WHOLE)
 
 
-def _with_missing(
-    name: str, codes: NDArray[np.intp], labels: list[str], known: NDArray[np.bool_],
-    *, ranges: bool = False,
-) -> SegmentColumn:  # fmt: skip
+def _add_missing(
+    name: str, codes: Index, labels: list[str], known: Mask, *, ranges: bool = False
+) -> SegmentColumn:
     if not known.all():
         codes = np.where(known, codes, len(labels))
         labels = [*labels, MISSING]

@@ -1,4 +1,4 @@
-"""What tells slices apart, and what they are called: names differ wherever values do."""
+"""Keys and names of slices: slices with different values have different names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Key: TypeAlias = tuple[str | None, ...]
 
 
 def key_of(values: Iterable[Any]) -> Key:
-    """What tells the slice of a row from others, by its value in each column."""
+    """The key of a row's slice, from the row's value in each column."""
     return tuple(_text(value) for value in values)
 
 

@@ -42,11 +42,11 @@ class Source(Protocol):
 
     @property
     def class_names(self) -> tuple[str, ...] | None:
-        """What the classes are called."""
+        """Names of the classes."""
 
     @property
     def inferred(self) -> tuple[str, ...]:
-        """What the input was taken for."""
+        """Notes on what the input was taken for."""
 
     @property
     def precision(self) -> np.dtype[Any]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Mask
 from calibrant._data.arrays import to_array
 from calibrant._data.logits import warn_caller
 
@@ -33,7 +34,7 @@ _FIRST, _LAST = (
     for moment in (datetime.min, datetime.max)
 )
 
-Times = tuple[NDArray[np.int64], NDArray[np.bool_]]
+Times = tuple[NDArray[np.int64], Mask]
 
 
 def microseconds(value: Any, argument: str = "time") -> Times:
@@ -44,13 +45,13 @@ def microseconds(value: Any, argument: str = "time") -> Times:
         one, missing = _objects([value], argument, single=True)
         return one.reshape(()), missing.reshape(())
     if isinstance(value, np.ma.MaskedArray):
-        return _of_array(value.data, argument, np.ma.getmaskarray(value))
+        return _times_of_array(value.data, argument, np.ma.getmaskarray(value))
     if isinstance(value, np.ndarray | list | tuple):
-        return _of_array(np.asarray(value), argument)
+        return _times_of_array(np.asarray(value), argument)
     series = _series(value)
     if series is None:
-        return _of_array(to_array(value, argument), argument)
-    return _of_series(series, argument)
+        return _times_of_array(to_array(value, argument), argument)
+    return _times_of_series(series, argument)
 
 
 def single(value: Any, argument: str) -> int:
@@ -66,7 +67,7 @@ def moment(us: int) -> datetime:
     return EPOCH + timedelta(microseconds=us)
 
 
-def _of_array(array: NDArray[Any], argument: str, masked: NDArray[np.bool_] | None = None) -> Times:
+def _times_of_array(array: NDArray[Any], argument: str, masked: Mask | None = None) -> Times:
     gone = np.zeros(array.shape, dtype=np.bool_) if masked is None else masked
     kind = array.dtype.kind
     if kind == "M":
@@ -103,8 +104,8 @@ _SHEET_DAYS = (32_874, 73_415)
 _FIRST_SHORT = 10_101
 
 
-def _check_no_dates(array: NDArray[Any], missing: NDArray[np.bool_], argument: str) -> None:
-    """An error where all numbers read as dates, such as 20240131: nobody has meant seconds."""
+def _check_no_dates(array: NDArray[Any], missing: Mask, argument: str) -> None:
+    """Raise InputError if all numbers read as dates, such as 20240131: no one means seconds."""
     known = array[~missing]
     what = _read_as(known) if known.size else ""
     if not what:
@@ -118,7 +119,7 @@ def _check_no_dates(array: NDArray[Any], missing: NDArray[np.bool_], argument: s
 
 
 def _read_as(known: NDArray[Any]) -> str:
-    """What dates all of these numbers are; "" where they are none."""
+    """The kind of date that all these numbers can be read as; "" for none."""
     if known.min() >= _SHEET_DAYS[0] and known.max() < _SHEET_DAYS[1]:
         return "day number of a spreadsheet"
     if not np.all(known == np.floor(known)):
@@ -157,9 +158,7 @@ def _warn_of_ids(numbers: NDArray[Any], argument: str) -> None:
         )
 
 
-def _check_near(
-    far: NDArray[np.bool_], missing: NDArray[np.bool_], array: NDArray[Any], argument: str
-) -> None:
+def _check_near(far: Mask, missing: Mask, array: NDArray[Any], argument: str) -> None:
     bad = np.asarray(far & ~missing)
     if not bad.any():
         return
@@ -178,11 +177,7 @@ def _short(value: Any) -> str:
 
 
 def _objects(
-    values: list[Any],
-    argument: str,
-    masked: NDArray[np.bool_] | None = None,
-    *,
-    single: bool = False,
+    values: list[Any], argument: str, masked: Mask | None = None, *, single: bool = False
 ) -> Times:
     """Times one by one, of whatever kind each is."""
     times = np.zeros(len(values), dtype=np.int64)
@@ -220,7 +215,7 @@ def _one(value: Any, where: str) -> int:
         if not _FIRST <= number <= _LAST:
             raise InputError(f"{where} is {_short(number)}: {_FAR}")
         array = np.asarray(float(number))
-    return int(_of_array(array, where)[0])
+    return int(_times_of_array(array, where)[0])
 
 
 def _series(value: Any) -> Any:
@@ -233,7 +228,7 @@ def _series(value: Any) -> Any:
         return None
 
 
-def _of_series(series: Any, argument: str) -> Times:
+def _times_of_series(series: Any, argument: str) -> Times:
     import narwhals as nw
 
     null = series.is_null().to_numpy().astype(np.bool_)
@@ -245,6 +240,6 @@ def _of_series(series: Any, argument: str) -> Times:
     if series.dtype.is_numeric():
         filled = series.fill_null(0).to_numpy() if null.any() else series.to_numpy()
         kind = np.float64 if filled.dtype.kind == "O" else filled.dtype
-        times, missing = _of_array(filled.astype(kind), argument)
+        times, missing = _times_of_array(filled.astype(kind), argument)
         return times, missing | null
     return _objects(series.to_list(), argument, null)

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array, Mask
 from calibrant._data.arrays import to_array
 from calibrant._data.counts import labels_of, votes_per_row
 from calibrant._data.links import ROUNDED, ROW_SUM_TOLERANCE
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +70,7 @@ def _check_shares(shares: Array) -> None:
 
 
 def _check_no_stray_count(shares: Array) -> None:
-    """An error that names the entry for which counts of votes cannot be taken for such."""
+    """Raise InputError with the entry for which counts of votes cannot be taken for such."""
     whole = np.isfinite(shares) & (np.floor(shares) == shares)
     several = whole & (shares > 1)
     if several.any() and not whole.all():
@@ -81,14 +80,14 @@ def _check_no_stray_count(shares: Array) -> None:
         )
 
 
-def _entry(shares: Array, chosen: NDArray[np.bool_]) -> str:
+def _entry(shares: Array, chosen: Mask) -> str:
     """The first entry that is chosen, and where it is."""
     at = tuple(int(i) for i in np.argwhere(chosen)[0])
     return f"y_true[{', '.join(map(str, at))}] is {shares[at].item()!r}"
 
 
 def _check_whole(rows: Array, votes: NDArray[np.int64] | None) -> None:
-    """An error where shares are not those of so many votes."""
+    """Raise InputError where shares are not those of so many votes."""
     if votes is None:
         return
     counts = rows * votes[:, None]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._core.typing import Array, Index
 from calibrant._core.validation import public
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import is_lazy, pick
@@ -49,22 +50,20 @@ class VoteTable:
     counts: NDArray[np.int64]
     items: NDArray[Any]
     classes: tuple[Any, ...]
-    item_index: NDArray[np.intp]
-    class_index: NDArray[np.intp]
+    item_index: Index
+    class_index: Index
     annotator: NDArray[Any] | None = None
     n_unmatched: int = 0
 
     @property
     def votes(self) -> NDArray[np.int64]:
         """Number of votes on each item."""
-        totals: NDArray[np.int64] = self.counts.sum(axis=1)
-        return totals
+        return self.counts.sum(axis=1)
 
     @property
-    def shares(self) -> NDArray[np.float64]:
+    def shares(self) -> Array:
         """Share of the votes that each class has, a row an item."""
-        shares: NDArray[np.float64] = self.counts / self.votes[:, None]
-        return shares
+        return self.counts / self.votes[:, None]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """The counts: as `y_true` a table is what it counts."""
@@ -156,14 +155,10 @@ def count_votes(
                 f"label holds {classes[0]!r} alone: name all classes, in the order of the "
                 "predictions' columns, with classes=[...]"
             )
-    try:
-        codes, _ = encode(labels, classes, len(classes), True)
-    except InputError as error:
-        raise InputError(str(error).replace("y_true[", "label[")) from None
-    return table_of(
-        columns["item"].tolist(), codes, columns.get("annotator"), tuple(classes),
-        None if items is None else to_array(items, "items"),
-    )  # fmt: skip
+    codes, _ = encode(labels, classes, len(classes), True, argument="label")
+    items = None if items is None else to_array(items, "items")
+    annotators = columns.get("annotator")
+    return table_of(columns["item"].tolist(), codes, annotators, tuple(classes), items)
 
 
 def table_of(
@@ -204,10 +199,9 @@ def table_of(
     out = np.empty(len(names), dtype=object)
     out[:] = names
     plain = np.array(names) if items is None else items
-    return VoteTable(
-        counts, plain if plain.ndim == 1 else out, classes, index, of_class, who,
-        int(np.count_nonzero(~kept)),
-    )  # fmt: skip
+    plain = plain if plain.ndim == 1 else out
+    n_dropped = int(np.count_nonzero(~kept))
+    return VoteTable(counts, plain, classes, index, of_class, who, n_dropped)
 
 
 def _kind(item: Any) -> str:
@@ -221,7 +215,7 @@ def _columns(data: Any, names: dict[str, str | None]) -> dict[str, NDArray[Any]]
     if is_lazy(data):
         import narwhals as nw
 
-        from calibrant._data.frames import named
+        from calibrant._data.frame_input import named
 
         frame: Any = nw.from_native(data)
         schema = frame.collect_schema()
@@ -274,7 +268,7 @@ def _rows_of(ids: list[Any], items: NDArray[Any] | None) -> dict[Any, int]:
     return rows
 
 
-def _check_one_vote_each(index: NDArray[np.intp], who: NDArray[Any], names: list[Any]) -> None:
+def _check_one_vote_each(index: Index, who: NDArray[Any], names: list[Any]) -> None:
     seen: set[tuple[int, Any]] = set()
     for pair in zip(index.tolist(), who.tolist(), strict=True):
         if pair in seen:

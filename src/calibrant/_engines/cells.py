@@ -12,16 +12,16 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Cuts, FixedRule, fixed_cuts, outer_edges
+from calibrant._core.typing import Array, Mask
 
 N_LINEAR = 2048
 OCTAVES = range(11, 41)
 
 
-def cell_edges() -> NDArray[np.float64]:
+def cell_edges() -> Array:
     """The inner edges of the cells, whatever the rule."""
     octaves = np.array([2.0**-e * (1 + f / 8) for e in OCTAVES for f in range(8)])
     octaves = octaves[octaves < 1 / N_LINEAR]
@@ -37,7 +37,7 @@ class Cells:
     fine: bool = True
 
     @property
-    def _nominal(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def _nominal(self) -> tuple[Array, Mask]:
         return _nominal(self.rule, self.fine)
 
     @property
@@ -48,7 +48,7 @@ class Cells:
         """The cells' inner edges for predictions of one precision."""
         return _cuts(self.rule, self.fine, precision)
 
-    def bins(self, cells: NDArray[np.float64]) -> BinTable:
+    def bins(self, cells: Array) -> BinTable:
         """The rule's own bins, put together from cells (cells x fields)."""
         _, is_rule = self._nominal
         starts = np.concatenate([[0], np.flatnonzero(is_rule) + 1])
@@ -58,13 +58,13 @@ class Cells:
         return BinTable(sums)
 
     @staticmethod
-    def empty(m: int) -> NDArray[np.float64]:
+    def empty(m: int) -> Array:
         return np.zeros((m, len(FIELDS)))
 
 
 # Streams ask for these with every update: the last few are kept.
 @lru_cache(maxsize=16)
-def _nominal(rule: FixedRule, fine: bool) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _nominal(rule: FixedRule, fine: bool) -> tuple[Array, Mask]:
     """All inner edges in order, and which of them are the rule's. The order never depends on the
     precision of the predictions: states of float32 and float64 streams add up.
     """

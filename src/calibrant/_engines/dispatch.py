@@ -8,13 +8,11 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-import numpy as np
-from numpy.typing import NDArray
-
 from calibrant._core.bin_tables import BinTable, VectorTable
 from calibrant._core.binning import Cuts, Rule
 from calibrant._core.grid import LogitGrid, UnitGrid
 from calibrant._core.loss_sums import LossSums
+from calibrant._core.typing import Array
 from calibrant._data.samples import Notion
 from calibrant._data.source import Source
 from calibrant._engines.arrays.passes import MatrixSums
@@ -28,7 +26,7 @@ class Engine(Protocol):
 
     def scalar_sums(
         self, samples: Any, notion: Notion, cuts: Cuts, *, squares: bool = True
-    ) -> tuple[NDArray[np.float64], Findings]:
+    ) -> tuple[Array, Findings]:
         """Bin sums (bins x fields) of the binary or the confidence problem in given cuts."""
 
     def matrix_sums(
@@ -60,7 +58,7 @@ class Engine(Protocol):
         """
 
     def vector_table(
-        self, samples: Any, rule: Rule, phi: NDArray[np.float64] | None = None
+        self, samples: Any, rule: Rule, phi: Array | None = None
     ) -> tuple[VectorTable, Findings]:
         """The table of a linear property of the label."""
 
@@ -70,7 +68,7 @@ class Engine(Protocol):
         *,
         distribution: bool = False,
         only: str | None = None,
-        spacing: NDArray[np.float64] | None = None,
+        spacing: Array | None = None,
     ) -> tuple[LossSums, Findings]:
         """Sums of the proper losses; of the distances between distributions too, on request.
 
@@ -101,7 +99,7 @@ class Engine(Protocol):
 
     def whole_problem(
         self, samples: Any, notion: Notion
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None, Findings]:
+    ) -> tuple[Array, Array, Array | None, Findings]:
         """Predictions, targets and weights in full, for what cannot be had from sums."""
 
 

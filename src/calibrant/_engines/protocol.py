@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.binning import Cuts
+from calibrant._core.typing import Array
 
 # Slots of the status array that a kernel fills while it sums.
 BAD_ROW, N_CLIPPED, N_ROWS_OFF, SOFT, N_LOG_CLIPPED, N_LOGIT_CLIPPED = range(6)
@@ -33,10 +34,10 @@ class Kernels(Protocol):
 
     def add_scalar(
         self,
-        sums: NDArray[np.float64],
+        sums: Array,
         predictions: NDArray[Any],
         targets: NDArray[Any],
-        weights: NDArray[np.float64] | None,
+        weights: Array | None,
         cuts: Cuts,
         squares: bool,
         status: NDArray[np.int64],
@@ -47,11 +48,11 @@ class Kernels(Protocol):
         self,
         predictions: NDArray[Any],
         targets: NDArray[Any],
-        weights: NDArray[np.float64] | None,
-        confidences: NDArray[np.float64],
-        hits: NDArray[np.float64],
-        classwise: NDArray[np.float64] | None,
-        losses: NDArray[np.float64] | None,
+        weights: Array | None,
+        confidences: Array,
+        hits: Array,
+        classwise: Array | None,
+        losses: Array | None,
         cuts: Cuts,
         squares: bool,
         tolerance: float,
@@ -63,7 +64,7 @@ class Kernels(Protocol):
     def fold(
         self,
         confidences: NDArray[Any],
-        hits: NDArray[np.float64],
+        hits: Array,
         predictions: NDArray[Any],
         targets: NDArray[Any],
     ) -> None:
@@ -71,10 +72,10 @@ class Kernels(Protocol):
 
     def add_losses(
         self,
-        losses: NDArray[np.float64],
+        losses: Array,
         predictions: NDArray[Any],
         targets: NDArray[Any],
-        weights: NDArray[np.float64] | None,
+        weights: Array | None,
         fields: tuple[int, ...],
         status: NDArray[np.int64],
     ) -> None:
@@ -82,11 +83,11 @@ class Kernels(Protocol):
 
     def deposit_logits(
         self,
-        plus: NDArray[np.float64],
-        minus: NDArray[np.float64],
+        plus: Array,
+        minus: Array,
         predictions: NDArray[Any],
         targets: NDArray[Any],
-        weights: NDArray[np.float64] | None,
+        weights: Array | None,
         nodes_per_unit: float,
         low: float,
         high: float,
@@ -97,10 +98,10 @@ class Kernels(Protocol):
 
     def deposit_units(
         self,
-        nodes: NDArray[np.float64],
+        nodes: Array,
         predictions: NDArray[Any],
         targets: NDArray[Any],
-        weights: NDArray[np.float64] | None,
+        weights: Array | None,
         status: NDArray[np.int64],
     ) -> None:
         """Add w (z - u) at each prediction; with three rows of `nodes`: w, w u and w z."""

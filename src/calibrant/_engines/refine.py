@@ -9,22 +9,21 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import ROUNDING, Cuts, middle_rank_bins
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array, Index, Mask
 
-Floats = NDArray[np.float64]
 Key = TypeVar("Key", bound=Hashable)
 # One refinement pass. It reads the rows with low <= prediction <= high for some span, and returns
 # them in groups: their smallest and largest prediction, and their sums (groups x fields). With a
 # number of parts, a span's rows are grouped by floor((u - low) / (high - low) * parts); with None,
 # by prediction.
-RefinementPass = Callable[[Floats, Floats, int | None], tuple[Floats, Floats, Floats]]
+RefinementPass = Callable[[Array, Array, int | None], tuple[Array, Array, Array]]
 # The same for the spans of several problems, in one reading of the rows.
-Spans = tuple[Floats, Floats]
-Groups = tuple[Floats, Floats, Floats]
+Spans = tuple[Array, Array]
+Groups = tuple[Array, Array, Array]
 JointPass = Callable[[dict[Key, Spans], int | None], dict[Key, Groups]]
 
 # Up to this many rows are grouped by prediction at once; more are cut into finer parts first.
@@ -41,13 +40,13 @@ class Refinement:
     rows that fits a disk, and mostly one.
     """
 
-    low: Floats
-    high: Floats
-    sums: Floats
+    low: Array
+    high: Array
+    sums: Array
     m: int
 
     @classmethod
-    def of(cls, cells: Floats, cuts: Cuts, m: int, *, first: int = 0) -> Refinement:
+    def from_cells(cls, cells: Array, cuts: Cuts, m: int, *, first: int = 0) -> Refinement:
         """From sums of cells; of those from the `first` on, where only larger predictions count."""
         nonempty = cells[:, FIELDS.index("sum_w")] > 0
         nonempty[:first] = False
@@ -56,13 +55,13 @@ class Refinement:
         return cls(low, high, cells[nonempty], m)
 
     @property
-    def open(self) -> NDArray[np.bool_]:
+    def open(self) -> Mask:
         """The groups that must be refined."""
         if not self.low.size:
             return np.zeros(0, dtype=np.bool_)
         return _divided(self.sums[:, 1], self.m) & (self.low < self.high)
 
-    def replace_open(self, low: Floats, high: Floats, sums: Floats) -> None:
+    def replace_open(self, low: Array, high: Array, sums: Array) -> None:
         """Replace the open groups by finer ones."""
         open_ = self.open
         _same_rows(float(self.sums[open_, 0].sum()), float(sums[:, 0].sum()))
@@ -74,7 +73,7 @@ class Refinement:
         self.low, self.high, self.sums = low[order], high[order], sums[order]
 
     @property
-    def bins(self) -> NDArray[np.intp]:
+    def bins(self) -> Index:
         """The bin of each group."""
         return middle_rank_bins(self.sums[:, FIELDS.index("sum_w")], self.m)
 
@@ -112,14 +111,14 @@ def refine(problems: Mapping[Key, Refinement], read: JointPass[Key]) -> None:
             problems[key].replace_open(*groups[key])
 
 
-def exact_quantile_bins(cells: Floats, cuts: Cuts, m: int, read: RefinementPass) -> BinTable:
+def exact_quantile_bins(cells: Array, cuts: Cuts, m: int, read: RefinementPass) -> BinTable:
     """The m bins of equal mass, ties together, given sums of cells and a refinement pass."""
     return quantile_groups(cells, cuts, m, read).table
 
 
-def quantile_groups(cells: Floats, cuts: Cuts, m: int, read: RefinementPass) -> Refinement:
+def quantile_groups(cells: Array, cuts: Cuts, m: int, read: RefinementPass) -> Refinement:
     """Groups of predictions in order, each of them in one of the m bins."""
-    groups = Refinement.of(cells, cuts, m)
+    groups = Refinement.from_cells(cells, cuts, m)
 
     def read_one(spans: dict[str, Spans], parts: int | None) -> dict[str, Groups]:
         return {key: read(*ends, parts) for key, ends in spans.items()}
@@ -128,7 +127,7 @@ def quantile_groups(cells: Floats, cuts: Cuts, m: int, read: RefinementPass) -> 
     return groups
 
 
-def _divided(mass: Floats, m: int) -> NDArray[np.bool_]:
+def _divided(mass: Array, m: int) -> Mask:
     """Which groups, in order of predictions, have a border j W / m strictly inside their ranks."""
     through = np.cumsum(mass)
     total = through[-1]
@@ -137,8 +136,7 @@ def _divided(mass: Floats, m: int) -> NDArray[np.bool_]:
     above = np.floor(through * m / total * (1 + ROUNDING))
     first = np.maximum(below, 1)
     last = np.minimum(above, m - 1)
-    divided: NDArray[np.bool_] = first <= last
-    return divided
+    return first <= last
 
 
 def _same_rows(before: float, after: float) -> None:

@@ -31,9 +31,9 @@ def logits_on_device(
     """Rows of logits with labels, if that is what these are and if they lie on a device."""
     if not stays_on_device(y_proba) or getattr(y_proba, "ndim", 0) != 2:
         return None
-    from calibrant._data.tensors import tensors_to_samples
+    from calibrant._data.tensor_input import TensorInput
 
-    samples = tensors_to_samples(
+    samples = TensorInput().build(
         y_true, y_proba, sample_weight=sample_weight, from_logits=True, classes=classes
     )
     if samples.soft_rows or samples.place != samples.predictions.device:

@@ -29,10 +29,9 @@ from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
 from calibrant._data.columns import check_apart
 from calibrant._data.missing import check_missing
-from calibrant._data.readers.columns import answers_of
+from calibrant._data.readers.columns import ReadRequest, answers_of
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows, file_rows
-from calibrant._data.readers.vote_rows import check_vote_columns
 from calibrant._data.readers.written import written_as
 from calibrant._inference.budget import FULL_CLASSES
 from calibrant._measures.catalogue import Measure, Shape, equal_mass_names
@@ -161,13 +160,13 @@ def evaluate_file(
         from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
     )
     check_apart(y_true, y_proba)
-    check_vote_columns(y_true=y_true, votes=votes, counts=counts, item=None, annotator=None)
-    rows = file_rows(
+    request = ReadRequest(
         path,
-        y_true=y_true if counts is None else counts,
+        y_true=y_true,
         y_proba=y_proba,
         sample_weight=sample_weight,
         votes=votes,
+        counts=counts,
         by=by,
         classes=classes,
         from_logits=bool(from_logits),
@@ -177,6 +176,7 @@ def evaluate_file(
         answers=answers_of(answer, gold),
         filter=filter,
     )
+    rows = file_rows(request)
     if counted:
         fixed, quantile = both_rules(bins, partial(_count_rows, rows, progress))
         assert isinstance(fixed, FixedRule)

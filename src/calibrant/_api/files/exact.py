@@ -94,9 +94,9 @@ class FileSummary(StreamSummary):
         if what == MASS and not isinstance(column, int):
             top = column == "confidence" and self.n_columns == 1
             sums = self.sums["top_cells" if top else "cells"]
-            return Refinement.of(sums, self.cells.cuts(self.precision), m)
+            return Refinement.from_cells(sums, self.cells.cuts(self.precision), m)
         first = self._threshold_cell if what == ABOVE else 0
-        return Refinement.of(self._sums_of(column), self._class_cuts, m, first=first)
+        return Refinement.from_cells(self._sums_of(column), self._class_cuts, m, first=first)
 
     def _sums_of(self, column: Column) -> NDArray[np.float64]:
         assert self.class_sums is not None

@@ -24,13 +24,13 @@ from calibrant._data.logits import (
     LOG_PROBABILITIES,
     PROBABILITIES,
     VALUES_THAT_TELL,
-    tell_kind_of_logits,
+    check_kind_of_logits,
 )
 from calibrant._data.logprobs import LOGPROBS, given_as
 from calibrant._data.missing import check_missing
 from calibrant._data.samples import Shape, shape_of
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples_in_place
+from calibrant._data.to_samples import to_source
 from calibrant._engines.arrays.streams import StreamSums
 from calibrant._engines.cells import Cells
 from calibrant._engines.dispatch import engine_of
@@ -183,7 +183,7 @@ class Accumulator:
             If the input cannot be read as labels and probabilities; the message names the first bad
             row.
         """
-        samples = to_samples_in_place(
+        samples = to_source(
             y_true,
             y_proba,
             sample_weight,
@@ -368,7 +368,7 @@ class Accumulator:
     def warn_of_logits(self) -> None:
         """Warn of logits of one column that look like probabilities or their logarithms."""
         if self.from_logits and self._n_classes == 1 and self.n_rows >= VALUES_THAT_TELL:
-            tell_kind_of_logits(self._kind_of_logits(), multiclass=False)
+            check_kind_of_logits(self._kind_of_logits(), multiclass=False)
 
     def _kind_of_logits(self) -> str:
         """What the logits of all updates look like, by the cells that have any."""
@@ -513,7 +513,7 @@ class Accumulator:
 
     def _sums_of_one_row(self, columns: int) -> dict[str, NDArray[np.float64]]:
         row = np.full((1, columns) if columns else 1, 1.0 / (columns or 2))
-        samples = to_samples_in_place(row, row, from_logits=False)
+        samples = to_source(row, row, from_logits=False)
         return self.sums_of(samples).arrays
 
     def packed(self) -> dict[str, NDArray[np.float64]]:

@@ -17,10 +17,10 @@ from calibrant._core.errors import InputError, counted, nearest
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.explain import explained
 from calibrant._data.frame_samples import column_of
-from calibrant._data.missing import with_gaps
+from calibrant._data.missing import row_gaps
 from calibrant._data.samples import BadRow, Samples
 from calibrant._data.times import Times, microseconds, moment, single
-from calibrant._data.to_samples import to_samples, to_samples_in_place
+from calibrant._data.to_samples import to_samples, to_source
 from calibrant._engines.arrays.streams import StreamSums
 
 
@@ -79,7 +79,7 @@ def batch_of(
     windows = split(np.atleast_1d(us), np.atleast_1d(missing), every)
     if not us.ndim or (len(windows) == 1 and not missing.any()):
         # All rows in one window, as mostly: they stay where they are.
-        samples = to_samples_in_place(**given)
+        samples = to_source(**given)
         with explained(samples):
             sums = stream.sums_of(samples)
         n = sums.n_rows + sums.n_missing
@@ -164,7 +164,7 @@ def _positions(given: dict[str, Any]) -> NDArray[np.intp]:
         value = given[name]
         if value is not None:
             column = value if given["data"] is None else pick(given["data"], value, name)
-            absent = absent | with_gaps(column, name)[1]
+            absent = absent | row_gaps(column, name)[1]
     return np.where(absent, -1, np.cumsum(~absent) - 1)
 
 
@@ -242,7 +242,7 @@ def lazy_batch(
         if not count:
             continue
         part = frame.filter(in_window(start)).to_native()
-        samples = to_samples_in_place(
+        samples = to_source(
             y_true,
             y_proba,
             sample_weight=sample_weight,

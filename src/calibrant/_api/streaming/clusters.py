@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from calibrant._api.streaming.spans import WindowWidth
 from calibrant._core.errors import InputError
+from calibrant._data.arrays import bring_here
 from calibrant._data.columns import is_lazy, pick
-from calibrant._data.elsewhere import bring_here
-from calibrant._data.missing import with_gaps
+from calibrant._data.missing import row_gaps
 from calibrant._data.times import moment
 
 
@@ -46,7 +46,7 @@ def cluster_weights(
     `us` are times, or one for all. A cluster whose rows lie in several windows is an error: what
     its later rows show depends on its earlier ones, and no window may be judged with that.
     """
-    values, gaps = with_gaps(_column(groups, data), "groups")
+    values, gaps = row_gaps(_column(groups, data), "groups")
     n = kept.size
     if values.shape != (n,):
         raise InputError(f"groups must name a cluster for each of the {n} rows; got {values.shape}")

@@ -13,7 +13,7 @@ from calibrant._core.binning import Cuts, FixedRule
 from calibrant._core.errors import InputError
 from calibrant._data.answers import ANSWERS
 from calibrant._data.checks import TWO_COLUMNS
-from calibrant._data.labels import taken_in_streams
+from calibrant._data.labels import note_on_stream_labels
 from calibrant._data.logprobs import LOGPROBS
 from calibrant._measures.catalogue import Measure, Shape, equal_mass_names, of_answers
 from calibrant._summaries.requirements import follows_rule, in_stream, is_available
@@ -101,7 +101,7 @@ class SummedStream:
     def _classes_note(self) -> tuple[str, ...]:
         if self.classes is None:
             return ()
-        return (taken_in_streams(self.classes, self.columns > 1),)
+        return (note_on_stream_labels(self.classes, self.columns > 1),)
 
     def _raise_unavailable(self, measure: Measure) -> NoReturn:
         """Raise the reason why a measure that was asked for by name is not there."""

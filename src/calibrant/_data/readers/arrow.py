@@ -16,7 +16,7 @@ from calibrant._data.readers.arrow_values import (
     path_in,
     readable,
 )
-from calibrant._data.readers.chunks import Chunk, Column, Field, Location
+from calibrant._data.readers.chunks import Chunk, Field, Location
 from calibrant._data.readers.find import File
 
 # A record batch may be as large as its file. Larger files are mapped, so that a part of a batch can
@@ -105,15 +105,6 @@ class ArrowReader(SchemaReader):
             with suppress(BufferError):  # after an error some batch may still be looked at
                 mapped.close()
 
-    def _list_length(self, name: str) -> int:
-        for chunk in self.chunks(None, [field := Field(name, "number")], 1):
-            column = chunk.columns[field]
-            return int(column.values[0].size) if isinstance(column, Column) else 1
-        return 1
-
-    def pieces(self, fields: Sequence[Field]) -> list[Any]:
-        return [None]
-
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
@@ -136,7 +127,7 @@ class ArrowReader(SchemaReader):
             self._check_end(behind_last, source.tell(), n_batches)
 
     def _check_end(self, behind_last: int, now: int, n_batches: int) -> None:
-        """An InputError where batches are missing. `behind_last`: where the last one ends."""
+        """Raise InputError where batches are missing. `behind_last`: where the last one ends."""
         if self._by_footer:
             return
         if self._first:

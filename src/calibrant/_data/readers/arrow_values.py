@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, MissingExtra
 from calibrant._data.readers.chunks import (
+    Chunk,
     Column,
     Field,
     Location,
@@ -104,9 +105,21 @@ class SchemaReader:
     def precision(self, name: str) -> str:
         return precision_of(type_in(self._schema, name))
 
-    def _list_length(self, name: str) -> int:
-        """The length of a column's lists, which the schema does not tell."""
+    def pieces(self, fields: Sequence[Field]) -> list[Any]:
+        """All rows in one piece, unless a format can be read in several."""
+        return [None]
+
+    def chunks(
+        self, piece: Any, fields: Sequence[Field], rows: int
+    ) -> Generator[Chunk, None, None]:
         raise NotImplementedError
+
+    def _list_length(self, name: str) -> int:
+        """The length of a column's lists, which the schema does not tell: that of the first."""
+        for chunk in self.chunks(None, [field := Field(name, "number")], 1):
+            column = chunk.columns[field]
+            return int(column.values[0].size) if isinstance(column, Column) else 1
+        return 1
 
 
 def column_in(batch: Any, field: Field, location: Location) -> Column | Names:

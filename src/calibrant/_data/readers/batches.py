@@ -10,22 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, nearest
+from calibrant._core.typing import Index, Mask
 from calibrant._data.answers import as_answers
-from calibrant._data.checks import inferred_from
+from calibrant._data.checks import describe
 from calibrant._data.counts import VOTE_NOTES, BadCount
 from calibrant._data.explain import explain, first_bad_row
-from calibrant._data.readers.chunks import Chunk, Column, Field, Names, location_of
+from calibrant._data.labels import Lookup, are_indices, named_once, note_on_labels, short
+from calibrant._data.readers.chunks import Chunk, Column, Field, Names, location_of, plain_number
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
+from calibrant._data.readers.csv_errors import EMPTY
 from calibrant._data.readers.find import File
-from calibrant._data.readers.named_labels import numbered
-from calibrant._data.readers.written import (
-    PLAIN,
-    Written,
-    compared,
-    number_column,
-    probabilities,
-)
+from calibrant._data.readers.written import PLAIN, Written, compared, number_column, probabilities
 from calibrant._data.samples import BadRow, Samples
 from calibrant._data.to_samples import to_samples
 
@@ -42,7 +38,7 @@ class Batch:
     votes: NDArray[Any] | None
     by: tuple[Names, ...]
     # Which rows of the chunk these are, if some were dropped; and how many were.
-    rows: NDArray[np.intp] | None = None
+    rows: Index | None = None
     n_missing: int = 0
     # The columns of `by` in the rows that were dropped.
     by_dropped: tuple[Names, ...] = ()
@@ -61,20 +57,28 @@ class Batch:
         """
         try:
             checked = to_samples(
-                self.y_true, self.y_proba, sample_weight=self.sample_weight, votes=self.votes,
-                from_logits=from_logits, stream=not (in_memory and self.votes is not None),
-            )  # fmt: skip
+                self.y_true,
+                self.y_proba,
+                self.sample_weight,
+                from_logits,
+                votes=self.votes,
+                stream=not (in_memory and self.votes is not None),
+            )
         except BadCount as bad:
             number = self.number_of(bad.row)
             location = location_of(self.file, number, self.chunk.line)
-            raise InputError(f"{location}: {bad.told(bad.template, number)}") from None
+            raise InputError(f"{location}: {bad.message(bad.template, number)}") from None
         except InputError as error:
             raise InputError(f"{self.file}: {error}") from None
         told = next((note for note in checked.inferred if note in VOTE_NOTES), None)
-        inferred = inferred_from(
-            checked.targets, checked.predictions, from_logits, self.taken, told,
+        inferred = describe(
+            "logits" if from_logits else "probabilities",
+            checked.n_columns if checked.multiclass else None,
+            soft_rows=checked.soft_rows,
+            label_note=self.taken,
+            votes_note=told,
             answers=checked.answers,
-        )  # fmt: skip
+        )
         return replace(
             checked, class_names=class_names, n_missing=self.n_missing, inferred=inferred
         )
@@ -138,7 +142,7 @@ def batch_of(
     gone = np.zeros(chunk.n_rows, dtype=np.bool_)
     for column in parts.values():
         gone |= _gaps(column)
-    return _without(batch, gone) if gone.any() else batch
+    return _drop_rows(batch, gone) if gone.any() else batch
 
 
 def _predictions(file: File, chunk: Chunk, chosen: ColumnMapping, written: Written) -> Column:
@@ -197,7 +201,7 @@ def _check_no_gaps(file: File, chunk: Chunk, argument: str, column: Column) -> N
     )
 
 
-def _gaps(column: Column) -> NDArray[np.bool_]:
+def _gaps(column: Column) -> Mask:
     """The rows with a null, or with NaN."""
     gone = np.zeros(column.values.shape[0], dtype=np.bool_) if column.gaps is None else column.gaps
     if column.values.dtype.kind == "f":
@@ -206,7 +210,7 @@ def _gaps(column: Column) -> NDArray[np.bool_]:
     return gone
 
 
-def _without(batch: Batch, gone: NDArray[np.bool_]) -> Batch:
+def _drop_rows(batch: Batch, gone: Mask) -> Batch:
     kept = np.flatnonzero(~gone)
     weights = batch.sample_weight
     return replace(
@@ -220,3 +224,98 @@ def _without(batch: Batch, gone: NDArray[np.bool_]) -> Batch:
         n_missing=int(gone.size - kept.size),
         by_dropped=tuple(Names(names.codes[gone], names.known) for names in batch.by),
     )
+
+
+MISSING, UNKNOWN = -1, -2
+# Formats in which people type: what is text may be a number, or empty.
+_TYPED = ("csv", "excel")
+
+
+def numbered(
+    file: File, chunk: Chunk, labels: Column | Names, chosen: ColumnMapping, predictions: Column
+) -> tuple[Column, str | None]:
+    """The class index of each label, and what labels were taken for."""
+    multiclass = predictions.values.ndim == 2
+    if chosen.classes is None:
+        if isinstance(labels, Names):
+            return _numbers_before_a_name(file, chunk, labels), None
+        return labels, None
+    n_classes = predictions.values.shape[1] if multiclass else 2
+    classes = named_once(chosen.classes, n_classes, multiclass)
+    gaps = None
+    if isinstance(labels, Column):
+        if labels.values.ndim == 2:
+            return labels, None
+        # The fields of a record have no order that a number could count: there names alone hold.
+        if not chosen.of_record and are_indices(labels.values.dtype.kind, classes):
+            return labels, note_on_labels(classes, multiclass, indices=True)
+        known, codes = np.unique(labels.values, return_inverse=True)
+        gaps, labels = labels.gaps, Names(codes.reshape(-1), known.tolist())
+    find = Lookup(classes)
+    index = np.array([_index(find, name, file) for name in labels.known], dtype=np.int64)
+    class_index = index[labels.codes]
+    if gaps is not None:
+        class_index[gaps] = MISSING
+    unknown = class_index == UNKNOWN
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        raise _unknown(file, chunk, row, labels.known[labels.codes[row]], chosen)
+    absent = class_index == MISSING
+    column = Column(np.where(absent, 0, class_index), absent if absent.any() else None)
+    return column, note_on_labels(classes, multiclass, indices=False)
+
+
+def _index(find: Lookup, name: Any, file: File) -> int:
+    if name is None or name != name:
+        return MISSING
+    index = find.find(name)
+    if index is None and file.format in _TYPED and isinstance(name, str) and name.strip() in EMPTY:
+        return MISSING  # read as text, where it would be a gap among numbers
+    return UNKNOWN if index is None else index
+
+
+def _unknown(file: File, chunk: Chunk, row: int, label: Any, chosen: ColumnMapping) -> InputError:
+    known = [str(name) for name in chosen.classes or ()]
+    hint = nearest(label, known)
+    if chosen.of_record and not isinstance(label, str):
+        hint = (
+            "the fields of a record are classes by their names, which labels must have too; "
+            f"use one of {', '.join(map(repr, known))}"
+        )
+    if chosen.from_one:
+        hint = (
+            "the columns are numbered from 1, and so are classes. If these are others, say which "
+            "class each column is of with classes=[...]"
+        )
+    location = location_of(file, chunk.first_row + row, chunk.line)
+    return InputError(f"{location}: y_true is {short(label)}, which is not in classes: {hint}")
+
+
+def _numbers_before_a_name(file: File, chunk: Chunk, labels: Names) -> Column:
+    """Labels that are numbers in text, of a file whose later rows have a name; an error for the
+    first name.
+    """
+    numbers = [plain_number(name) if isinstance(name, str) else None for name in labels.known]
+    gone = np.array([_is_empty(name) for name in labels.known], dtype=np.bool_)
+    named = np.array([isinstance(name, str) for name in labels.known], dtype=np.bool_) & ~gone
+    odd = named & np.array([number is None for number in numbers], dtype=np.bool_)
+    if not odd.any() and file.format in _TYPED:
+        values = np.array([0.0 if number is None else number for number in numbers])
+        return Column(values[labels.codes], gone[labels.codes] if gone.any() else None)
+    first = int(np.argmax((odd if odd.any() else named)[labels.codes]))
+    location = location_of(file, chunk.first_row + first, chunk.line)
+    said = f"{location}: y_true is {labels.known[labels.codes[first]]!r}, a name"
+    among = np.count_nonzero((named & ~odd)[labels.codes])
+    if odd.any() and among > np.count_nonzero(odd[labels.codes]):
+        raise InputError(
+            f"{said}, where {among:,} labels read with it are numbers: remove the row if it is no "
+            "row, such as a total, or give all rows numbers, or names and classes=[...]"
+        )
+    raise InputError(
+        f"{said}: say which label is which column of y_proba with classes=[...]; of a binary "
+        "problem, classes=[negative, positive]"
+    )
+
+
+def _is_empty(name: Any) -> bool:
+    return name is None or (isinstance(name, str) and name.strip() in EMPTY)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Index, Mask
 from calibrant._data.readers.find import File
 
 # A label is a number or a name, and a name where it could be either and the caller says so;
@@ -38,14 +38,14 @@ class Column:
     """Numbers, one or several per row, and the rows that have none."""
 
     values: NDArray[Any]
-    gaps: NDArray[np.bool_] | None = None
+    gaps: Mask | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Names:
     """Names by number: `known[codes[i]]` is the name of row i, None where it has none."""
 
-    codes: NDArray[np.intp]
+    codes: Index
     known: list[Any]
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.answers import says_right
 from calibrant._data.columns import (
+    are_counted,
     check_column_order,
     check_columns_of_classes,
     check_order_of_classes,
@@ -17,37 +18,39 @@ from calibrant._data.columns import (
 )
 from calibrant._data.labels import Titles, number_of
 from calibrant._data.readers.chunks import Field, Reader, Role, new_class
+from calibrant._data.readers.written import PLAIN, Written
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
 
 # In small letters; a column's own may be large.
 USUAL = {
-    "y_true": (
-        "y_true", "label", "labels", "target", "targets", "y", "outcome", "correct", "is_correct",
+    "y_true": _names("y_true label labels target targets y outcome correct is_correct"),
+    "y_proba": _names(
+        "y_proba y_prob proba probas prob probs probability probabilities p confidence"
     ),
-    "y_proba": (
-        "y_proba", "y_prob", "proba", "probas", "prob", "probs", "probability", "probabilities",
-        "p", "confidence",
-    ),
-    "logits": ("logits", "logit", "y_logits", "y_logit"),
-}  # fmt: skip
+    "logits": _names("logits logit y_logits y_logit"),
+}
 # Taken only where there is none of these.
 LESS_USUAL = {
-    "y_true": ("truth", "ground_truth", "gold", "observed", "event", "y_test"),
-    "y_proba": (
-        "risk", "predicted_risk", "predicted_probability", "predicted_prob", "pred_proba",
-        "pred_prob", "conf", "forecast", "y_score", "score",
+    "y_true": _names("truth ground_truth gold observed event y_test"),
+    "y_proba": _names(
+        "risk predicted_risk predicted_probability predicted_prob pred_proba pred_prob conf "
+        "forecast y_score score"
     ),
     "logits": (),
-}  # fmt: skip
+}
 # Beside a column that is surely the truth, these may be what a model answered.
 ANSWERED = ("label", "labels")
 TRUTHS = ("truth", "ground_truth", "gold", "y_test")
 # Whether an answer was right: what a confidence in that answer is of.
 RIGHT = ("correct", "is_correct")
 CONFIDENCES = ("confidence", "conf")
-PREDICTED = (
-    "prediction", "predicted", "pred", "y_pred", "predicted_label", "pred_label",
-    "predicted_class", "pred_class", "answer",
-)  # fmt: skip
+PREDICTED = _names(
+    "prediction predicted pred y_pred predicted_label pred_label predicted_class pred_class answer"
+)
 # A column for each class: p0, p1, ... or prob_0, prob_1, ...
 NUMBERED = {
     "y_true": ("y_true", "label", "target"),
@@ -74,6 +77,49 @@ COUNTED = "votes for class 0 are {!r}, votes for class 1 are {!r}, by their orde
 
 
 @dataclass(frozen=True)
+class ReadRequest:
+    """Which files to read, and which of their columns are what."""
+
+    path: Any
+    y_true: Any = None
+    y_proba: Any = None
+    sample_weight: str | None = None
+    classes: Sequence[Any] | None = None
+    from_logits: bool = False
+    missing: str = "error"
+    format: str | None = None
+    # Without labels, `y_true` is any column of numbers, which is not used.
+    labelled: bool = True
+    # How predictions are written, and the columns of answers to compare.
+    written: Written = PLAIN
+    answers: Answers | None = None
+    # Which filter of a log is meant.
+    filter: str | None = None
+    # The column of numbers of votes; the columns of counts, in place of `y_true`; and of rows that
+    # are one vote each, the columns of items and of annotators.
+    votes: str | None = None
+    counts: Any = None
+    item: str | None = None
+    annotator: str | None = None
+    # Columns to slice by, or other columns and the options that ask for them: read as text.
+    by: Any = None
+    others: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> Any:
+        """The columns of labels: counts of votes where there are any."""
+        return self.y_true if self.counts is None else self.counts
+
+    @property
+    def text_columns(self) -> Any:
+        """The names of the columns that are read as text, each once; None where there are none."""
+        if self.by is not None:
+            return self.by
+        people = [name for name in (self.item, self.annotator) if name is not None]
+        return list(dict.fromkeys((*self.others, *people))) or None
+
+
+@dataclass(frozen=True)
 class ColumnSpec:
     """Columns of one argument; `stacked` where they are put side by side, one column per class."""
 
@@ -86,7 +132,7 @@ class ColumnSpec:
     family: re.Pattern[str] | None = None
 
     def fields(self, role: Role) -> list[Field]:
-        """What to read; of a record all that there is."""
+        """The fields to read; all fields where the columns are those of one record."""
         match = self.match(self.names[0]) if self.of_record else None
         record = None if match is None else self.names[0][: match.start(1) - 1]
         return [Field(name, role, record) for name in self.names]
@@ -141,13 +187,13 @@ class ColumnMapping:
 
     @property
     def class_names(self) -> Titles | None:
-        """What the classes are called, as far as the options or the columns say."""
+        """Names of the classes, from the options or the columns; None if neither has any."""
         if self.classes is not None:
             return Titles(str(name) for name in self.classes)
         return Titles(self.y_proba.names) if self.y_proba.stacked else None
 
     def fields(self) -> list[Field]:
-        """What to read: each column once for each use."""
+        """The fields to read: each column once for each use."""
         weights = [name for name in (self.sample_weight, self.votes) if name is not None]
         fields = [
             *self.y_true.fields(self.label_role),
@@ -158,19 +204,10 @@ class ColumnMapping:
         return list(dict.fromkeys(fields))
 
 
-def choose_columns(
-    reader: Reader,
-    y_true: Any,
-    y_proba: Any,
-    sample_weight: Any,
-    by: Any,
-    classes: Sequence[Any] | None,
-    from_logits: bool,
-    answers: Answers | None = None,
-    as_text: bool = False,
-    votes: Any = None,
-) -> ColumnMapping:
-    """The columns that are meant in a file; `as_text` where predictions may be text."""
+def choose_columns(reader: Reader, request: ReadRequest) -> ColumnMapping:
+    """The columns of a file that a request means."""
+    y_true, y_proba = request.labels, request.y_proba
+    classes, answers = request.classes, request.answers
     messages = []
     if answers is not None:
         labels = _compared_spec(reader, y_true, classes, answers)
@@ -182,33 +219,36 @@ def choose_columns(
         labels = _named_spec(reader, "y_true", y_true)
     if y_proba is None:
         predictions = _guess(
-            reader, "y_proba", ("logits", "y_proba") if from_logits else ("y_proba",)
+            reader, "y_proba", ("logits", "y_proba") if request.from_logits else ("y_proba",)
         )
         if answers is None:
             _check_whose_confidence(reader, labels, predictions)
         messages.append(f"y_proba is {_called(predictions)}, by name")
     else:
         predictions = _named_spec(reader, "y_proba", y_proba)
-    predictions = _from_one(predictions, classes)
+    predictions = _number_from_one(predictions, classes)
     if predictions.classes is None and predictions.stacked and classes is None:
         check_column_order(predictions.names, labels.names)
-    weights = _one_column(reader, "sample_weight", sample_weight)
+    weights = _one_column(reader, "sample_weight", request.sample_weight)
     order = None if classes is None else tuple(classes)
     named = predictions.classes is not None
     from_one = not predictions.of_record and "1" in (predictions.classes or ())
     if named:
-        predictions, order = _in_order(predictions, order, "y_proba")
+        predictions, order = _order_by_classes(predictions, order, "y_proba")
         if classes is None:
             messages.append(f"classes are {', '.join(map(repr, order))}, by the columns' names")
     messages += _counted(reader, labels, predictions)
     if labels.classes is not None:
-        labels, order = _in_order(labels, order, "y_true")
+        labels, order = _order_by_classes(labels, order, "y_true")
     elif labels.stacked and order is not None:
         check_order_of_classes(labels.names, order, "y_true")
     if labels.stacked and predictions.stacked:
         check_paired(labels.names, predictions.names)
     if predictions.stacked and order is not None:
         check_columns_of_classes(predictions.names, order)
+    by = request.text_columns
+    is_list = any(reader.width(name) > 1 for name in predictions.names)
+    as_text = request.written.as_text and not is_list
     return ColumnMapping(
         labels,
         predictions,
@@ -220,8 +260,8 @@ def choose_columns(
         named,
         from_one,
         answers is not None,
-        "text" if as_text and not any(reader.width(n) > 1 for n in predictions.names) else "proba",
-        _one_column(reader, "votes", votes),
+        "text" if as_text else "proba",
+        _one_column(reader, "votes", request.votes),
     )
 
 
@@ -262,7 +302,7 @@ def answers_of(answer: Any, gold: Any) -> Answers | None:
 
 
 def require(reader: Reader, argument: str, name: str) -> None:
-    """An error with the nearest name, unless the file has the column."""
+    """Raise InputError with the nearest name, unless the file has the column."""
     if not reader.has(name):
         raise InputError(
             f"{argument} names the column {name!r}, which {reader.file} does not have: "
@@ -273,7 +313,7 @@ def require(reader: Reader, argument: str, name: str) -> None:
 
 
 def check_no_more_classes(reader: Reader, spec: ColumnSpec) -> None:
-    """An error if a later file has a column of a class that the first one has not."""
+    """Raise InputError if a later file has a column of a class that the first one has not."""
     for name in reader.names:
         match = spec.match(name)
         if match is not None and name not in spec.names:
@@ -367,7 +407,7 @@ def _guess(reader: Reader, argument: str, kinds: tuple[str, ...]) -> ColumnSpec:
 
 
 def _check_whose_confidence(reader: Reader, labels: ColumnSpec, predictions: ColumnSpec) -> None:
-    """An error where one number a row, beside a predicted class, may be that of this class."""
+    """Raise InputError if the number of a row may be the confidence in the class beside it."""
     found, label = predictions.names[0], labels.names[0]
     answers = [name for name in reader.names if name.lower() in PREDICTED]
     if (
@@ -396,15 +436,13 @@ def _numbered(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpe
             if match:
                 by_number.setdefault(int(match[1]), name)
         numbers = sorted(by_number)
-        if len(numbers) > 1 and numbers in (
-            list(range(len(numbers))), list(range(1, len(numbers) + 1)),
-        ):  # fmt: skip
+        if len(numbers) > 1 and are_counted(numbers):
             columns = tuple(by_number[number] for number in numbers)
             out.append(ColumnSpec(columns, True, family=pattern))
     return out
 
 
-def _from_one(spec: ColumnSpec, classes: Sequence[Any] | None) -> ColumnSpec:
+def _number_from_one(spec: ColumnSpec, classes: Sequence[Any] | None) -> ColumnSpec:
     """Columns that were found numbered from 1 are of the classes 1, 2, ..., as labels have them,
     unless the caller calls these otherwise.
     """
@@ -432,7 +470,7 @@ def _named(names: Sequence[str], prefixes: tuple[str, ...]) -> list[ColumnSpec]:
     return out
 
 
-def _in_order(
+def _order_by_classes(
     spec: ColumnSpec, classes: tuple[Any, ...] | None, argument: str
 ) -> tuple[ColumnSpec, tuple[Any, ...]]:
     """The columns in the order of the classes that are known, or else these as they come."""

@@ -15,13 +15,7 @@ from typing import Any
 from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import arrow, is_text, names, readable, values
 from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names
-from calibrant._data.readers.csv_blocks import (
-    Piece,
-    blocks_of,
-    part_of,
-    pieces_of,
-    scanned,
-)
+from calibrant._data.readers.csv_blocks import Piece, blocks_of, part_of, pieces_of, scanned
 from calibrant._data.readers.csv_errors import GAPS, first_fault, header_of, line_of
 from calibrant._data.readers.csv_quotes import Quotes, check_quotes
 from calibrant._data.readers.find import File
@@ -106,7 +100,7 @@ class CsvReader:
         self, piece: Piece, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
         if not piece.blocks:
-            yield from self._in_order(fields, rows, self._rows_before(piece.first))
+            yield from self._read_in_order(fields, rows, self._rows_before(piece.first))
             return
         first, before = 0, cache(partial(self._rows_before, piece.first))
         for block in piece.blocks:
@@ -150,9 +144,9 @@ class CsvReader:
             return table.combine_chunks().to_batches()[0]
 
     def _fault(self, fields: Sequence[Field], rows: int) -> InputError | None:
-        """What reading in order says: it knows the line."""
+        """The error that reading in order raises, which names the line; None if it raises none."""
         try:
-            for _ in self._in_order(fields, rows, 0):
+            for _ in self._read_in_order(fields, rows, 0):
                 pass
         except InputError as error:
             return error
@@ -170,7 +164,7 @@ class CsvReader:
                 total += found[0]
         return total
 
-    def _in_order(
+    def _read_in_order(
         self, fields: Sequence[Field], rows: int, done: int
     ) -> Generator[Chunk, None, None]:
         """The rows behind some that are done with, by Arrow."""
@@ -235,7 +229,7 @@ class CsvReader:
         return self._kinds[name]
 
     def _later_kind(self, name: str) -> Any:
-        """The same of a column that is empty at first; Arrow would hold it empty to the end."""
+        """The kind of a column whose first block is empty; Arrow would take all of it for empty."""
         gaps = self._pa.array(sorted(GAPS))
         for batch, _ in self._batches({name: self._pa.string()}):
             texts = batch.column(0)
@@ -291,9 +285,7 @@ class CsvReader:
         packed = self.file.packed
         source = below if packed is None else self._pa.CompressedInputStream(below, packed)
         return self._csv.open_csv(
-            source,
-            read_options=self._csv.ReadOptions(block_size=block),
-            **self._options(types),
+            source, read_options=self._csv.ReadOptions(block_size=block), **self._options(types)
         )
 
     def _options(self, types: dict[str, Any]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def blocks_of(header: Header, size: int) -> Iterator[Block | None]:
             text, now = pending + more, below.tell()
             more = stream.read(size)
             if not begun:
-                start = _behind_header(header, text)
+                start = _header_end(header, text)
                 if start is None:
                     yield None
                     return
@@ -82,7 +82,7 @@ def blocks_of(header: Header, size: int) -> Iterator[Block | None]:
             yield None
 
 
-def _behind_header(header: Header, text: bytes) -> int | None:
+def _header_end(header: Header, text: bytes) -> int | None:
     """Where the first row begins; None where the first line is not as plain as it seems."""
     mark = len(text) - len(text.removeprefix(b"\xef\xbb\xbf"))
     end, _ = scanner().last_row_end(text[mark:], header.delimiter, True)

@@ -14,10 +14,8 @@ from calibrant._data.readers.packed_text import opened
 
 DELIMITERS = ",;\t|"
 # What stands for no number; Arrow's list.
-EMPTY = frozenset((
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
-    "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null",
-))  # fmt: skip
+_WORDS = "#N/A #NA -1.#IND -1.#QNAN -NaN -nan 1.#IND 1.#QNAN N/A NA NULL NaN n/a nan null"
+EMPTY = frozenset(["", "#N/A N/A", *_WORDS.split()])
 # The same as fields have it, for Arrow compares whole fields: with blanks around, or blanks alone.
 GAPS = frozenset(
     [f"{before}{word}{after}" for word in EMPTY for before in ("", " ") for after in ("", " ")]
@@ -31,7 +29,7 @@ LONGEST = 1 << 24
 
 @dataclass(frozen=True)
 class Header:
-    """What the first line says; without names, the file is empty."""
+    """Names and delimiter from the first line; a file without names is empty."""
 
     file: File
     names: tuple[str, ...]

@@ -118,7 +118,7 @@ def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
     location = Path(text)
     try:
         if location.is_dir():
-            return _of_one_format(path, _inside(location), format)
+            return _check_one_format(path, _inside(location), format)
         if os.path.lexists(text):
             return [_file(location, format)]
     except OSError as error:
@@ -128,7 +128,7 @@ def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
         files = sorted(name for name in matches if name.is_file())
         if not files:
             raise InputError(f"no file has a name like {text!r}")
-        return _of_one_format(path, files, format)
+        return _check_one_format(path, files, format)
     folder = location.parent
     if not folder.is_dir():
         raise InputError(f"there is no folder {str(folder)!r}, so no file {text!r}")
@@ -173,8 +173,8 @@ def _inside(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: path.relative_to(folder).parts)
 
 
-def _of_one_format(asked: Any, paths: list[Path], format: str | None) -> list[File]:
-    """Those that can be read; an error unless all are of one format."""
+def _check_one_format(asked: Any, paths: list[Path], format: str | None) -> list[File]:
+    """The files that can be read; raise InputError unless all have one format."""
     if format is not None:
         wanted = {format, HELD.get(format, format)}
         chosen = [path for path in paths if (_guess(path) or "?")[0] in wanted]

@@ -199,7 +199,7 @@ def _rows(file: File) -> tuple[list[tuple[Record, str]], int]:
 def _row(
     file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo, evaluation: Record
 ) -> tuple[Record, str]:
-    """What is needed of one sample; the rest of it is forgotten."""
+    """The parts of one sample that columns are made of."""
     sample = _member(file, log, member)
     return _columns(evaluation, sample), _place(sample)
 

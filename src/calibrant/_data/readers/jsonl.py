@@ -17,8 +17,15 @@ from typing import Any
 from calibrant._core.errors import InputError
 from calibrant._data.readers.chunks import Chunk, Column, Field, Names, new_class
 from calibrant._data.readers.find import File
-from calibrant._data.readers.json_scan import Slice, count_records, json_scan
-from calibrant._data.readers.json_values import Cells, column_of, names_of, not_json
+from calibrant._data.readers.json_values import (
+    Cells,
+    Slice,
+    column_of,
+    count_records,
+    json_scan,
+    names_of,
+    not_json,
+)
 from calibrant._data.readers.packed_text import opened
 from calibrant._data.readers.scanner import scanner
 
@@ -130,8 +137,7 @@ def _records(file: File, texts: list[bytes], lines: Sequence[int]) -> list[Recor
         parsed = []
     if len(parsed) != len(texts) or not all(type(record) is dict for record in parsed):
         return [_record(file, text, line) for text, line in zip(texts, lines, strict=True)]
-    records: list[Record] = parsed
-    return records
+    return parsed
 
 
 def _record(file: File, text: bytes, line: int) -> Record:
@@ -171,15 +177,43 @@ KINDS = {
 }
 
 
-class JsonlReader:
+class FieldReader:
+    """What readers of JSON records share: fields that are known by examples."""
+
+    messages: tuple[str, ...] = ()
+    # The first value of each field.
+    _head: dict[str, Any]
+
+    def width(self, name: str) -> int:
+        return max(1, self._list_length(name))
+
+    def precision(self, name: str) -> str:
+        return "double"
+
+    def _list_length(self, name: str) -> int:
+        example = self._head.get(name)
+        return len(example) if isinstance(example, list) else 0
+
+
+def record_columns(
+    file: File, fields: Sequence[Field], records: list[Record], lines: Sequence[int | str]
+) -> dict[Field, Column | Names]:
+    """The fields of some records, and where in the file these are."""
+    columns: dict[Field, Column | Names] = {}
+    for field in fields:
+        cells = Cells(file, field, values_of(records, field.name), lines)
+        columns[field] = names_of(cells) if field.role == "text" else column_of(cells)
+    return columns
+
+
+class JsonlReader(FieldReader):
     """A file of JSON records. It needs no package but Python's own."""
 
     n_rows: int | None
-    messages: tuple[str, ...] = ()
 
     def __init__(self, file: File) -> None:
         self.file = file
-        self._head: dict[str, Any] = {}
+        self._head = {}
         n = 0
         for lines in lines_of(file):
             # A fault in it is told before anything is said about fields.
@@ -206,13 +240,6 @@ class JsonlReader:
             for value in values_of(block_of(self.file, lines).records, name)
         )
 
-    def width(self, name: str) -> int:
-        example = self._head.get(name)
-        return max(1, len(example)) if isinstance(example, list) else 1
-
-    def precision(self, name: str) -> str:
-        return "double"
-
     def pieces(self, fields: Sequence[Field]) -> Iterable[list[Lines]]:
         if self.n_rows == 0:
             return
@@ -233,10 +260,6 @@ class JsonlReader:
                 yield Chunk(first, n, n_bytes, columns, line, before)
                 first, n_bytes = first + n, 0
 
-    def _list_length(self, name: str) -> int:
-        example = self._head.get(name)
-        return len(example) if isinstance(example, list) else 0
-
     def _parsed(self, lines: Lines, fields: Sequence[Field], rows: int) -> Iterator[Slice]:
         """The columns of every so many rows, by way of their records."""
         block = block_of(self.file, lines)
@@ -244,11 +267,7 @@ class JsonlReader:
             records = block.records[start : start + rows]
             numbers = block.lines[start : start + rows]
             _check_whole(self.file, fields, records, numbers)
-            columns: dict[Field, Column | Names] = {}
-            for field in fields:
-                cells = Cells(self.file, field, values_of(records, field.name), numbers)
-                columns[field] = names_of(cells) if field.role == "text" else column_of(cells)
-            yield len(records), columns
+            yield len(records), record_columns(self.file, fields, records, numbers)
 
 
 def values_of(records: list[Record], name: str) -> list[Any]:
@@ -262,7 +281,7 @@ def values_of(records: list[Record], name: str) -> list[Any]:
 def _check_whole(
     file: File, fields: Sequence[Field], records: list[Record], lines: Sequence[int]
 ) -> None:
-    """An error where a record that is wanted whole has a field that earlier ones have not."""
+    """Raise InputError if a record that is wanted whole has a field that earlier ones lack."""
     for above in {field.of_record for field in fields if field.of_record is not None}:
         known = {field.name for field in fields if field.of_record == above}
         keys = {name.removeprefix(f"{above}.") for name in known}
@@ -278,7 +297,7 @@ def _check_whole(
 
 
 def _walk(at: Any, path: list[str]) -> Any:
-    """What a path leads to. A key of several parts, joined by dots, may be at any step of it."""
+    """The value at the end of a path; a key on the way may itself hold dots."""
     if not path or not isinstance(at, dict):
         return None if path else at
     for parts in range(1, len(path) + 1):

@@ -25,7 +25,7 @@ _NAMED = re.compile(r"samples_(.+?)(?:_\d{4}-\d\d-\d\dT[\d.:-]+)?")
 
 @dataclass(frozen=True)
 class _Document:
-    """What is needed of one record."""
+    """The parts of one record that columns are made of."""
 
     line: int
     doc_id: Any
@@ -47,7 +47,7 @@ class LmEvalReader(RecordReader):
         documents = [
             _document(file, record, line)
             for lines in lines_of(file)
-            for record, line in _with_lines(file, lines)
+            for record, line in _records_with_lines(file, lines)
         ]
         self._filters = tuple(dict.fromkeys(each.filter for each in documents))
         chosen = _chosen(file, documents, self._filters)
@@ -86,7 +86,7 @@ def task_of(path: Path) -> str:
     return match[1] if match else stem
 
 
-def _with_lines(file: File, lines: Any) -> Any:
+def _records_with_lines(file: File, lines: Any) -> Any:
     block = block_of(file, lines)
     return zip(block.records, block.lines, strict=True)
 
@@ -102,8 +102,8 @@ def _chosen(file: File, documents: list[_Document], filters: tuple[str, ...]) ->
 
 
 def _check_right_or_wrong(file: File, documents: list[_Document]) -> None:
-    """An error where acc is no correctness: of tasks with several right choices (truthfulqa_mc2) it
-    is the probability of all of them.
+    """Raise InputError where acc is no correctness: of tasks with several right choices
+    (truthfulqa_mc2) it is the probability of all of them.
     """
     for each in documents:
         if each.right not in (None, 0.0, 1.0):
@@ -134,10 +134,15 @@ def _document(file: File, record: Record, line: int) -> _Document:
         )
     right = own.get("acc")
     return _Document(
-        line, record.get("doc_id"), str(record.get("filter", "none")), logs,
-        choices if len(choices) == len(logs) else [], str(record.get("target", "")).strip(),
-        None if right is None else _as_float(right), own,
-    )  # fmt: skip
+        line,
+        record.get("doc_id"),
+        str(record.get("filter", "none")),
+        logs,
+        choices if len(choices) == len(logs) else [],
+        str(record.get("target", "")).strip(),
+        None if right is None else _as_float(right),
+        own,
+    )
 
 
 def _is_number(value: Any) -> bool:
@@ -200,7 +205,7 @@ def _golds(file: File, documents: list[_Document]) -> tuple[str | None, list[int
     """
     readings = {
         "indices of the choices": [_index(each) for each in documents],
-        "texts of the choices": [_by_text(each) for each in documents],
+        "texts of the choices": [_index_by_text(each) for each in documents],
     }
     full = {name: golds for name, golds in readings.items() if None not in golds}
     fitting = {name: golds for name, golds in full.items() if all(map(_agrees, documents, golds))}
@@ -223,7 +228,7 @@ def _golds(file: File, documents: list[_Document]) -> tuple[str | None, list[int
             f"{file}, line {each.line}: target is {each.target!r} and acc {each.right!r}, which do "
             "not go together: read the records with format='jsonl'"
         )
-    each = next(d for d in documents if _index(d) is None and _by_text(d) is None)
+    each = next(d for d in documents if _index(d) is None and _index_by_text(d) is None)
     raise InputError(
         f"{file}, line {each.line}: target is {each.target[:60]!r}, which is neither the index nor "
         "the text of a choice, and acc is not there to say whether the answer was right"
@@ -232,7 +237,7 @@ def _golds(file: File, documents: list[_Document]) -> tuple[str | None, list[int
 
 def _odd_target(documents: list[_Document]) -> list[str]:
     """The first target that is no choice: one alone keeps all from being read as choices."""
-    odd = (d for d in documents if _index(d) is None and _by_text(d) is None)
+    odd = (d for d in documents if _index(d) is None and _index_by_text(d) is None)
     return [f"line {d.line}: target {d.target[:60]!r} is no choice" for d in islice(odd, 1)]
 
 
@@ -243,7 +248,7 @@ def _index(document: _Document) -> int | None:
     return int(text)
 
 
-def _by_text(document: _Document) -> int | None:
+def _index_by_text(document: _Document) -> int | None:
     return (
         document.choices.index(document.target)
         if document.choices.count(document.target) == 1

@@ -72,15 +72,13 @@ class Member:
                     yield lambda a, b: self._take(packed, b - a).reshape(-1, *self.shape[1:])
 
     def check_whole(self) -> None:
-        """An error if a byte of an array that is not packed is another one than was written. Of a
-        packed one that is seen as it is unpacked.
+        """Raise InputError if a byte of an array that is not packed is another one than was
+        written. Of a packed one that is seen as it is unpacked.
         """
         if self.start is None:
             return
-        found, left = (
-            0,
-            self.header + int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize,
-        )
+        found = 0
+        left = self.header + int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
         with whole(self.file), self.file.path.open("rb") as stream:
             stream.seek(self.start - self.header)
             while left and (block := stream.read(min(left, BLOCK))):
@@ -142,8 +140,8 @@ def members_of(file: File) -> dict[str, Member]:
 
 
 def _check_length(member: Member, n_bytes: int) -> None:
-    """An error unless an array has as many bytes as its shape says. Those behind a short one are
-    another array's.
+    """Raise InputError unless an array has as many bytes as its shape says. Those behind a short
+    one are another array's.
     """
     expected = int(np.prod(member.shape, dtype=np.int64)) * member.dtype.itemsize
     if n_bytes != expected:

@@ -92,7 +92,9 @@ class ParquetReader(SchemaReader):
 
 
 def _check_row_groups(file: File, metadata: Any) -> None:
-    """An error unless the row groups have as many rows as the file says, and as their columns."""
+    """Raise InputError unless the row groups have as many rows as the file says, and as their
+    columns.
+    """
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     n = sum(int(group.num_rows) for group in groups)
     if n != metadata.num_rows:

@@ -49,13 +49,15 @@ def over_pieces(
                 return work(ahead)
 
     try:
-        yield from _in_order(whole, chain(head, pieces), n_threads())
+        yield from _results_in_order(whole, chain(head, pieces), n_threads())
         percent.check(rows.called)
     finally:
         stop.set()
 
 
-def _in_order(work: Callable[[Piece], T], pieces: Iterable[Piece], threads: int) -> Iterator[T]:
+def _results_in_order(
+    work: Callable[[Piece], T], pieces: Iterable[Piece], threads: int
+) -> Iterator[T]:
     """In threads, a few pieces ahead and no more, so that results do not pile up."""
     if threads == 1:
         yield from map(work, pieces)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
 from calibrant._core.progress import RowProgress
+from calibrant._core.typing import Index
 from calibrant._core.validation import public
 from calibrant._data.answers import as_answers
 from calibrant._data.explain import explain, first_bad_row
@@ -18,43 +19,14 @@ from calibrant._data.labels import Titles
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.chunks import Names, location_of
-from calibrant._data.readers.columns import Answers, ColumnMapping, answers_of, require
+from calibrant._data.readers.columns import ColumnMapping, ReadRequest, answers_of, require
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import FileRows, file_rows, open_reader
-from calibrant._data.readers.vote_rows import check_vote_columns, counted_labels, items_of
-from calibrant._data.readers.written import PLAIN, Written, written_as
+from calibrant._data.readers.vote_rows import counted_labels, votes_by_item
+from calibrant._data.readers.written import written_as
 from calibrant._data.samples import Shape, shape_of
 from calibrant._data.vote_table import VoteTable, spread_of
-
-
-@dataclass(frozen=True)
-class ReadRequest:
-    """Which files to read, and which of their columns are what."""
-
-    path: Any
-    y_true: Any = None
-    y_proba: Any = None
-    sample_weight: str | None = None
-    classes: Sequence[Any] | None = None
-    from_logits: bool = False
-    missing: str = "error"
-    format: str | None = None
-    # Without labels, `y_true` is any column of numbers, which is not used.
-    labelled: bool = True
-    # How predictions are written, and the columns of answers to compare.
-    written: Written = PLAIN
-    answers: Answers | None = None
-    # Which filter of a log is meant.
-    filter: str | None = None
-    # The column of numbers of votes; the columns of counts, in place of `y_true`; and of rows that
-    # are one vote each, the columns of items and of annotators.
-    votes: str | None = None
-    counts: Any = None
-    item: str | None = None
-    annotator: str | None = None
-    # Other columns, to be read as text, and the options that ask for them.
-    others: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +38,7 @@ class Rows:
     sample_weight: NDArray[Any] | None
     others: dict[str, NDArray[Any]]
     # Where each row is among all rows of the files, dropped ones counted.
-    positions: NDArray[np.intp]
+    positions: Index
     chosen: ColumnMapping
     n_files: int
     n_missing: int
@@ -97,7 +69,7 @@ class Rows:
 
     @property
     def class_names(self) -> Titles | None:
-        """What the columns of (n, k) predictions are called; labels are indices of these."""
+        """Names of the columns of (n, k) predictions; labels are indices of these."""
         return self.chosen.class_names if self.multiclass else None
 
     def other(self, option: str, name: str) -> NDArray[Any]:
@@ -112,7 +84,7 @@ class Rows:
             )
         return values
 
-    def take(self, rows: NDArray[np.intp]) -> Rows:
+    def take(self, rows: Index) -> Rows:
         """Some of these rows, by number."""
         weights = self.sample_weight
         return replace(
@@ -126,7 +98,7 @@ class Rows:
             vote_table=None,
         )
 
-    def at(self, positions: NDArray[np.intp]) -> Rows:
+    def at(self, positions: Index) -> Rows:
         """The rows at some positions of the files."""
         return self.take(np.searchsorted(self.positions, positions))
 
@@ -140,7 +112,7 @@ def read_rows(request: ReadRequest, *, at_most: int | None = None) -> Rows:
     predictions, (n, k) counted as n k.
     """
     _require_others(request)
-    rows = _file_rows(request)
+    rows = file_rows(request)
     total = 0
 
     def checked(batches: Iterable[Batch]) -> list[Batch]:
@@ -301,13 +273,25 @@ def read_file(
         from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
     )
     request = ReadRequest(
-        path, y_true, y_proba, sample_weight, classes, bool(from_logits), check_missing(missing),
-        format, written=written, answers=answers_of(answer, gold), filter=filter,
-        votes=votes, counts=counts, item=item, annotator=annotator,
+        path,
+        y_true=y_true,
+        y_proba=y_proba,
+        sample_weight=sample_weight,
+        classes=classes,
+        from_logits=bool(from_logits),
+        missing=check_missing(missing),
+        format=format,
+        written=written,
+        answers=answers_of(answer, gold),
+        filter=filter,
+        votes=votes,
+        counts=counts,
+        item=item,
+        annotator=annotator,
         others=dict.fromkeys(wanted, "columns"),
-    )  # fmt: skip
+    )
     _require_others(request)
-    files = _file_rows(request)
+    files = file_rows(request)
     with RowProgress(files.n_bytes, show=progress) as shown:
         batches = [batch for piece in over_pieces(files, list, shown) for batch in piece]
     rows = with_votes(_combine(files, batches), request)
@@ -324,22 +308,6 @@ def read_file(
     )
 
 
-def _file_rows(request: ReadRequest) -> FileRows:
-    check_vote_columns(
-        y_true=request.y_true, votes=request.votes, counts=request.counts, item=request.item,
-        annotator=request.annotator,
-    )  # fmt: skip
-    people = [name for name in (request.item, request.annotator) if name is not None]
-    return file_rows(
-        request.path, y_true=request.y_true if request.counts is None else request.counts,
-        y_proba=request.y_proba, sample_weight=request.sample_weight, votes=request.votes,
-        by=list(dict.fromkeys((*request.others, *people))) or None,
-        classes=request.classes, from_logits=request.from_logits, missing=request.missing,
-        format=request.format, written=request.written, answers=request.answers,
-        filter=request.filter,
-    )  # fmt: skip
-
-
 def _require_others(request: ReadRequest) -> None:
     wanted = dict(request.others)
     wanted |= {str(request.item): "item"} if request.item is not None else {}
@@ -351,7 +319,7 @@ def _require_others(request: ReadRequest) -> None:
 
 
 def _check_values(batch: Batch, from_logits: bool) -> None:
-    """An error with the place of the first row that no measure can take."""
+    """Raise InputError with the place of the first row that no measure can take."""
     if not batch.n:
         return
     samples = batch.samples(from_logits, None, in_memory=True)
@@ -409,20 +377,23 @@ def with_votes(rows: Rows, request: ReadRequest) -> Rows:
         told = () if votes is None else (f"votes behind each row: {spread_of(votes)}",)
         return replace(rows, y_true=labels, votes=votes, messages=(*rows.messages, *told))
     kept = [name for name in rows.others if name not in (request.item, request.annotator)]
+    parts: dict[str, NDArray[Any] | None]
     parts = {"y_proba": rows.y_proba, "sample_weight": rows.sample_weight}
     classes = rows.class_names or tuple(range(rows.y_proba.shape[1] if rows.multiclass else 2))
-    table, first = items_of(
-        rows.y_true, parts | {name: rows.others[name] for name in kept},
-        rows.other("item", request.item),
-        None if request.annotator is None else rows.other("annotator", request.annotator),
-        tuple(classes),
-    )  # fmt: skip
+    annotators = None
+    if request.annotator is not None:
+        annotators = rows.other("annotator", request.annotator)
+    items = rows.other("item", request.item)
+    parts |= {name: rows.others[name] for name in kept}
+    table, first = votes_by_item(rows.y_true, parts, items, annotators, tuple(classes))
     spread = spread_of(table.votes)
     note = f"each row is a vote: {table.item_index.size:,} on {first.size:,} items, {spread} each"
-    messages = (*rows.messages, note)
-    items = rows.take(first)
     return replace(
-        items, y_true=table.counts, votes=table.votes, vote_table=table, messages=messages
+        rows.take(first),
+        y_true=table.counts,
+        votes=table.votes,
+        vote_table=table,
+        messages=(*rows.messages, note),
     )
 
 
@@ -430,7 +401,7 @@ def _width(batch: Batch) -> int:
     return int(batch.y_proba.shape[1]) if batch.y_proba.ndim == 2 else 1
 
 
-def _positions(batches: Iterable[Batch]) -> Iterator[NDArray[np.intp]]:
+def _positions(batches: Iterable[Batch]) -> Iterator[Index]:
     first = 0
     for batch in batches:
         rows = np.arange(batch.chunk.n_rows) if batch.rows is None else batch.rows

@@ -57,13 +57,13 @@ def find_files(path: Any, format: str | None = None) -> list[File]:
         replace(file, format=recognised(file)) if file.format == "jsonl" else file for file in files
     ]
     if len(known) == 1 and known[0].format == "jsonl":
-        _check_rows(known[0])
+        _check_not_columns(known[0])
     return known
 
 
-def _check_rows(file: File) -> None:
-    """An error for one record of columns, {"label": [0, 1], "p": [0.4, 0.5]}: as a row it would be
-    one of as many classes as there are rows.
+def _check_not_columns(file: File) -> None:
+    """Raise InputError for one record of columns, {"label": [0, 1], "p": [0.4, 0.5]}: as a row it
+    would be one of as many classes as there are rows.
     """
     with opened(file) as (stream, _):
         line = stream.readline(FIRST).removeprefix(b"\xef\xbb\xbf")
@@ -72,7 +72,7 @@ def _check_rows(file: File) -> None:
         if not record and line.lstrip().startswith(b"{"):  # of several lines, as for a reader
             record, more = _parsed(line + more + stream.read(FIRST)), b""
     columns = [] if more.strip() else list(record.values())
-    if len(columns) > 1 and _side_by_side(columns):
+    if len(columns) > 1 and _are_columns(columns):
         raise InputError(
             f"{file} is one record of columns, {{name: [...], ...}}, where a line must be the "
             "record of one row: write it with pandas.DataFrame(...).to_json(file, "
@@ -80,7 +80,7 @@ def _check_rows(file: File) -> None:
         )
 
 
-def _side_by_side(columns: list[Any]) -> bool:
+def _are_columns(columns: list[Any]) -> bool:
     """Whether all are lists of one length, or records with the same keys (as pandas has them)."""
     if all(isinstance(column, list) for column in columns):
         return len(columns[0]) > 1 and len({len(column) for column in columns}) == 1

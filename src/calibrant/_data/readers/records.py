@@ -9,10 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant._core.errors import InputError
-from calibrant._data.readers.chunks import Chunk, Column, Field, Names
-from calibrant._data.readers.find import File
-from calibrant._data.readers.json_values import Cells, column_of, names_of, not_json
-from calibrant._data.readers.jsonl import KINDS, Record, flatten, values_of, whole_number
+from calibrant._data.readers.chunks import Chunk, Field, Reader
+from calibrant._data.readers.find import LOGS, File
+from calibrant._data.readers.json_values import not_json
+from calibrant._data.readers.jsonl import (
+    KINDS,
+    FieldReader,
+    Record,
+    flatten,
+    record_columns,
+    whole_number,
+)
 from calibrant._data.readers.packed_text import opened
 
 
@@ -28,10 +35,9 @@ class Pair:
     width: int = 1
 
 
-class RecordReader:
+class RecordReader(FieldReader):
     """Records as a file's columns; `places` are their lines, or where they are in words."""
 
-    messages: tuple[str, ...] = ()
     # What a log's labels and predictions are by default, the first that fits.
     pairs: tuple[Pair, ...] = ()
     # Columns that slice the rows, that name their clusters and that name each row, in a log.
@@ -42,7 +48,7 @@ class RecordReader:
     def __init__(self, file: File, records: list[Record], places: Sequence[int | str]) -> None:
         self.file = file
         self.records, self.places = records, places
-        self._head: dict[str, Any] = {}
+        self._head = {}
         for record in records:
             flatten(record, "", self._head)
         self.names = tuple(self._head)
@@ -50,13 +56,6 @@ class RecordReader:
 
     def has(self, name: str) -> bool:
         return name in self._head
-
-    def width(self, name: str) -> int:
-        example = self._head.get(name)
-        return max(1, len(example)) if isinstance(example, list) else 1
-
-    def precision(self, name: str) -> str:
-        return "double"
 
     def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
         return [None] if self.records else []
@@ -68,10 +67,7 @@ class RecordReader:
         for start in range(0, len(self.records), rows):
             records = self.records[start : start + rows]
             places = self.places[start : start + rows]
-            columns: dict[Field, Column | Names] = {}
-            for field in fields:
-                cells = Cells(self.file, field, values_of(records, field.name), places)
-                columns[field] = names_of(cells) if field.role == "text" else column_of(cells)
+            columns = record_columns(self.file, fields, records, places)
             yield Chunk(start, len(records), n_bytes, columns, self.places.__getitem__)
             n_bytes = 0
 
@@ -140,3 +136,102 @@ def _skip(text: str, at: int) -> int:
 
 def _not_json(file: File, error: json.JSONDecodeError) -> InputError:
     return InputError(f"{file}, line {error.lineno} {not_json(error)}")
+
+
+def log_columns(
+    readers: Sequence[Reader], y_true: Any, y_proba: Any
+) -> tuple[Any, Any, tuple[str, ...]]:
+    """The columns that are meant, and what was inferred; what the caller names stays."""
+    logs = [reader for reader in readers if reader.file.format in LOGS and reader.names]
+    if (y_true is not None and y_proba is not None) or len(logs) < len(readers):
+        return y_true, y_proba, ()
+    shared = [pair for pair in pairs_of(logs[0]) if all(pair in pairs_of(log) for log in logs)]
+    chosen = [
+        pair for pair in shared if y_proba in (None, pair.y_proba) and y_true in (None, pair.y_true)
+    ]
+    if not chosen and y_proba is not None:
+        # A confidence by another name goes with the correctness beside it.
+        y_true = _correctness_beside(logs[0], str(y_proba)) if y_true is None else y_true
+        return y_true, y_proba, () if y_true is None else (_note_of_columns(y_true, y_proba),)
+    if not chosen:
+        raise _no_confidence(logs[0], y_true)
+    if len(chosen) > 1 and logs[0].file.format == "inspect":
+        options = " or ".join(f"y_true={p.y_true!r}, y_proba={p.y_proba!r}" for p in chosen)
+        raise InputError(f"{logs[0].file} has several confidences: say which with {options}")
+    pair = chosen[0]
+    why = _why_top(logs) if pair.y_proba == "confidence" and y_proba is None else ()
+    return pair.y_true, pair.y_proba, (_note_of_columns(pair.y_true, pair.y_proba), *why)
+
+
+def _correctness_beside(log: Reader, y_proba: str) -> str | None:
+    """The correctness of the scorer whose confidence this is; its name may have dots in it."""
+    parts = y_proba.split(".")
+    names = (".".join([*parts[:n], "correct"]) for n in range(len(parts) - 1, 0, -1))
+    return next((name for name in names if log.has(name)), None)
+
+
+def check_one_run(readers: Sequence[Reader]) -> None:
+    """Raise InputError if an evaluation is there twice: the same documents again are no more rows,
+    and intervals would be those of more than there are.
+    """
+    seen: dict[tuple[Any, ...], tuple[Any, Any]] = {}
+    for reader in readers:
+        log = _log_reader(reader)
+        if reader.file.format not in LOGS or log.ids is None:
+            continue
+        for record, place in zip(log.records, log.places, strict=True):
+            key = record[log.ids], record.get("filter"), record.get("model")
+            if key in seen:
+                raise _seen_twice(record[log.ids], seen[key], (reader.file, place))
+            seen[key] = reader.file, place
+
+
+def _seen_twice(name: str, first: tuple[Any, Any], second: tuple[Any, Any]) -> InputError:
+    both, where = f"{first[0]} and in {second[0]}", "choose the files of one run"
+    if first[0] == second[0]:
+        places = f"{_place_text(first[1])} and {_place_text(second[1])}"
+        both, where = f"{first[0]} twice, at {places}", "keep one run"
+    return InputError(
+        f"{name!r} is in {both}: runs of one evaluation are the same rows again, not more of them, "
+        f"so {where}. Runs of several models are for calibrant compare"
+    )
+
+
+def _place_text(place: Any) -> str:
+    return place if isinstance(place, str) else f"line {place}"
+
+
+def _note_of_columns(y_true: str, y_proba: str) -> str:
+    return f"y_true is {y_true!r}, y_proba is {y_proba!r}"
+
+
+def _why_top(logs: Sequence[Reader]) -> tuple[str, ...]:
+    """Why rows of multiple choice are judged by their likeliest choice alone."""
+    widths: set[int] = set().union(*(getattr(_log_reader(log), "widths", ()) for log in logs))
+    if len(widths) > 1:
+        return (
+            f"documents have {min(widths)} to {max(widths)} choices, so each is judged by its "
+            "likeliest one: its probability, and whether it is right",
+        )
+    return (
+        "targets do not name one choice each, so documents are judged by their likeliest one, and "
+        "by acc whether it is right",
+    )
+
+
+def _log_reader(reader: Any) -> Any:
+    return getattr(reader, "inner", reader)
+
+
+def pairs_of(reader: Any) -> tuple[Pair, ...]:
+    """The pairs of a log, beneath the columns that its folders may add."""
+    return getattr(_log_reader(reader), "pairs", ())
+
+
+def _no_confidence(reader: Reader, y_true: Any) -> InputError:
+    shown = [name for name in reader.names if name not in ("id", "sample", "epoch")][:30]
+    what = "" if y_true is None else f" beside {y_true!r}"
+    return InputError(
+        f"{reader.file}: no score{what} has a confidence in its metadata under a usual name. Name "
+        f"it, such as y_proba='SCORER.metadata.KEY'. The columns are {', '.join(map(repr, shown))}"
+    )

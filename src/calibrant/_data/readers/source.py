@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
 
 from calibrant._core.errors import InputError
 from calibrant._data.readers.batches import Batch, batch_of
-from calibrant._data.readers.chunks import Reader
+from calibrant._data.readers.chunks import (
+    Chunk,
+    Column,
+    Field,
+    Names,
+    Reader,
+    not_a_number,
+    plain_number,
+)
 from calibrant._data.readers.columns import (
-    Answers,
     ColumnMapping,
+    ReadRequest,
     check_no_more_classes,
     choose_columns,
     require,
 )
 from calibrant._data.readers.find import HELD, LOGS, File, Print
-from calibrant._data.readers.folders import with_folders
-from calibrant._data.readers.log_columns import check_one_run, columns_of
 from calibrant._data.readers.recognise import find_files
+from calibrant._data.readers.records import check_one_run, log_columns
+from calibrant._data.readers.vote_rows import check_vote_columns
 from calibrant._data.readers.written import PLAIN, Written
 
 # The module and the class of each format.
@@ -52,8 +63,7 @@ def open_reader(file: File) -> Reader:
 
 def _opened(file: File) -> Reader:
     module, name = _READERS[file.format]
-    reader: Reader = getattr(import_module(f"calibrant._data.readers.{module}"), name)(file)
-    return reader
+    return getattr(import_module(f"calibrant._data.readers.{module}"), name)(file)
 
 
 @lru_cache(maxsize=64)
@@ -103,12 +113,16 @@ class FileRows:
         with closing(reader.chunks(within, fields, self.chunk_rows)) as chunks:
             for chunk in chunks:
                 yield batch_of(
-                    reader.file, chunk, self.chosen, missing=self.missing,
-                    as_double=self.as_double, written=self.written,
-                )  # fmt: skip
+                    reader.file,
+                    chunk,
+                    self.chosen,
+                    missing=self.missing,
+                    as_double=self.as_double,
+                    written=self.written,
+                )
 
     def check_unchanged(self) -> None:
-        """An error if a file is no longer what it was."""
+        """Raise InputError if a file is no longer what it was."""
         for file, before in zip(self.files, self.prints, strict=True):
             if file.fingerprint() != before:
                 raise InputError(
@@ -117,31 +131,19 @@ class FileRows:
                 )
 
 
-def file_rows(
-    path: Any,
-    *,
-    y_true: Any = None,
-    y_proba: Any = None,
-    sample_weight: Any = None,
-    votes: Any = None,
-    by: Any = None,
-    classes: Sequence[Any] | None = None,
-    from_logits: bool = False,
-    missing: str = "error",
-    format: str | None = None,
-    written: Written = PLAIN,
-    answers: Answers | None = None,
-    filter: str | None = None,
-) -> FileRows:
+def file_rows(request: ReadRequest) -> FileRows:
     """The rows that are meant: files are found, and columns chosen by the first that has any."""
-    files = [replace(file, filter=filter) for file in find_files(path, format)]
+    check_vote_columns(request)
+    found = find_files(request.path, request.format)
+    files = [replace(file, filter=request.filter) for file in found]
     of_logs: tuple[str, ...] = ()
     if any(file.format in LOGS for file in files):
         logs = list(map(open_reader, files))
         check_one_run(logs)
-        if answers is None:
-            y_true, y_proba, of_logs = columns_of(logs, y_true, y_proba)
-    if filter is not None and any(file.format != "lm-eval" for file in files):
+        if request.answers is None:
+            y_true, y_proba, of_logs = log_columns(logs, request.labels, request.y_proba)
+            request = replace(request, y_true=y_true, y_proba=y_proba, counts=None)
+    if request.filter is not None and any(file.format != "lm-eval" for file in files):
         raise InputError("filter is of logs of lm-evaluation-harness, and these files are none")
     prints = tuple(file.fingerprint() for file in files)
     chosen: ColumnMapping | None = None
@@ -154,10 +156,7 @@ def file_rows(
         if not reader.names:
             continue
         if chosen is None:
-            chosen = choose_columns(
-                reader, y_true, y_proba, sample_weight, by, classes, from_logits, answers,
-                written.as_text, votes,
-            )  # fmt: skip
+            chosen = choose_columns(reader, request)
         else:
             _require_all(reader, chosen)
         precisions |= {reader.precision(name) for name in chosen.y_proba.names}
@@ -173,9 +172,9 @@ def file_rows(
         chosen.y_proba.stacked or max(widths) > 1,
         n_empty,
         len(precisions) > 1,
-        missing,
-        (*messages, *of_logs, *chosen.messages, *written.messages),
-        written,
+        request.missing,
+        (*messages, *of_logs, *chosen.messages, *request.written.messages),
+        request.written,
     )
 
 
@@ -197,3 +196,69 @@ def _require_all(reader: Reader, chosen: ColumnMapping) -> None:
             require(reader, argument, name)
     for spec in (chosen.y_true, chosen.y_proba):
         check_no_more_classes(reader, spec)
+
+
+# How Hive, Spark and others write that there is no value.
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+def with_folders(reader: Reader) -> Reader:
+    """The same rows, with the columns that their folders name beside those of the file."""
+    in_folders = folder_columns(reader.file)
+    own = {name: value for name, value in in_folders.items() if name not in reader.names}
+    return FolderReader(reader, own) if own and reader.names else reader
+
+
+def folder_columns(file: File) -> dict[str, str | None]:
+    """Names and values in the folders above a file; the innermost counts."""
+    pairs = (part.partition("=") for part in file.path.parts[:-1])
+    return {
+        unquote(name): None if value == NO_VALUE else unquote(value)
+        for name, sign, value in pairs
+        if sign and name
+    }
+
+
+class FolderReader:
+    """A reader whose rows all have the same values in some more columns."""
+
+    def __init__(self, inner: Reader, own: dict[str, str | None]) -> None:
+        self.inner, self._own = inner, own
+        self.file = inner.file
+        self.names = (*inner.names, *own)
+        self.n_rows = inner.n_rows
+        self.messages = inner.messages
+
+    def has(self, name: str) -> bool:
+        return name in self._own or self.inner.has(name)
+
+    def width(self, name: str) -> int:
+        return 1 if name in self._own else self.inner.width(name)
+
+    def precision(self, name: str) -> str:
+        return "double" if name in self._own else self.inner.precision(name)
+
+    def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
+        return self.inner.pieces(self._file_fields(fields))
+
+    def chunks(
+        self, piece: Any, fields: Sequence[Field], rows: int
+    ) -> Generator[Chunk, None, None]:
+        mine = [field for field in fields if field.name in self._own]
+        with closing(self.inner.chunks(piece, self._file_fields(fields), rows)) as chunks:
+            for chunk in chunks:
+                same = {field: self._column(field, chunk.n_rows) for field in mine}
+                yield replace(chunk, columns=chunk.columns | same)
+
+    def _file_fields(self, fields: Sequence[Field]) -> list[Field]:
+        return [field for field in fields if field.name not in self._own]
+
+    def _column(self, field: Field, n: int) -> Column | Names:
+        value = self._own[field.name]
+        number = None if value is None else plain_number(value)
+        if field.role in ("text", "name") or (field.role == "label" and number is None):
+            return Names(np.zeros(n, dtype=np.intp), [value])
+        if value is not None and number is None:
+            raise not_a_number(str(self.file), field, value)
+        gaps = np.ones(n, dtype=np.bool_) if value is None else None
+        return Column(np.full(n, 0.0 if number is None else number), gaps)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 from calibrant._core.errors import InputError, MissingExtra
 from calibrant._data.readers.arrow_values import (
@@ -19,9 +21,17 @@ from calibrant._data.readers.arrow_values import (
     type_in,
     values,
 )
-from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names
+from calibrant._data.readers.chunks import (
+    Chunk,
+    Column,
+    Field,
+    Location,
+    Names,
+    not_a_number,
+    plain_number,
+)
+from calibrant._data.readers.csv_errors import EMPTY, TRUTHS
 from calibrant._data.readers.find import File
-from calibrant._data.readers.text_columns import Kind, column_of, kind_of
 
 KINDS = {"excel": "Excel", "stata": "Stata", "sas": "SAS", "r": "R"}
 
@@ -35,7 +45,7 @@ def _pandas(kind: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What a file holds, column by column, and what is to be known about that."""
+    """The columns of a file, and notes about them."""
 
     names: list[str]
     columns: list[Any]
@@ -46,7 +56,7 @@ class Table:
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _of_frame(frame: Any, messages: tuple[str, ...] = ()) -> Table:
+def _table_of_frame(frame: Any, messages: tuple[str, ...] = ()) -> Table:
     # By place: two columns may have one name.
     columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
     return Table([str(name) for name in frame.columns], columns, messages)
@@ -74,7 +84,7 @@ def _excel(pd: Any, file: File) -> Table:
 def _stata(pd: Any, file: File) -> Table:
     """Numbers that have value labels are read as these, as pandas would write them elsewhere."""
     with pd.read_stata(file.path, iterator=True, convert_categoricals=False) as reader:
-        table = _of_frame(reader.read())
+        table = _table_of_frame(reader.read())
         known, sets = reader.value_labels(), reader._lbllist
     numbers, labelled = {}, []
     for place, (name, label_set) in enumerate(zip(table.names, sets, strict=True)):
@@ -101,9 +111,9 @@ def _code(code: Any) -> str:
 
 def _sas(pd: Any, file: File) -> Table:
     if file.path.suffix.lower() != ".xpt":
-        return _of_frame(pd.read_sas(file.path, format="sas7bdat", encoding="utf-8"))
+        return _table_of_frame(pd.read_sas(file.path, format="sas7bdat", encoding="utf-8"))
     frame = pd.read_sas(file.path, format="xport", encoding="utf-8")
-    table = _of_frame(frame)
+    table = _table_of_frame(frame)
     for place, column in enumerate(table.columns):
         if column.dtype.kind == "f":
             # IBM's zero, which pandas reads as the least number that the format has.
@@ -117,8 +127,8 @@ def _r(pd: Any, file: File) -> Table:
         pyreadr = import_module("pyreadr")
     except ImportError:
         raise MissingExtra("pyreadr", "formats", "reading R files") from None
-    found = {name: value for name, value in pyreadr.read_r(str(file.path)).items()
-             if isinstance(value, pd.DataFrame)}  # fmt: skip
+    objects = pyreadr.read_r(str(file.path))
+    found = {name: value for name, value in objects.items() if isinstance(value, pd.DataFrame)}
     if len(found) != 1:
         names = ", ".join(str(name) for name in found) or "none"
         raise InputError(
@@ -127,7 +137,7 @@ def _r(pd: Any, file: File) -> Table:
         )
     name, frame = next(iter(found.items()))
     told = () if name is None else (f"{file.path.name}: the data frame {name!r}",)
-    return _of_frame(frame, told)
+    return _table_of_frame(frame, told)
 
 
 _READ = {"excel": _excel, "stata": _stata, "sas": _sas, "r": _r}
@@ -177,15 +187,6 @@ class TableReader(SchemaReader):
             array = self._pa.array(texts, self._pa.string())
         return array.combine_chunks() if hasattr(array, "combine_chunks") else array
 
-    def _list_length(self, name: str) -> int:
-        for chunk in self.chunks(None, [field := Field(name, "number")], 1):
-            column = chunk.columns[field]
-            return int(column.values[0].size) if isinstance(column, Column) else 1
-        return 1
-
-    def pieces(self, fields: Sequence[Field]) -> list[Any]:
-        return [None]
-
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
@@ -214,3 +215,40 @@ class TableReader(SchemaReader):
             found = names(self._table.column(name).combine_chunks().unique())
             self._kinds[name] = kind_of(found.known[code] for code in found.codes)
         return self._kinds[name]
+
+
+Kind: TypeAlias = Literal["number", "truth", "name"]
+
+
+def kind_of(texts: Iterable[str | None]) -> Kind:
+    """The kind of a column's labels: numbers, truth values or names."""
+    some = {text.strip() for text in texts if text is not None} - EMPTY
+    if all(plain_number(text) is not None for text in some):
+        return "number"
+    return "truth" if some <= TRUTHS else "name"
+
+
+def column_of(texts: Names, kind: Kind, field: Field, location: Location) -> Column | Names:
+    """A column of text as what it is taken for; an error where it must be numbers and is not."""
+    if kind == "name":
+        known = [text if text and text.strip() else None for text in texts.known]
+        return Names(texts.codes, known)
+    values = np.zeros(len(texts.known))
+    gone = np.zeros(len(texts.known), dtype=np.bool_)
+    faults = np.zeros(len(texts.known), dtype=np.bool_)
+    for code, text in enumerate(texts.known):
+        if text is None or text.strip() in EMPTY:
+            gone[code] = True
+            continue
+        number = plain_number(text)
+        if kind == "truth":
+            number = float(text.strip().lower() in ("true", "1"))
+        # Names that no row has may be among the known ones: levels of a factor.
+        faults[code] = number is None
+        values[code] = 0.0 if number is None else number
+    rows = np.flatnonzero(faults[texts.codes])
+    if rows.size:
+        row = int(rows[0])
+        raise not_a_number(location.row(row), field, texts.known[texts.codes[row]])
+    values = values != 0 if kind == "truth" else values
+    return Column(values[texts.codes], gone[texts.codes] if gone.any() else None)

@@ -9,26 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Index
 from calibrant._data.counts import COUNTED, COUNTED_BESIDE, labels_of, votes_per_row
+from calibrant._data.readers.columns import ReadRequest
 from calibrant._data.vote_table import VoteTable, table_of
 
 
-def check_vote_columns(*, y_true: Any, votes: Any, counts: Any, item: Any, annotator: Any) -> None:
-    """An error where the columns of votes contradict each other."""
-    if counts is not None:
-        others = {"y_true": y_true, "votes": votes, "item": item, "annotator": annotator}
-        for name, value in others.items():
-            if value is not None:
+def check_vote_columns(request: ReadRequest) -> None:
+    """Raise InputError where the columns of votes contradict each other."""
+    if request.counts is not None:
+        for name in ("y_true", "votes", "item", "annotator"):
+            if getattr(request, name) is not None:
                 raise InputError(
                     f"counts and {name} both say what the labels are: counts carry their own "
                     f"numbers of votes, so leave out {name}"
                 )
-    if annotator is not None and item is None:
+    if request.annotator is not None and request.item is None:
         raise InputError(
             "annotator is given without item: a table of one row a vote needs the column of what "
             "is voted on"
         )
-    if item is not None and votes is not None:
+    if request.item is not None and request.votes is not None:
         raise InputError("item says that each row is one vote: leave out votes")
 
 
@@ -53,7 +54,7 @@ def counted_labels(
 
 
 def _check_counts(y_true: NDArray[Any]) -> None:
-    """An error unless rows hold one vote each, which is all that counts can be here."""
+    """Raise InputError unless rows hold one vote each, which is all that counts can be here."""
     if y_true.ndim == 2 and np.isin(y_true, (0, 1)).all() and (y_true.sum(axis=1) == 1).all():
         return
     raise InputError(
@@ -62,13 +63,13 @@ def _check_counts(y_true: NDArray[Any]) -> None:
     )
 
 
-def items_of(
+def votes_by_item(
     y_true: NDArray[Any],
     parts: Mapping[str, NDArray[Any] | None],
     item: NDArray[Any],
     annotator: NDArray[Any] | None,
     classes: tuple[Any, ...],
-) -> tuple[VoteTable, NDArray[np.intp]]:
+) -> tuple[VoteTable, Index]:
     """The votes by item, and the first row of each; an error where the rows of an item differ in
     one of the `parts`.
     """

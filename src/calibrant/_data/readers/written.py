@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._core.typing import Array, Mask
 from calibrant._data.links import softmax
 from calibrant._data.logits import VALUES_THAT_TELL
 from calibrant._data.logprobs import FROM_LOGPROBS, above_zero, first_above, given_as
@@ -37,7 +38,7 @@ class Written:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What the result echoes."""
+        """Notes that the result repeats."""
         if self.logprobs:
             return (FROM_LOGPROBS,)
         if self.percent:
@@ -59,9 +60,11 @@ def written_as(
     if not isinstance(percent, bool | np.bool_):
         raise InputError(f"percent must be True or False; got {percent!r}")
     options = {
-        "from_logits": from_logits, "from_logprobs": from_logprobs, "percent": percent,
+        "from_logits": from_logits,
+        "from_logprobs": from_logprobs,
+        "percent": percent,
         "words": words is not None,
-    }  # fmt: skip
+    }
     said = [name for name, value in options.items() if value]
     if len(said) > 1:
         raise InputError(f"{said[0]} and {said[1]} say two things of y_proba: leave out one")
@@ -175,7 +178,7 @@ class PercentSeen:
             self._above = True
 
     def check(self, called: str) -> None:
-        """An error if no row speaks for percentages."""
+        """Raise InputError if no row speaks for percentages."""
         if sum(self._sizes) >= VALUES_THAT_TELL and self._some and not self._above:
             raise InputError(
                 f"{called} no y_proba above 1, while percent is True: if these are probabilities, "
@@ -183,7 +186,7 @@ class PercentSeen:
             )
 
 
-def _from_logs(file: File, chunk: Chunk, given: Column) -> NDArray[np.float64]:
+def _from_logs(file: File, chunk: Chunk, given: Column) -> Array:
     logs = given.values.astype(np.float64)
     if given.gaps is not None:
         logs[given.gaps] = 0.0
@@ -228,7 +231,7 @@ def _exact(text: str) -> Decimal | None:
 def compared(answer: Names, gold: Names) -> Column:
     """1 where the two are the same, 0 where not, a gap where one of them is missing."""
 
-    def absent(names: Names) -> NDArray[np.bool_]:
+    def absent(names: Names) -> Mask:
         gone = [v is None or v != v or (isinstance(v, str) and not v.strip()) for v in names.known]
         return np.array(gone, dtype=np.bool_)[names.codes]
 

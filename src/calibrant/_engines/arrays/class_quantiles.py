@@ -20,6 +20,7 @@ from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import ROUNDING, Quantile, Rule
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._core.typing import Array
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import THREADS_FROM, in_threads, row_block
 from calibrant._engines.arrays.selection import kernels
@@ -32,7 +33,7 @@ PADDING = 48
 # Ranks are counted in 32 bits.
 MOST_ROWS = 1 << 31
 
-Sums = NDArray[np.float64]
+Sums = Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +140,7 @@ class _Columns:
             yield first, room[: last - first]
 
 
-def log_normaliser(samples: Samples) -> NDArray[np.float64]:
+def log_normaliser(samples: Samples) -> Array:
     """log sum exp of each row, so that one class's probability needs no other class."""
     out = np.empty(samples.n)
     rows = row_block(samples.n_classes)

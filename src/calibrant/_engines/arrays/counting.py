@@ -10,17 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
-from calibrant._core.binning import (
-    ROUNDING,
-    Cuts,
-    LevelSets,
-    Quantile,
-    Rule,
-    fixed_cuts,
-    rank_bins,
-)
+from calibrant._core.binning import ROUNDING, Cuts, LevelSets, Quantile, Rule, fixed_cuts, rank_bins
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.class_quantiles import class_sums, is_compiled, log_normaliser
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
@@ -51,7 +44,7 @@ def bin_table(
         return _level_sets(samples, notion)
     if isinstance(rule, Quantile):
         if rule.ties == "rank":
-            return _by_rank(samples, notion, rule.m)
+            return _rank_table(samples, notion, rule.m)
         cuts = quantile_cuts(samples, notion, rule.m)
     else:
         cuts = fixed_cuts(rule, samples.precision)
@@ -159,7 +152,7 @@ def rows_above(samples: Samples, threshold: float) -> Samples | None:
     return replace(samples, predictions=whole, from_logits=False).take(rows)
 
 
-def without_dropped(sums: NDArray[np.float64], rule: Rule, squares: bool) -> BinTable:
+def without_dropped(sums: Array, rule: Rule, squares: bool) -> BinTable:
     """Sums per class and bin as a table; what the rule drops is set apart."""
     if rule.drops_one:
         return BinTable(sums[:, :-1].copy(), sums[:, -1].copy(), has_squares=squares)
@@ -171,9 +164,7 @@ def _level_sets(samples: Samples, notion: Notion) -> tuple[BinTable, Cuts, Findi
     return levels, Cuts(levels.mean_u[0, 1:]), findings
 
 
-def rank_order(
-    u: NDArray[np.float64], w: NDArray[np.float64] | None, m: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def rank_order(u: Array, w: Array | None, m: int) -> tuple[Index, Index]:
     """The rows in order of predictions, and the bin of each, in that order, by rank."""
     order = stable_order(u)
     if w is None:
@@ -185,7 +176,7 @@ def rank_order(
     return order, np.clip(bins, 0, m - 1).astype(np.intp)
 
 
-def _by_rank(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cuts, Findings]:
+def _rank_table(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cuts, Findings]:
     u, z, w, findings = whole_problem(samples, notion)
     order, bins = rank_order(u, w, m)
     sums = sums_by_index(bins, m, u[order], z[order], None if w is None else w[order])

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import ROUNDING, MiddleRanks
+from calibrant._core.typing import Array
 from calibrant._engines.arrays.selection import kernels
 from calibrant._measures.ordered import sweep_bins
 
-Array = NDArray[np.float64]
 Labels = NDArray[np.uint16]
 Numbers = NDArray[np.int32]
 

@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 
 from calibrant._core.distances import distances
 from calibrant._core.loss_sums import FIELDS, N_PROPER, LossSums
+from calibrant._core.typing import Array
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import (
-    NO_CUTS,
     Span,
     in_lanes,
     matrix_sums,
     raise_bad,
     row_block,
+    top_label_block,
 )
 from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.protocol import BLOCK_ENTRIES, Findings, new_status
@@ -28,7 +29,7 @@ def loss_sums(
     *,
     distribution: bool = False,
     only: str | None = None,
-    spacing: NDArray[np.float64] | None = None,
+    spacing: Array | None = None,
 ) -> tuple[LossSums, Findings]:
     """Sums of the proper losses; of the distances between distributions too, on request.
 
@@ -59,7 +60,7 @@ class Wanted:
 
     distribution: bool
     only: str | None
-    spacing: NDArray[np.float64] | None
+    spacing: Array | None
 
     @property
     def proper(self) -> tuple[int, ...]:
@@ -88,23 +89,18 @@ def _block_rows(samples: Samples, distribution: bool) -> int:
     return max(1, samples.n) if whole_lanes else BLOCK_ENTRIES
 
 
-def _lane(
-    samples: Samples, spans: list[Span], wanted: Wanted
-) -> tuple[NDArray[np.float64], Findings]:
+def _lane(samples: Samples, spans: list[Span], wanted: Wanted) -> tuple[Array, Findings]:
     sums, status = np.zeros(len(FIELDS)), new_status()
     for start, stop in spans:
-        block = samples.block(start, stop)
-        p, q, w = block.predictions, block.targets, block.weights
         part = np.zeros(len(FIELDS))
         if samples.multiclass:
-            u, z = np.empty(stop - start), np.empty(stop - start)
-            kernels().add_rows(
-                p, q, w, u, z, None, part, NO_CUTS,
-                False, samples.row_sum_tolerance, samples.label_sum_tolerance, status,
-            )  # fmt: skip
+            block, _, _ = top_label_block(kernels(), samples, start, stop, status, losses=part)
+            p, q, w = block.predictions, block.targets, block.weights
         else:
+            block = samples.block(start, stop)
+            p, q, w = block.predictions, block.targets, block.weights
             kernels().add_losses(part, p, q, w, wanted.proper, status)
-        raise_bad(status, start)
+            raise_bad(status, start)
         if wanted.distribution and samples.multiclass:
             _add_distribution(part, p, q, w, wanted)
         elif wanted.distribution:
@@ -113,18 +109,14 @@ def _lane(
     return sums, Findings.from_status(status)
 
 
-def two_columns(class_one: NDArray[np.generic]) -> NDArray[np.float64]:
+def two_columns(class_one: NDArray[np.generic]) -> Array:
     """The probability of class 1 as a row of two classes."""
     one = np.clip(class_one.astype(np.float64), 0.0, 1.0)
     return np.stack([1.0 - one, one], axis=1)
 
 
 def _add_distribution(
-    sums: NDArray[np.float64],
-    p: NDArray[np.float64],
-    q: NDArray[np.generic],
-    weights: NDArray[np.float64] | None,
-    wanted: Wanted,
+    sums: Array, p: Array, q: NDArray[np.generic], weights: Array | None, wanted: Wanted
 ) -> None:
     p = np.clip(p.astype(np.float64), 0.0, 1.0)
     if q.ndim == 1:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.binning import Cuts
+from calibrant._core.typing import Array
 from calibrant._data.links import LOG_FLOOR
 from calibrant._engines.arrays import (
     _classes,
@@ -41,10 +42,10 @@ deposit_units = _smooth.deposit_units
 
 
 def add_scalar(
-    sums: NDArray[np.float64],
+    sums: Array,
     predictions: NDArray[Any],
     targets: NDArray[Any],
-    weights: NDArray[np.float64] | None,
+    weights: Array | None,
     cuts: Cuts,
     squares: bool,
     status: NDArray[np.int64],
@@ -62,11 +63,11 @@ def add_scalar(
 def add_rows(
     predictions: NDArray[Any],
     targets: NDArray[Any],
-    weights: NDArray[np.float64] | None,
-    confidences: NDArray[np.float64],
-    hits: NDArray[np.float64],
-    classwise: NDArray[np.float64] | None,
-    losses: NDArray[np.float64] | None,
+    weights: Array | None,
+    confidences: Array,
+    hits: Array,
+    classwise: Array | None,
+    losses: Array | None,
     cuts: Cuts,
     squares: bool,
     tolerance: float,
@@ -74,18 +75,18 @@ def add_rows(
     status: NDArray[np.int64],
 ) -> None:
     labels, rows = (targets, None) if targets.ndim == 1 else (None, targets)
+    inputs = (predictions, labels, rows, weights)
+    outputs = (confidences, hits, classwise, losses)
     lookup = (cuts.guarded, cuts.start, cuts.crowded)
-    _kernels.add_rows(
-        predictions, labels, rows, weights, confidences, hits, classwise, losses, *lookup,
-        squares, tolerance, label_tolerance, LOG_FLOOR, status,
-    )  # fmt: skip
+    limits = (tolerance, label_tolerance, LOG_FLOOR)
+    _kernels.add_rows(*inputs, *outputs, *lookup, squares, *limits, status)
 
 
 def add_losses(
-    losses: NDArray[np.float64],
+    losses: Array,
     predictions: NDArray[Any],
     targets: NDArray[Any],
-    weights: NDArray[np.float64] | None,
+    weights: Array | None,
     fields: tuple[int, ...],
     status: NDArray[np.int64],
 ) -> None:

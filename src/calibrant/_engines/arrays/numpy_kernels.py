@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._data.links import LOG_FLOOR, OVERSHOOT, ROW_SUM_TOLD, clip_to_floor
 from calibrant._engines.protocol import (
     BAD_ROW,
@@ -25,12 +26,8 @@ name = "numpy"
 
 
 def sums_by_index(
-    index: NDArray[np.intp],
-    m: int,
-    predictions: NDArray[np.float64],
-    targets: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
+    index: Index, m: int, predictions: Array, targets: Array, weights: Array | None
+) -> Array:
     """The sums of BinTable.FIELDS when each sample's bin is given: (m, fields)."""
     w = np.ones(predictions.size) if weights is None else weights
     columns = (
@@ -51,10 +48,10 @@ def sums_by_index(
 
 
 def add_scalar(
-    sums: NDArray[np.float64],
+    sums: Array,
     predictions: NDArray[Any],
     targets: NDArray[Any],
-    weights: NDArray[np.float64] | None,
+    weights: Array | None,
     cuts: Cuts,
     squares: bool,
     status: NDArray[np.int64],
@@ -77,11 +74,11 @@ def add_scalar(
 def add_rows(
     predictions: NDArray[Any],
     targets: NDArray[Any],
-    weights: NDArray[np.float64] | None,
-    confidences: NDArray[np.float64],
-    hits: NDArray[np.float64],
-    classwise: NDArray[np.float64] | None,
-    losses: NDArray[np.float64] | None,
+    weights: Array | None,
+    confidences: Array,
+    hits: Array,
+    classwise: Array | None,
+    losses: Array | None,
     cuts: Cuts,
     squares: bool,
     tolerance: float,
@@ -127,12 +124,7 @@ def add_rows(
 
 
 def _add_losses(
-    losses: NDArray[np.float64],
-    p: NDArray[np.float64],
-    q: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    confidences: NDArray[np.float64],
-    hits: NDArray[np.float64],
+    losses: Array, p: Array, q: Array, weights: Array | None, confidences: Array, hits: Array
 ) -> int:
     w = np.ones(len(p)) if weights is None else weights
     floored, _ = clip_to_floor(p, LOG_FLOOR)
@@ -151,10 +143,7 @@ def _add_losses(
 
 
 def fold(
-    confidences: NDArray[Any],
-    hits: NDArray[np.float64],
-    predictions: NDArray[Any],
-    targets: NDArray[Any],
+    confidences: NDArray[Any], hits: Array, predictions: NDArray[Any], targets: NDArray[Any]
 ) -> None:
     z = targets.astype(np.float64)
     upper = predictions > 0.5
@@ -163,10 +152,10 @@ def fold(
 
 
 def add_losses(
-    losses: NDArray[np.float64],
+    losses: Array,
     predictions: NDArray[Any],
     targets: NDArray[Any],
-    weights: NDArray[np.float64] | None,
+    weights: Array | None,
     fields: tuple[int, ...],
     status: NDArray[np.int64],
 ) -> None:
@@ -186,11 +175,11 @@ def add_losses(
 
 
 def deposit_logits(
-    plus: NDArray[np.float64],
-    minus: NDArray[np.float64],
+    plus: Array,
+    minus: Array,
     predictions: NDArray[Any],
     targets: NDArray[Any],
-    weights: NDArray[np.float64] | None,
+    weights: Array | None,
     nodes_per_unit: float,
     low: float,
     high: float,
@@ -212,10 +201,10 @@ def deposit_logits(
 
 
 def deposit_units(
-    nodes: NDArray[np.float64],
+    nodes: Array,
     predictions: NDArray[Any],
     targets: NDArray[Any],
-    weights: NDArray[np.float64] | None,
+    weights: Array | None,
     status: NDArray[np.int64],
 ) -> None:
     u = predictions.astype(np.float64)
@@ -229,19 +218,19 @@ def deposit_units(
         _deposit(row, position, mass)
 
 
-def _in_unit(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _in_unit(values: Array) -> Mask:
     return (values >= -OVERSHOOT) & (values <= 1 + OVERSHOOT)
 
 
 def _checked(
-    u: NDArray[np.float64],
+    u: Array,
     targets: NDArray[Any],
-    weights: NDArray[np.float64] | None,
-    good: NDArray[np.bool_],
+    weights: Array | None,
+    good: Mask,
     status: NDArray[np.int64],
     *,
     clip_predictions: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None:
+) -> tuple[Array, Array, Array] | None:
     """Predictions, targets and weights without overshoot; None if a row is bad (recorded)."""
     z = targets.astype(np.float64)
     good = good & _in_unit(z)
@@ -257,9 +246,7 @@ def _checked(
     return u, z, w
 
 
-def _deposit(
-    nodes: NDArray[np.float64], position: NDArray[np.float64], mass: NDArray[np.float64]
-) -> None:
+def _deposit(nodes: Array, position: Array, mass: Array) -> None:
     """Each mass to the four nodes around its position, with the weights of cubic interpolation."""
     j = np.floor(position).astype(np.intp)
     t = position - j

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.level_table import LevelTable
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import BadRow, Notion, Samples
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
 from calibrant._engines.arrays.passes import (
@@ -28,14 +29,12 @@ from calibrant._engines.arrays.passes import (
 from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.protocol import BAD_ROW, Findings, new_status
 
-Array = NDArray[np.float64]
-
 
 def level_table(samples: Samples, notion: Notion) -> tuple[LevelTable, Findings]:
     """A bin for each distinct prediction of the binary or the confidence problem."""
     if kernels().name == "numpy":
         u, z, w, findings = whole_problem(samples, notion)
-        return _by_numpy(u, z, w), findings
+        return _levels_by_numpy(u, z, w), findings
     if samples.multiclass or samples.from_logits:
         u, z, w, findings = whole_problem(samples, notion)
         return _Deal(u, z, w).levels, findings
@@ -47,14 +46,14 @@ def level_table(samples: Samples, notion: Notion) -> tuple[LevelTable, Findings]
     return deal.levels, deal.findings
 
 
-def stable_order(u: Array) -> NDArray[np.intp]:
+def stable_order(u: Array) -> Index:
     """The rows in order of checked predictions, equal ones in the order of their rows."""
     if kernels().name == "numpy":
         return np.argsort(u, kind="stable")
     return _Deal(u, np.zeros(u.size, dtype=np.uint8), None).rows
 
 
-def _by_numpy(u: Array, z: Array, w: Array | None) -> LevelTable:
+def _levels_by_numpy(u: Array, z: Array, w: Array | None) -> LevelTable:
     order = np.argsort(u, kind="stable")
     ordered = u[order]
     is_first = np.append(True, ordered[1:] != ordered[:-1])
@@ -79,8 +78,7 @@ class NativeLevels(LevelTable):
 
         w, wz, wz2 = self.sum_w[0], self.sum_wz[0], self.sum_wz2[0]
         blocks = np.empty((3, w.size))
-        out: Array = blocks[:, : order.pool(blocks, w, wz, wz2)].copy()
-        return out
+        return blocks[:, : order.pool(blocks, w, wz, wz2)].copy()
 
 
 class _Deal:
@@ -167,7 +165,7 @@ class _Deal:
         return NativeLevels(u, w, wz, wz2=wz2, n=n, w2=w2, w2z=w2z)
 
     @property
-    def rows(self) -> NDArray[np.intp]:
+    def rows(self) -> Index:
         """The numbers of the rows, in order."""
         keyed, other = self._dealt_rows()
 
@@ -175,8 +173,7 @@ class _Deal:
             self.kernels.sort_rows(keyed, other, self.starts, *cells)
 
         in_threads(sort, self.groups, self.threads)
-        rows: NDArray[np.intp] = keyed[:, 1].astype(np.intp)
-        return rows
+        return keyed[:, 1].astype(np.intp)
 
     def _dealt_rows(self) -> NDArray[np.uint64]:
         """Two arrays of predictions and row numbers: those of the cells, and one to sort with."""

@@ -19,6 +19,7 @@ from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
+from calibrant._core.typing import Array
 from calibrant._data.samples import BadRow, Block, Notion, Samples
 from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.protocol import (
@@ -33,7 +34,7 @@ from calibrant._engines.protocol import (
 S = TypeVar("S")
 T = TypeVar("T")
 Span = tuple[int, int]
-ScalarBlock = tuple[int, NDArray[Any], NDArray[Any], NDArray[np.float64] | None]
+ScalarBlock = tuple[int, NDArray[Any], NDArray[Any], Array | None]
 
 N_LANES = 8
 # From this many entries on, rows are cut into lanes; and from this many on, threads are worth it.
@@ -99,22 +100,56 @@ def scalar_blocks(
     weights).
     """
     for start, stop in spans:
-        block = samples.block(start, stop)
         if samples.multiclass:
-            u, z = np.empty(stop - start), np.empty(stop - start)
-            engine.add_rows(
-                block.predictions, block.targets, block.weights, u, z, None, None, NO_CUTS,
-                False, samples.row_sum_tolerance, samples.label_sum_tolerance, status,
-            )  # fmt: skip
-            raise_bad(status, start)
+            block, u, z = top_label_block(engine, samples, start, stop, status)
             yield start, u, z, block.weights
-        elif notion == "confidence":
+            continue
+        block = samples.block(start, stop)
+        if notion == "confidence":
             yield start, *fold_to_top_label(block), block.weights
         else:
             yield start, block.predictions, block.targets, block.weights
 
 
-def fold_to_top_label(block: Block) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def top_label_block(
+    engine: Kernels,
+    samples: Samples,
+    start: int,
+    stop: int,
+    status: NDArray[np.int64],
+    *,
+    confidences: Array | None = None,
+    classwise: Array | None = None,
+    losses: Array | None = None,
+    cuts: Cuts = NO_CUTS,
+    squares: bool = False,
+) -> tuple[Block, Array, Array]:
+    """Some rows of (n, k) predictions, checked, with confidence and target of their top label.
+
+    The same read adds to the `classwise` sums in the bins of `cuts`, and to the `losses`.
+    """
+    block = samples.block(start, stop)
+    u = np.empty(stop - start) if confidences is None else confidences
+    z = np.empty(stop - start)
+    engine.add_rows(
+        block.predictions,
+        block.targets,
+        block.weights,
+        u,
+        z,
+        classwise,
+        losses,
+        cuts,
+        squares,
+        samples.row_sum_tolerance,
+        samples.label_sum_tolerance,
+        status,
+    )
+    raise_bad(status, start)
+    return block, u, z
+
+
+def fold_to_top_label(block: Block) -> tuple[NDArray[Any], Array]:
     """A binary block as a two-class top-label problem; at 1/2 the lower class, 0, is predicted."""
     u, z = np.empty_like(block.predictions), np.empty(block.predictions.size)
     kernels().fold(u, z, block.predictions, block.targets)
@@ -128,11 +163,11 @@ def raise_bad(status: NDArray[np.int64], start: int) -> None:
 
 def scalar_sums(
     samples: Samples, notion: Notion, cuts: Cuts, *, squares: bool = True
-) -> tuple[NDArray[np.float64], Findings]:
+) -> tuple[Array, Findings]:
     """Bin sums (bins x fields) of the binary or the confidence problem."""
     engine = kernels()
 
-    def work(spans: list[Span]) -> tuple[NDArray[np.float64], Findings]:
+    def work(spans: list[Span]) -> tuple[Array, Findings]:
         sums = np.zeros((cuts.m, len(FIELDS)))
         status = new_status()
         for start, u, z, w in scalar_blocks(samples, notion, spans, engine, status):
@@ -150,9 +185,7 @@ def scalar_sums(
     return sum((p[0] for p in parts[1:]), parts[0][0]), sum((p[1] for p in parts), Findings())
 
 
-def whole_problem(
-    samples: Samples, notion: Notion
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None, Findings]:
+def whole_problem(samples: Samples, notion: Notion) -> tuple[Array, Array, Array | None, Findings]:
     """The scalar problem in full, as checked float64 arrays, for rules that must sort."""
     engine = kernels()
     u, z = np.empty(samples.n), np.empty(samples.n)
@@ -172,9 +205,7 @@ def whole_problem(
     return u, z, w, findings
 
 
-def top_label_problem(
-    samples: Samples,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], Findings]:
+def top_label_problem(samples: Samples) -> tuple[Array, Array, Findings]:
     """Confidence and target of the top label of (n, k) predictions, in full, from one read."""
     u, z = np.empty(samples.n), np.empty(samples.n)
     engine = kernels()
@@ -194,9 +225,9 @@ def top_label_problem(
 class MatrixSums:
     """All that one read of probability rows gives."""
 
-    classwise: NDArray[np.float64] | None
-    confidence: NDArray[np.float64] | None
-    losses: NDArray[np.float64] | None
+    classwise: Array | None
+    confidence: Array | None
+    losses: Array | None
     findings: Findings
 
     def __add__(self, other: MatrixSums) -> MatrixSums:
@@ -208,9 +239,7 @@ class MatrixSums:
         )
 
 
-def _plus(
-    a: NDArray[np.float64] | None, b: NDArray[np.float64] | None
-) -> NDArray[np.float64] | None:
+def _plus(a: Array | None, b: Array | None) -> Array | None:
     return None if a is None or b is None else a + b
 
 
@@ -232,15 +261,18 @@ def matrix_sums(
         top = np.zeros((confidence.m, len(FIELDS))) if confidence else None
         sums = np.zeros(len(LOSS_FIELDS)) if losses else None
         for start, stop in spans:
-            block = samples.block(start, stop)
-            u, z = np.empty(stop - start), np.empty(stop - start)
             part = np.zeros_like(table) if table is not None else None
-            engine.add_rows(
-                block.predictions, block.targets, block.weights, u, z, part, sums,
-                classwise or NO_CUTS, squares, samples.row_sum_tolerance,
-                samples.label_sum_tolerance, status,
-            )  # fmt: skip
-            raise_bad(status, start)
+            block, u, z = top_label_block(
+                engine,
+                samples,
+                start,
+                stop,
+                status,
+                classwise=part,
+                losses=sums,
+                cuts=classwise or NO_CUTS,
+                squares=squares,
+            )
             if table is not None and part is not None:
                 table += part
             if top is not None and confidence is not None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.binning import ROUNDING, Cuts
 from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import (
     NO_CUTS,
@@ -35,7 +36,7 @@ N_CELLS = 1 << 14
 # Predictions that may be taken out and sorted: a fixed amount of memory, whatever n is.
 GATHER = 1 << 18
 
-Feed = Callable[[int, NDArray[Any], NDArray[np.float64] | None], None]
+Feed = Callable[[int, NDArray[Any], Array | None], None]
 
 
 def quantile_cuts(samples: Samples, notion: Notion, m: int, *, checked: bool = False) -> Cuts:
@@ -60,7 +61,7 @@ def _predictions(samples: Samples, notion: Notion) -> NDArray[Any]:
     return predictions.clip(0, 1)
 
 
-def distinct(u: NDArray[Any], w: NDArray[Any] | None) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def distinct(u: NDArray[Any], w: NDArray[Any] | None) -> tuple[NDArray[Any], Array]:
     """The distinct predictions in increasing order, and the mass at each."""
     if w is None:
         ordered, weights = np.sort(u), None
@@ -73,13 +74,7 @@ def distinct(u: NDArray[Any], w: NDArray[Any] | None) -> tuple[NDArray[Any], NDA
     return ordered[first], np.add.reduceat(weights.astype(np.float64), first)
 
 
-def _edges(
-    values: NDArray[np.float64],
-    below: NDArray[np.float64],
-    mass: NDArray[np.float64],
-    total: float,
-    m: int,
-) -> NDArray[np.float64]:
+def _edges(values: Array, below: Array, mass: Array, total: float, m: int) -> Array:
     """The m - 1 left-closed inner edges, at the predictions that hold the sought ranks.
 
     A prediction's middle rank decides on which side of its edge it falls; doubled, so that whole
@@ -90,9 +85,7 @@ def _edges(
     return np.maximum.accumulate(edges)
 
 
-def _cuts_from_distinct(
-    values: NDArray[np.float64], mass: NDArray[np.float64], m: int
-) -> NDArray[np.float64]:
+def _cuts_from_distinct(values: Array, mass: Array, m: int) -> Array:
     through = np.cumsum(mass)
     total = float(through[-1])
     if not total > 0:
@@ -108,18 +101,18 @@ class _Ranges:
 
     low: NDArray[np.uint64]
     high: NDArray[np.uint64]
-    below: NDArray[np.float64]
-    mass: NDArray[np.float64]
+    below: Array
+    mass: Array
 
-    def keep(self, which: NDArray[np.intp]) -> _Ranges:
+    def keep(self, which: Index) -> _Ranges:
         return _Ranges(self.low[which], self.high[which], self.below[which], self.mass[which])
 
 
-def _bits(x: NDArray[np.float64]) -> NDArray[np.uint64]:
+def _bits(x: Array) -> NDArray[np.uint64]:
     return x.view(np.uint64)
 
 
-def _select(samples: Samples, notion: Notion, m: int) -> NDArray[np.float64]:
+def _select(samples: Samples, notion: Notion, m: int) -> Array:
     from calibrant._engines.arrays.native import ranks
 
     wanted = np.zeros(N_CELLS + 1, dtype=np.uint8)
@@ -140,7 +133,7 @@ def _select(samples: Samples, notion: Notion, m: int) -> NDArray[np.float64]:
     def cells() -> tuple[Any, Feed]:
         mass, status = np.zeros(N_CELLS + 1), new_status()
 
-        def feed(start: int, u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
+        def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
             ranks.add_cells(mass, u, w, status)
             raise_bad(status, start)
 
@@ -177,7 +170,7 @@ def _select(samples: Samples, notion: Notion, m: int) -> NDArray[np.float64]:
     return _edges(at_edges[0], at_edges[1], at_edges[2], total, m)
 
 
-def _held(mass: NDArray[np.float64], at: Any) -> NDArray[np.intp]:
+def _held(mass: Array, at: Any) -> Index:
     """The cell at a position, or the nearest that is not empty: sums may round either way."""
     nonempty = np.flatnonzero(mass)
     nearest = np.minimum(np.searchsorted(nonempty, at), nonempty.size - 1)
@@ -191,7 +184,7 @@ def _wide_mass(ranges: _Ranges) -> float:
 
 def _refine(
     ranges: _Ranges,
-    sought: NDArray[np.float64],
+    sought: Array,
     n_sub: int,
     read: Callable[[Callable[[], tuple[Any, Feed]]], list[Any]],
     wanted: NDArray[np.uint8],
@@ -208,7 +201,7 @@ def _refine(
         mass = np.zeros(shape)
         smallest, largest = np.full(shape, np.uint64(2**64 - 1)), np.zeros(shape, np.uint64)
 
-        def feed(start: int, u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
+        def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
             ranks.add_subcells(
                 mass, smallest, largest, u, w, wanted, ranges.low, ranges.high, shift
             )
@@ -240,7 +233,7 @@ def _gather(
     read: Callable[[Callable[[], tuple[Any, Feed]]], list[Any]],
     wanted: NDArray[np.uint8],
     weighted: bool,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Array, Array]:
     """The distinct predictions within the ranges, in order, and the mass at each."""
     from calibrant._engines.arrays.native import ranks
 
@@ -249,9 +242,9 @@ def _gather(
         return np.empty(0), np.empty(0)
 
     def taken() -> tuple[Any, Feed]:
-        parts: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
+        parts: list[tuple[Array, Array]] = []
 
-        def feed(start: int, u: NDArray[Any], w: NDArray[np.float64] | None) -> None:
+        def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
             buffer = np.empty((2, u.size))
             n_gathered = ranks.gather(buffer[0], buffer[1], u, w, wanted, wide.low, wide.high)
             parts.append((buffer[0, :n_gathered].copy(), buffer[1, :n_gathered].copy()))

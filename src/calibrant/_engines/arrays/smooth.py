@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.grid import LOGIT_LIMIT, LogitGrid, UnitGrid
+from calibrant._core.typing import Array
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.ordering import level_table
@@ -35,7 +36,7 @@ from calibrant._engines.protocol import (
     new_status,
 )
 
-Sum = tuple[NDArray[np.float64], Findings, int]
+Sum = tuple[Array, Findings, int]
 
 
 def logit_grid(
@@ -49,9 +50,14 @@ def logit_grid(
     nodes = LogitGrid.n_nodes(spacing, logit_reach(eps, whole or samples.from_logits))
 
     def add(
-        engine: Kernels, problem: Samples, state: NDArray[Any], u: NDArray[Any], z: NDArray[Any],
-        w: NDArray[np.float64] | None, status: NDArray[np.int64],
-    ) -> None:  # fmt: skip
+        engine: Kernels,
+        problem: Samples,
+        state: NDArray[Any],
+        u: NDArray[Any],
+        z: NDArray[Any],
+        w: Array | None,
+        status: NDArray[np.int64],
+    ) -> None:
         raw = problem.from_logits and not problem.multiclass
         ends = (-LOGIT_LIMIT, LOGIT_LIMIT) if raw else (low, high)
         engine.deposit_logits(state[0], state[1], u, z, w, 1.0 / spacing, *ends, raw, status)
@@ -75,9 +81,14 @@ def unit_grid(
     """w (z - u), or w, w u and w z, on the unit grid, folded at its ends."""
 
     def add(
-        engine: Kernels, problem: Samples, state: NDArray[Any], u: NDArray[Any], z: NDArray[Any],
-        w: NDArray[np.float64] | None, status: NDArray[np.int64],
-    ) -> None:  # fmt: skip
+        engine: Kernels,
+        problem: Samples,
+        state: NDArray[Any],
+        u: NDArray[Any],
+        z: NDArray[Any],
+        w: Array | None,
+        status: NDArray[np.int64],
+    ) -> None:
         if problem.from_logits and not problem.multiclass:
             from calibrant._data.links import sigmoid
 
@@ -120,7 +131,7 @@ def uniform_error(
     return math.fsum(parts) / sigma, float(w.sum()), findings
 
 
-def folded(sums: NDArray[np.float64]) -> UnitGrid:
+def folded(sums: Array) -> UnitGrid:
     """A grid (classes, rows, cells + 4) with what lies beyond its ends folded back."""
     cells = sums.shape[2] - 4
     inside = sums[:, :, 1 : cells + 2].copy()
@@ -164,12 +175,8 @@ def _one(samples: Samples, notion: Notion, shape: tuple[int, int], add: Callable
 
 
 def _problem(
-    samples: Samples,
-    notion: Notion,
-    spans: list[Span],
-    engine: Kernels,
-    status: NDArray[np.int64],
-) -> Iterator[tuple[int, NDArray[Any], NDArray[Any], NDArray[np.float64] | None]]:
+    samples: Samples, notion: Notion, spans: list[Span], engine: Kernels, status: NDArray[np.int64]
+) -> Iterator[tuple[int, NDArray[Any], NDArray[Any], Array | None]]:
     """Blocks of the scalar problem; of binary logits the logits themselves, untouched."""
     if samples.multiclass or not samples.from_logits:
         yield from scalar_blocks(samples, notion, spans, engine, status)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.binning import fixed_cuts
 from calibrant._core.errors import ODD_WEIGHTS, InputError
 from calibrant._core.grid import STREAM_SPACING, STREAM_UNIT_CELLS
 from calibrant._core.loss_sums import LossSums
+from calibrant._core.typing import Array
 from calibrant._data.samples import Notion, Samples
+from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.losses import loss_sums
-from calibrant._engines.arrays.passes import matrix_sums, scalar_sums
+from calibrant._engines.arrays.passes import MatrixSums, matrix_sums, scalar_sums
 from calibrant._engines.arrays.smooth import logit_grid, unit_grid
 from calibrant._engines.arrays.top_classes import top_class_sums
 from calibrant._engines.cells import Cells
@@ -31,19 +34,26 @@ NO_SQUARES = "no squares"
 class StreamSums:
     """The arrays of a stream's state (docs/state-file.md), and what was seen on the way."""
 
-    arrays: dict[str, NDArray[np.float64]]
+    arrays: dict[str, Array]
     findings: Findings
     n_rows: int
     # Rows without a prediction or a label, dropped at the request of the caller.
     n_missing: int = 0
 
 
+class Passes(NamedTuple):
+    """The passes over rows that a stream takes, as an engine has them."""
+
+    scalar_sums: Callable[..., tuple[Array, Findings]]
+    matrix_sums: Callable[..., MatrixSums]
+    loss_sums: Callable[..., tuple[LossSums, Findings]]
+    top_class_sums: Callable[..., tuple[Array, Findings]]
+
+
 def stream_sums(samples: Samples, cells: Cells, holds: frozenset[str]) -> StreamSums:
     """The sums of the holdings asked for."""
-    if samples.weight_exponent:  # another part of the stream would have another scale
-        raise InputError(ODD_WEIGHTS)
-    sums = _rows if samples.multiclass else _scalars
-    arrays, findings = sums(samples, cells, holds)
+    passes = Passes(scalar_sums, matrix_sums, loss_sums, top_class_sums)
+    arrays, findings = binned_sums(passes, samples, cells, holds)
     notion: Notion = "confidence" if samples.multiclass else "binary"
     if "logits" in holds:
         grid, _, clipped = logit_grid(samples, notion, STREAM_SPACING, EPS, whole=True)
@@ -55,28 +65,39 @@ def stream_sums(samples: Samples, cells: Cells, holds: frozenset[str]) -> Stream
     return StreamSums(arrays, findings, samples.n, samples.n_missing)
 
 
+def binned_sums(
+    passes: Passes, samples: Samples | TensorSamples, cells: Cells, holds: frozenset[str]
+) -> tuple[dict[str, Array], Findings]:
+    """The sums of bins and losses among the holdings asked for."""
+    if samples.weight_exponent:  # another part of the stream would have another scale
+        raise InputError(ODD_WEIGHTS)
+    sums = _rows if samples.multiclass else _scalars
+    return sums(passes, samples, cells, holds)
+
+
 def _scalars(
-    samples: Samples, cells: Cells, holds: frozenset[str]
-) -> tuple[dict[str, NDArray[np.float64]], Findings]:
+    passes: Passes, samples: Samples | TensorSamples, cells: Cells, holds: frozenset[str]
+) -> tuple[dict[str, Array], Findings]:
     cuts = cells.cuts(samples.precision)
     out = {}
     # The cells are always summed: their weight is the total.
     squares = NO_SQUARES not in holds
-    out["cells"], findings = scalar_sums(samples, "binary", cuts, squares=squares)
+    out["cells"], findings = passes.scalar_sums(samples, "binary", cuts, squares=squares)
     if "top_cells" in holds:
-        out["top_cells"], _ = scalar_sums(samples, "confidence", cuts)
+        out["top_cells"], _ = passes.scalar_sums(samples, "confidence", cuts)
     if "losses" in holds:
-        losses, more = loss_sums(samples, distribution=findings.soft or "distribution" in holds)
+        distribution = findings.soft or "distribution" in holds
+        losses, more = passes.loss_sums(samples, distribution=distribution)
         out |= loss_arrays(losses)
         findings = findings + Findings(n_log_clipped=more.n_log_clipped)
     return out, findings
 
 
 def _rows(
-    samples: Samples, cells: Cells, holds: frozenset[str]
-) -> tuple[dict[str, NDArray[np.float64]], Findings]:
+    passes: Passes, samples: Samples | TensorSamples, cells: Cells, holds: frozenset[str]
+) -> tuple[dict[str, Array], Findings]:
     by_class = fixed_cuts(cells.rule, samples.precision) if "classwise" in holds else None
-    total = matrix_sums(
+    total = passes.matrix_sums(
         samples,
         classwise=by_class,
         confidence=cells.cuts(samples.precision),
@@ -87,16 +108,17 @@ def _rows(
     if total.classwise is not None:
         out["classwise"] = total.classwise
     if "by_class" in holds:
-        out["by_class"], _ = top_class_sums(samples, fixed_cuts(cells.rule, samples.precision))
+        cuts = fixed_cuts(cells.rule, samples.precision)
+        out["by_class"], _ = passes.top_class_sums(samples, cuts)
     if total.losses is not None:
         losses = LossSums(total.losses, samples.n_classes)
         if total.findings.soft or "distribution" in holds:
-            losses, _ = loss_sums(samples, distribution=True)
+            losses, _ = passes.loss_sums(samples, distribution=True)
         out |= loss_arrays(losses)
     return out, total.findings
 
 
-def loss_arrays(losses: LossSums) -> dict[str, NDArray[np.float64]]:
+def loss_arrays(losses: LossSums) -> dict[str, Array]:
     """Loss sums as arrays of a state."""
     out = {"losses": losses.sums}
     # The weight behind the distances: they are means only if every update had them.

@@ -11,21 +11,14 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import rank_order, without_dropped
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
-from calibrant._engines.arrays.passes import (
-    NO_CUTS,
-    Span,
-    in_lanes,
-    raise_bad,
-    row_block,
-)
+from calibrant._engines.arrays.passes import Span, in_lanes, row_block, top_label_block
 from calibrant._engines.arrays.quantiles import quantile_cuts
 from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.protocol import Findings, new_status
-
-Array = NDArray[np.float64]
 
 
 def top_class_table(samples: Samples, rule: Rule) -> tuple[BinTable, Findings]:
@@ -42,7 +35,7 @@ def top_class_table(samples: Samples, rule: Rule) -> tuple[BinTable, Findings]:
         cells = samples.n_classes * rule.m
         index = np.empty(samples.n, dtype=np.intp)
         index[order] = top[order] * rule.m + bins
-        return BinTable(_by_class(sums_by_index(index, cells, u, z, w), rule.m)), findings
+        return BinTable(_split_by_class(sums_by_index(index, cells, u, z, w), rule.m)), findings
     if isinstance(rule, Quantile):
         cuts = quantile_cuts(samples, "confidence", rule.m)
     else:
@@ -65,10 +58,10 @@ def top_class_sums(samples: Samples, cuts: Cuts) -> tuple[Array, Findings]:
     k = samples.n_classes
     parts = in_lanes(samples.n, k, row_block(k), work, state_size=cells * len(FIELDS))
     total = sum((part[0] for part in parts[1:]), parts[0][0])
-    return _by_class(total, cuts.m), sum((part[1] for part in parts), Findings())
+    return _split_by_class(total, cuts.m), sum((part[1] for part in parts), Findings())
 
 
-def top_classes(samples: Samples) -> tuple[NDArray[np.intp], Array, Array, Findings]:
+def top_classes(samples: Samples) -> tuple[Index, Array, Array, Findings]:
     """The predicted class, its probability and its target of every row."""
     top, u, z = np.empty(samples.n, np.intp), np.empty(samples.n), np.empty(samples.n)
 
@@ -83,7 +76,7 @@ def top_classes(samples: Samples) -> tuple[NDArray[np.intp], Array, Array, Findi
     return top, u, z, sum(in_lanes(samples.n, k, row_block(k), work), Findings())
 
 
-def level_index(top: NDArray[np.intp], u: Array) -> tuple[NDArray[np.intp], int]:
+def level_index(top: Index, u: Array) -> tuple[Index, int]:
     """A number for each pair of a class and a distinct confidence, and how many there are."""
     pairs = np.stack([top.astype(np.float64), u], axis=1)
     distinct, index = np.unique(pairs, axis=0, return_inverse=True)
@@ -92,18 +85,12 @@ def level_index(top: NDArray[np.intp], u: Array) -> tuple[NDArray[np.intp], int]
 
 def _top_block(
     samples: Samples, start: int, stop: int, status: NDArray[np.int64]
-) -> tuple[NDArray[np.intp], Array, Array, Array | None]:
+) -> tuple[Index, Array, Array, Array | None]:
     """Predicted class, confidence, target and weights of some rows, all checked."""
-    block = samples.block(start, stop)
-    u, z = np.empty(stop - start), np.empty(stop - start)
-    kernels().add_rows(
-        block.predictions, block.targets, block.weights, u, z, None, None, NO_CUTS, False,
-        samples.row_sum_tolerance, samples.label_sum_tolerance, status,
-    )  # fmt: skip
-    raise_bad(status, start)
+    block, u, z = top_label_block(kernels(), samples, start, stop, status)
     top = block.predictions.argmax(axis=1)  # the first of equals
     return top, np.clip(u, 0.0, 1.0), np.clip(z, 0.0, 1.0), block.weights
 
 
-def _by_class(sums: Array, m: int) -> Array:
+def _split_by_class(sums: Array, m: int) -> Array:
     return sums.reshape(-1, m, len(FIELDS))

@@ -10,11 +10,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import VectorTable
 from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.engine_choice import n_threads
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Block, Samples
 from calibrant._engines.arrays.counting import rank_order
 from calibrant._engines.arrays.passes import (
@@ -24,8 +24,8 @@ from calibrant._engines.arrays.passes import (
     in_lanes,
     in_threads,
     matrix_sums,
-    raise_bad,
     row_block,
+    top_label_block,
 )
 from calibrant._engines.arrays.quantiles import quantile_cuts
 from calibrant._engines.arrays.selection import kernels
@@ -36,7 +36,7 @@ MANY_ROWS = 1 << 16
 
 
 def vector_table(
-    samples: Samples, rule: Rule, phi: NDArray[np.float64] | None = None
+    samples: Samples, rule: Rule, phi: Array | None = None
 ) -> tuple[VectorTable, Findings]:
     """The table of the linear property with values phi (k, d); None is the label itself (e_y)."""
     if phi is None and kernels().name == "native" and not isinstance(rule, LevelSets):
@@ -45,13 +45,13 @@ def vector_table(
     d = samples.n_classes if phi is None else phi.shape[1]
     low, span = _range(phi)
     levels = _LevelIndex() if isinstance(rule, LevelSets) else None
-    ranked = _by_rank(samples, rule, phi)
+    ranked = _rank_bins(samples, rule, phi)
     cuts = None if levels is not None or ranked is not None else _cuts(samples, rule, phi)
     total = VectorTable(np.zeros(0), np.zeros((0, d)))
     for start, stop in _spans(samples):
         u, z, w = _block(samples, start, stop, phi)
         if levels is not None:
-            index = levels.of(u)
+            index = levels.numbers(u)
             total = _grown(total, len(levels.seen))
         else:
             unit = (u - low) / span
@@ -74,7 +74,7 @@ def _full_table(samples: Samples, rule: Rule) -> tuple[VectorTable, Findings]:
     """The table of full calibration, compiled. Rows are added in the order of their cells, some at
     a time: a cell's k sums are then brought into the cache once for all of its rows.
     """
-    k, ranked = samples.n_classes, _by_rank(samples, rule, None)
+    k, ranked = samples.n_classes, _rank_bins(samples, rule, None)
     cuts = _cuts(samples, rule, None) if ranked is None else NO_CUTS
     m = cuts.m if ranked is None else ranked[0]
     total = VectorTable(np.zeros(k * m), np.zeros((k * m, k)))
@@ -95,9 +95,7 @@ def _is_converted(samples: Samples) -> bool:
     return not plain or samples.predictions.dtype not in (np.float32, np.float64)
 
 
-def _top_labels(
-    samples: Samples, start: int, stop: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64], Findings]:
+def _top_labels(samples: Samples, start: int, stop: int) -> tuple[Index, Array, Findings]:
     """The top label of some rows, its probability, and what was seen while checking them."""
     engine, k = kernels(), samples.n_classes
     top, largest = np.empty(stop - start, np.intp), np.empty(stop - start)
@@ -105,20 +103,16 @@ def _top_labels(
     def work(spans: list[Span]) -> Findings:
         status = new_status()
         for i, j in spans:
-            block = samples.block(start + i, start + j)
-            engine.add_rows(
-                block.predictions, block.targets, block.weights, largest[i:j], np.empty(j - i),
-                None, None, NO_CUTS, False, samples.row_sum_tolerance,
-                samples.label_sum_tolerance, status,
-            )  # fmt: skip
-            raise_bad(status, start + i)
+            block, _, _ = top_label_block(
+                engine, samples, start + i, start + j, status, confidences=largest[i:j]
+            )
             block.predictions.argmax(axis=1, out=top[i:j])
         return Findings.from_status(status)
 
     return top, largest, sum(in_lanes(stop - start, k, row_block(k), work), Findings())
 
 
-def _add_rows(total: VectorTable, block: Block, index: NDArray[np.intp]) -> None:
+def _add_rows(total: VectorTable, block: Block, index: Index) -> None:
     """Add the residuals of rows to their cells."""
     from calibrant._engines.arrays.native import classes
 
@@ -127,13 +121,11 @@ def _add_rows(total: VectorTable, block: Block, index: NDArray[np.intp]) -> None
     cells = index[order]
     hard = block.targets.ndim == 1
     labels, targets = (block.targets, None) if hard else (None, block.targets)
+    columns = (block.predictions, labels, targets, block.weights)
 
     def work(span: Span) -> None:
         part = slice(*span)
-        classes.add_residuals(
-            total.residual, block.predictions, labels, targets, block.weights, order[part],
-            cells[part],
-        )  # fmt: skip
+        classes.add_residuals(total.residual, *columns, order[part], cells[part])
 
     threads = n_threads() if n * k >= THREADS_FROM else 1
     # No two threads add to one cell.
@@ -149,8 +141,8 @@ def _spans(samples: Samples, at_least: int = 0) -> list[Span]:
 
 
 def _block(
-    samples: Samples, start: int, stop: int, phi: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    samples: Samples, start: int, stop: int, phi: Array | None
+) -> tuple[Array, Array, Array]:
     """Vector predictions, vector targets and weights of a run of rows."""
     block = samples.block(start, stop)
     p = np.clip(block.predictions.astype(np.float64), 0.0, 1.0)
@@ -163,9 +155,7 @@ def _block(
     return (p, q, w) if phi is None else (p @ phi, q @ phi, w)
 
 
-def _range(
-    phi: NDArray[np.float64] | None,
-) -> tuple[NDArray[np.float64] | float, NDArray[np.float64] | float]:
+def _range(phi: Array | None) -> tuple[Array | float, Array | float]:
     """Where each coordinate lies, so that coordinates of any scale can be compared and binned."""
     if phi is None:
         return 0.0, 1.0
@@ -174,7 +164,7 @@ def _range(
     return low, np.where(span > 0, span, 1.0)
 
 
-def _cuts(samples: Samples, rule: Rule, phi: NDArray[np.float64] | None) -> Cuts:
+def _cuts(samples: Samples, rule: Rule, phi: Array | None) -> Cuts:
     """The cuts of the largest coordinate."""
     if rule.is_fixed:
         return fixed_cuts(rule, samples.precision if phi is None else np.dtype(np.float64))
@@ -186,9 +176,7 @@ def _cuts(samples: Samples, rule: Rule, phi: NDArray[np.float64] | None) -> Cuts
     return quantile_cuts(scalar, "binary", rule.m)
 
 
-def _by_rank(
-    samples: Samples, rule: Rule, phi: NDArray[np.float64] | None
-) -> tuple[int, NDArray[np.intp]] | None:
+def _rank_bins(samples: Samples, rule: Rule, phi: Array | None) -> tuple[int, Index] | None:
     """How many bins there are by rank of the largest coordinate, and each row's."""
     if not isinstance(rule, Quantile) or rule.ties != "rank":
         return None
@@ -199,7 +187,7 @@ def _by_rank(
     return rule.m, out
 
 
-def _largest(samples: Samples, phi: NDArray[np.float64] | None) -> NDArray[np.float64]:
+def _largest(samples: Samples, phi: Array | None) -> Array:
     """The largest coordinate of every row, as a share of its range."""
     low, span = _range(phi)
     parts = [((_block(samples, i, j, phi)[0] - low) / span).max(axis=1) for i, j in _spans(samples)]
@@ -212,7 +200,7 @@ class _LevelIndex:
     def __init__(self) -> None:
         self.seen: dict[bytes, int] = {}
 
-    def of(self, u: NDArray[np.float64]) -> NDArray[np.intp]:
+    def numbers(self, u: Array) -> Index:
         whole = np.ascontiguousarray(u + 0.0)  # -0.0 and 0.0 are one prediction
         return np.array([self.seen.setdefault(row.tobytes(), len(self.seen)) for row in whole])
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
+from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.cells import Cells
@@ -23,8 +23,6 @@ from calibrant._engines.frames.problem import clean, once, scalar
 from calibrant._engines.frames.quantiles import group_key, refinement_pass
 from calibrant._engines.frames.query import Query
 from calibrant._engines.refine import JointPass, Spans
-
-Array = NDArray[np.float64]
 
 # Spans of predictions in one expression.
 MOST_SPANS = 150
@@ -62,26 +60,26 @@ def class_sums(samples: FrameSamples, cuts: Cuts) -> Array:
     groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cuts(cuts).run()
     out = np.zeros((samples.n_classes, cuts.m, len(FIELDS)))
     for r, name in enumerate(prediction_names(samples)):
-        out[r] = groups.of(groups.columns["by0"] == name).binned(cuts)
+        out[r] = groups.select(groups.columns["by0"] == name).binned(cuts)
     return out
 
 
 def class_cells(samples: FrameSamples, cells: Cells) -> Array:
-    """The same in fine cells; of (n,) predictions those of the one problem."""
+    """Sums of each class in fine cells; (n,) predictions are one class."""
     if not samples.multiclass:
         query = Query(samples, "binary").add_fields().add_cells(cells)
         return query.run().binned(cells.cuts(samples.precision))[None]
     groups = Query(_long(samples), "binary", by=("class",)).add_fields().add_cells(cells).run()
     cuts = cells.cuts(samples.precision)
     names = prediction_names(samples)
-    return np.stack([groups.of(groups.columns["by0"] == name).binned(cuts) for name in names])
+    return np.stack([groups.select(groups.columns["by0"] == name).binned(cuts) for name in names])
 
 
 def class_columns(samples: FrameSamples) -> Iterator[FrameSamples]:
     """Each class against the rest, as a binary problem of its own."""
     frame = clean(samples).filter(col("ok"))
     for r in range(samples.n_classes):
-        yield _binary(samples, _of_class(samples, frame, r), hard=not samples.soft_rows)
+        yield _binary(samples, _class_problem(samples, frame, r), hard=not samples.soft_rows)
 
 
 def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
@@ -100,14 +98,15 @@ def rows_above(samples: FrameSamples, threshold: float) -> FrameSamples | None:
 def _binary(samples: FrameSamples, frame: Frame, *, hard: bool) -> FrameSamples:
     """A frame of clean columns u, z and perhaps w as a binary problem."""
     return replace(
-        samples, frame=frame, predictions=("u",), targets=("z",),
-        weight="w" if has_weights(samples) else None, multiclass=False, from_logits=False,
-        labels=None, class_names=None, rounded_to=samples.precision.name, hard=hard,
-        missing="error", sound=True, vote_columns=(), stated_votes=None,
-    )  # fmt: skip
+        samples.as_binary(frame, weighted=has_weights(samples), hard=hard),
+        class_names=None,
+        rounded_to=samples.precision.name,
+        vote_columns=(),
+        stated_votes=None,
+    )
 
 
-def _of_class(samples: FrameSamples, frame: Frame, r: int) -> Frame:
+def _class_problem(samples: FrameSamples, frame: Frame, r: int) -> Frame:
     target = col(f"q{r}") if samples.soft_rows else number(col("q0") == float(r))
     weights = ["w"] if has_weights(samples) else []
     return frame.select(*weights, u=col(f"p{r}"), z=target)
@@ -124,7 +123,7 @@ def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
             binary = refinement_pass(samples, "binary")
             return {r: binary(*spans, parts) for r, spans in asked.items()}
         out = {}
-        for some in _in_queries(asked):
+        for some in _query_groups(asked):
             # All classes are the frame that their cells are summed of, planned already.
             long = _long(samples, () if len(some) == len(names) else tuple(names[r] for r in some))
             key: Expr = nw.lit(-1.0)
@@ -133,14 +132,14 @@ def class_refinement_pass(samples: FrameSamples) -> JointPass[int]:
                 key = nw.when(col("by0") == names[r]).then(own).otherwise(key)
             groups = Query(long, "binary", by=("class",)).add_fields().grouped(key)
             for r in some:
-                mine = groups.of((groups.columns["by0"] == names[r]) & (groups["key"] >= 0))
+                mine = groups.select((groups.columns["by0"] == names[r]) & (groups["key"] >= 0))
                 out[r] = mine["low"], mine["high"], mine.fields
         return out
 
     return read
 
 
-def _in_queries(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
+def _query_groups(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
     """Classes by the query, none with more spans than planners are at ease with."""
     some: dict[int, Spans] = {}
     for r, spans in asked.items():
@@ -166,17 +165,16 @@ def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
     names = [name for name in every if not wanted or name in wanted]
     if samples.soft_rows:
         named = [
-            _of_class(samples, frame, r).with_columns(**{"class": nw.lit(name)})
+            _class_problem(samples, frame, r).with_columns(**{"class": nw.lit(name)})
             for r, name in enumerate(every)
             if name in names
         ]
         return _binary(samples, stacked(named), hard=False)
     signed = {
-        # The sign of 0 would not be seen.
-        name: nw.when(col("q0") != float(r)).then(col(name))
-        .otherwise(nw.when(col(name) > 0.0).then(0.0 - col(name)).otherwise(nw.lit(-2.0)))
-        for r, name in enumerate(every) if name in names
-    }  # fmt: skip
+        name: nw.when(col("q0") != float(r)).then(col(name)).otherwise(_negated(col(name)))
+        for r, name in enumerate(every)
+        if name in names
+    }
     index = ["w"] if has_weights(samples) else []
     long = unpivoted(frame.select(*index, **signed), names, index)
     value = col("value")
@@ -184,6 +182,11 @@ def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
     return _binary(
         samples, long.select("class", *index, u=prediction, z=number(value < 0.0)), hard=True
     )
+
+
+def _negated(prediction: Expr) -> Expr:
+    """-p, and -2 for 0, whose sign would not be seen."""
+    return nw.when(prediction > 0.0).then(0.0 - prediction).otherwise(nw.lit(-2.0))
 
 
 def unpivoted(frame: Frame, names: list[str], index: list[str]) -> Frame:

@@ -16,11 +16,11 @@ from calibrant._engines.frames.expressions import (
     every,
     exact,
     floor,
+    is_within,
     smallest,
     some,
     sums_to_one,
     total,
-    within,
 )
 from calibrant._engines.frames.partitions import opened
 
@@ -93,7 +93,7 @@ def missing(samples: FrameSamples) -> Expr:
 
 
 def sound(samples: FrameSamples) -> dict[str, Expr]:
-    """What must hold of the raw columns of a row, each by name."""
+    """Conditions that the raw columns of a row must meet, each by name."""
     out = {}
     if samples.weighted:
         out["weight"] = col("w").is_finite() & (col("w") >= 0.0)
@@ -106,7 +106,7 @@ def sound(samples: FrameSamples) -> dict[str, Expr]:
         out["prediction"] = not_below & (nw.max_horizontal(*names) <= exact(1 + OVERSHOOT))
         out["row"] = sums_to_one([col(n) for n in names], samples.row_sum_tolerance)
     else:
-        out["prediction"] = within(col("p0"), -OVERSHOOT, 1 + OVERSHOOT)
+        out["prediction"] = is_within(col("p0"), -OVERSHOOT, 1 + OVERSHOOT)
     if samples.vote_columns:
         targets = [col(name) for name in target_names(samples)]
         whole = every([(q >= 0.0) & (floor(q) == q) & (q <= col("m")) for q in targets])
@@ -116,11 +116,11 @@ def sound(samples: FrameSamples) -> dict[str, Expr]:
             out["stated"] = col("stated") == col("m")
     elif samples.soft_rows:
         targets = [col(name) for name in target_names(samples)]
-        out["soft"] = every([within(q, -OVERSHOOT, 1 + OVERSHOOT) for q in targets])
+        out["soft"] = every([is_within(q, -OVERSHOOT, 1 + OVERSHOOT) for q in targets])
         out["soft row"] = sums_to_one(targets, samples.label_sum_tolerance)
     elif samples.multiclass:
         q = col("q0")
         out["class"] = (q >= 0.0) & (q < float(samples.n_classes)) & (floor(q) == q)
     else:
-        out["target"] = within(col("q0"), -OVERSHOOT, 1 + OVERSHOOT)
+        out["target"] = is_within(col("q0"), -OVERSHOOT, 1 + OVERSHOOT)
     return out

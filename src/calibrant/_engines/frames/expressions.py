@@ -83,7 +83,7 @@ def smallest(parts: Sequence[Any]) -> Expr:
 
 
 def floor(x: Expr) -> Expr:
-    """As a double: some engines give whole numbers of their own."""
+    """x as a double, since some engines give integers of their own."""
     return x.floor().cast(Float64)
 
 
@@ -103,6 +103,6 @@ def sums_to_one(parts: Sequence[Expr], tolerance: float) -> Expr:
     return (total(parts) - 1.0).abs() <= exact(tolerance)
 
 
-def within(x: Expr, low: float, high: float) -> Expr:
+def is_within(x: Expr, low: float, high: float) -> Expr:
     """Whether low <= x <= high; not so for NaN, whether it is above all numbers or nowhere."""
     return (x >= exact(low)) & (x <= exact(high))

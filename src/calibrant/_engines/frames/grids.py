@@ -6,33 +6,26 @@ from __future__ import annotations
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.grid import LOGIT_LIMIT, LogitGrid, UnitGrid
+from calibrant._core.typing import Array, Index
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._engines.arrays.smooth import folded, logit_reach
-from calibrant._engines.frames.expressions import (
-    Expr,
-    clipped,
-    col,
-    exact,
-    floor,
-    number,
-)
+from calibrant._engines.frames.expressions import Expr, clipped, col, exact, floor, number
 from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.query import Query, checked
 from calibrant._engines.protocol import Findings
 
-Array = NDArray[np.float64]
-
 # The weights of cubic interpolation at the nodes -1, 0, 1, 2, as polynomials in the offset t.
-_CUBIC = np.array([
-    [0.0, -1 / 3, 1 / 2, -1 / 6],
-    [1.0, -1 / 2, -1.0, 1 / 2],
-    [0.0, 1.0, 1 / 2, -1 / 2],
-    [0.0, -1 / 6, 0.0, 1 / 6],
-])  # fmt: skip
+_CUBIC = np.array(
+    [
+        [0.0, -1 / 3, 1 / 2, -1 / 6],
+        [1.0, -1 / 2, -1.0, 1 / 2],
+        [0.0, 1.0, 1 / 2, -1 / 2],
+        [0.0, -1 / 6, 0.0, 1 / 6],
+    ]
+)
 
 
 def _add_moments(query: Query, name: str, mass: Expr, offset: str) -> None:
@@ -46,7 +39,7 @@ def _add_moments(query: Query, name: str, mass: Expr, offset: str) -> None:
     }
 
 
-def deposited(groups: Groups, name: str, cell: NDArray[np.intp], n_nodes: int) -> Array:
+def deposited(groups: Groups, name: str, cell: Index, n_nodes: int) -> Array:
     """The nodes of a grid, given each group's cell and moments."""
     moments = np.stack([groups[f"{name}{power}"] for power in range(4)])
     nodes = np.zeros(n_nodes)

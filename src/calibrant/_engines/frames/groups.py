@@ -15,18 +15,17 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
 from calibrant._core.errors import CalibrantError, check_squares
+from calibrant._core.typing import Array, Index
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.logits import (
     LOG_PROBABILITIES,
     PROBABILITIES,
     ROWS_THAT_TELL,
     VALUES_THAT_TELL,
-    tell_kind_of_logits,
+    check_kind_of_logits,
 )
 from calibrant._engines.frames.refusal import check_rows
 from calibrant._engines.protocol import Findings
-
-Array = NDArray[np.float64]
 
 # Cells of the logit grid are this far apart in keys: step functions add up to less.
 APART = 2**40
@@ -34,23 +33,22 @@ APART = 2**40
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """What came back: a row per group."""
+    """The result of a query: one row for each group."""
 
     samples: FrameSamples
     columns: dict[str, NDArray[Any]]
 
     @classmethod
-    def of_result(cls, samples: FrameSamples, result: Any) -> Groups:
+    def from_result(cls, samples: FrameSamples, result: Any) -> Groups:
         return cls(samples, {series.name: _values(series) for series in result.iter_columns()})
 
     def __getitem__(self, name: str) -> Array:
-        out: Array = self.columns[name].astype(np.float64)
-        return out
+        return self.columns[name].astype(np.float64)
 
     def __contains__(self, name: str) -> bool:
         return name in self.columns
 
-    def of(self, chosen: NDArray[Any]) -> Groups:
+    def select(self, chosen: NDArray[Any]) -> Groups:
         """Some of the groups, or all in another order."""
         return Groups(self.samples, {name: v[chosen] for name, v in self.columns.items()})
 
@@ -58,21 +56,21 @@ class Groups:
         return float(self[name].sum()) if name in self else 0.0
 
     def check_rows(self) -> None:
-        """An error if a row cannot be measured, or if there are none."""
+        """Raise InputError if a row cannot be measured, or if there are none."""
         check_rows(self.samples, self.total("rows"), self.total("found_ok"), self.n_missing)
         if self.samples.weighted and "ww" in self:
             check_squares(self.total("w"), self.total("ww"))
         if "found_unit" in self:
-            self._tell_kind_of_logits()
+            self._check_logits()
 
-    def _tell_kind_of_logits(self) -> None:
+    def _check_logits(self) -> None:
         n, rows = self.n_rows, self.samples.multiclass
         if n < (ROWS_THAT_TELL if rows else VALUES_THAT_TELL):
             return
         unit, low = self.total("found_unit") == n, self.total("found_low") == n
         if unit != low:
             kind = PROBABILITIES if unit else LOG_PROBABILITIES
-            tell_kind_of_logits(kind, multiclass=rows)
+            check_kind_of_logits(kind, multiclass=rows)
 
     @property
     def n_missing(self) -> int:
@@ -108,11 +106,10 @@ class Groups:
         return np.stack([*weights, *(self[name] for name in (*names[:-2], *squares))], axis=1)
 
     @property
-    def logit_cell(self) -> NDArray[np.intp]:
+    def logit_cell(self) -> Index:
         """The cell of the logit grid that each group is in."""
         key = self.columns["key"]
-        out: NDArray[np.intp] = np.floor_divide(key + APART // 2, APART).astype(np.intp)
-        return out
+        return np.floor_divide(key + APART // 2, APART).astype(np.intp)
 
     def binned(self, cuts: Cuts, fields: Array | None = None, *, fold: bool = False) -> Array:
         """Sums per bin (bins x fields), each group in the bin of its predictions."""
@@ -123,8 +120,7 @@ class Groups:
         if not np.array_equal(at, cuts.find(high)):
             raise CalibrantError(
                 f"{self.samples.where} put predictions of two bins into one group: its doubles "
-                f"are not "
-                "those of IEEE 754. Collect the frame and measure it in memory"
+                "are not those of IEEE 754. Collect the frame and measure it in memory"
             )
         out = np.zeros((cuts.m, len(FIELDS)))
         np.add.at(out, at, self.fields if fields is None else fields)
@@ -142,8 +138,7 @@ def fold_of(u: Array, precision: np.dtype[Any]) -> Array:
 def _values(series: Any) -> NDArray[Any]:
     """A column as an array; one that rows were grouped by as Python objects, None for none."""
     if not series.name.startswith("by"):
-        out: NDArray[Any] = series.to_numpy()
-        return out
+        return series.to_numpy()
     objects = np.empty(len(series), dtype=object)
     pairs = zip(series.to_list(), series.is_null().to_list(), strict=True)
     objects[:] = [None if null else value for value, null in pairs]

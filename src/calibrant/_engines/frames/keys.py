@@ -15,15 +15,7 @@ import numpy as np
 
 from calibrant._core.binning import Closed, Cuts, EqualWidth, fixed_cuts
 from calibrant._engines.cells import N_LINEAR
-from calibrant._engines.frames.expressions import (
-    Expr,
-    Float64,
-    col,
-    exact,
-    floor,
-    number,
-    total,
-)
+from calibrant._engines.frames.expressions import Expr, Float64, col, exact, floor, number, total
 
 
 def steps_of(u: Expr, cuts: Cuts, precision: np.dtype[Any]) -> Expr | None:

@@ -7,22 +7,14 @@ from itertools import combinations
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant._core.loss_sums import FIELDS, LossSums
+from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.links import LOG_FLOOR
 from calibrant._engines.frames.columns import prediction_names, target_names
-from calibrant._engines.frames.expressions import (
-    Expr,
-    at_least,
-    col,
-    every,
-    exact,
-    number,
-    total,
-)
+from calibrant._engines.frames.expressions import Expr, at_least, col, every, exact, number, total
 from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.problem import lifted
 from calibrant._engines.frames.query import Query
@@ -45,7 +37,7 @@ def ask_losses(
     *,
     distribution: bool = False,
     only: str | None = None,
-    spacing: NDArray[np.float64] | None = None,
+    spacing: Array | None = None,
 ) -> None:
     """Ask for the proper losses; for distances between distributions too, on request; or for
     `only` one of them all.
@@ -95,9 +87,7 @@ def class_rows(samples: FrameSamples) -> tuple[list[Expr], list[Expr]]:
     return p, [number(col("q0") == float(r)) for r in range(len(p))]
 
 
-def _distances(
-    p: list[Expr], q: list[Expr], spacing: NDArray[np.float64] | None
-) -> dict[str, Loss]:
+def _distances(p: list[Expr], q: list[Expr], spacing: Array | None) -> dict[str, Loss]:
     if len(p) > MOST_RANKED:
         raise InputError(
             f"distances between distributions of {len(p)} classes are not summed in a frame's "
@@ -149,7 +139,7 @@ def _surprise(p: Expr, q: Expr) -> Expr:
     return q * (lifted(q, _TINY) / lifted(p, LOG_FLOOR)).log()
 
 
-def _wasserstein(p: list[Expr], q: list[Expr], spacing: NDArray[np.float64] | None) -> Expr:
+def _wasserstein(p: list[Expr], q: list[Expr], spacing: Array | None) -> Expr:
     crossing, gaps = nw.lit(0.0), []
     for r, (a, b) in enumerate(zip(p[:-1], q[:-1], strict=True)):
         crossing = crossing + (a - b)
@@ -176,7 +166,7 @@ def loss_sums(
     *,
     distribution: bool = False,
     only: str | None = None,
-    spacing: NDArray[np.float64] | None = None,
+    spacing: Array | None = None,
 ) -> tuple[LossSums, Findings]:
     """Sums of the proper losses; of the distances between distributions too, on request.
 

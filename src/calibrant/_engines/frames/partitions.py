@@ -97,7 +97,7 @@ class Partitioned:
         last = names.index("sums") if "sums" in names else len(names) - 1
         keys = self.steps[last][1][0] if "sums" in names else None
         # Bound to functions: what a task is given Dask looks through, expression by expression.
-        summed = delayed(partial(_of_partition, steps=self.steps[: last + 1], keys=keys))
+        summed = delayed(partial(_sum_partition, steps=self.steps[: last + 1], keys=keys))
         joined = delayed(partial(_together, keys=keys))
         lots = [summed(part) for part in self.parts]
         while len(lots) > 1:
@@ -106,8 +106,8 @@ class Partitioned:
         whole = lots[0].compute()
         if whole is None:
             empty = self.frame.to_native().get_partition(0).compute()
-            whole = _taken(nw.from_native(empty), self.steps[: last + 1]).to_native()
-        return _taken(nw.from_native(whole), after)
+            whole = _after_steps(nw.from_native(empty), self.steps[: last + 1]).to_native()
+        return _after_steps(nw.from_native(whole), after)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,24 +119,24 @@ class _Grouped:
         return self.frame._then("sums", self.keys, sums)
 
 
-def _taken(frame: Any, steps: tuple[Step, ...]) -> Any:
+def _after_steps(frame: Any, steps: tuple[Step, ...]) -> Any:
     """An eager frame after the steps."""
     for name, args, kwargs in steps:
         if name == "sums":
             frame = frame.group_by(*args[0]).agg(*args[1])
         elif name == "stacked":
-            frame = nw.concat([_taken(frame, part) for part in args], how="vertical")
+            frame = nw.concat([_after_steps(frame, part) for part in args], how="vertical")
         else:
             frame = getattr(frame, name)(*args, **kwargs)
     return frame
 
 
-def _of_partition(part: Any, steps: tuple[Step, ...], keys: tuple[str, ...] | None) -> Any:
+def _sum_partition(part: Any, steps: tuple[Step, ...], keys: tuple[str, ...] | None) -> Any:
     """None without rows, as filters leave partitions: steps take long, whatever the data."""
     if not len(part):
         return None
     chunks = [part.iloc[i : i + CHUNK] for i in range(0, len(part), CHUNK)]
-    taken = (_taken(nw.from_native(chunk), steps).to_native() for chunk in chunks)
+    taken = (_after_steps(nw.from_native(chunk), steps).to_native() for chunk in chunks)
     return _together(*taken, keys=keys)
 
 

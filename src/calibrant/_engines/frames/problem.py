@@ -32,11 +32,11 @@ from calibrant._engines.frames.expressions import (
     col,
     every,
     exact,
+    is_within,
     number,
     some,
     sums_to_one,
     total,
-    within,
 )
 
 Plan = TypeVar("Plan")
@@ -71,7 +71,7 @@ def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
     if samples.sound:
         return raw(samples, keep)
     ok = every(list(sound(samples).values())).fill_null(False)
-    # DuckDB holds NaN to be within the limits that a Parquet file's statistics give.
+    # DuckDB holds NaN to be is_within the limits that a Parquet file's statistics give.
     if samples.missing == "drop" or samples.frame.implementation.is_duckdb():
         ok = ok & ~col("gone")
     frame = raw(samples, keep).with_columns(ok=ok)
@@ -95,7 +95,7 @@ def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
 
 
 def findings(samples: FrameSamples) -> dict[str, Expr]:
-    """What there is to tell about the numbers of a row as they came."""
+    """Counts of findings about the raw numbers of a row: clipped, off the simplex, fractions."""
     names, targets = prediction_names(samples), target_names(samples)
     out = {"found_ok": number(col("ok"))}
     if samples.sound:
@@ -113,7 +113,7 @@ def findings(samples: FrameSamples) -> dict[str, Expr]:
         out["found_off"] = _if_sound(number(~exact_row))
     if samples.from_logits:
         predictions = [col(name) for name in names]
-        unit = every([within(prediction, 0.0, 1.0) for prediction in predictions])
+        unit = every([is_within(prediction, 0.0, 1.0) for prediction in predictions])
         if samples.multiclass:
             unit = unit & sums_to_one(predictions, samples.row_sum_tolerance)
         else:

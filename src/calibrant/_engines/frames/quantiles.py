@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Cuts
 from calibrant._core.errors import NO_WEIGHT, InputError, NotDefined
+from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._engines.cells import Cells
@@ -16,8 +16,6 @@ from calibrant._engines.frames.expressions import Expr, col, exact_in, floor, so
 from calibrant._engines.frames.query import Query
 from calibrant._engines.protocol import Findings
 from calibrant._engines.refine import RefinementPass, quantile_groups
-
-Array = NDArray[np.float64]
 
 # Distinct predictions that may come here, one row of sums each.
 MOST_LEVELS = 1 << 20
@@ -54,12 +52,11 @@ def group_key(samples: FrameSamples, low: Array, high: Array, parts: int | None)
     spans = [u.is_between(exact(a), exact(b)) for a, b in zip(low, high, strict=True)]
     if parts is None:
         return nw.when(some(spans)).then(u).otherwise(nw.lit(-1.0))
-    keys = [
-        nw.when(span)
-        .then(floor((u - exact(a)) / exact(b - a) * float(parts)) + float(j * (parts + 1) + 1))
-        .otherwise(nw.lit(0.0))
-        for j, (a, b, span) in enumerate(zip(low, high, spans, strict=True))
-    ]  # fmt: skip
+    keys = []
+    for j, (a, b, span) in enumerate(zip(low, high, spans, strict=True)):
+        part = floor((u - exact(a)) / exact(b - a) * float(parts))
+        number = part + float(j * (parts + 1) + 1)
+        keys.append(nw.when(span).then(number).otherwise(nw.lit(0.0)))
     return total(keys) - 1.0
 
 

@@ -109,9 +109,8 @@ class Query:
     def add_top_cells(self, cells: Cells) -> Query:
         """Steps for the cells of the larger of u and 1 - u, and the sums of that problem."""
         top = col("u") > 0.5
-        missed = 1.0 - col("z")
-        self.let({"fold": folded(self.samples, col("u")),
-                  "hit": nw.when(top).then(col("z")).otherwise(missed)})  # fmt: skip
+        hit = nw.when(top).then(col("z")).otherwise(1.0 - col("z"))
+        self.let({"fold": folded(self.samples, col("u")), "hit": hit})
         steps = total([*self._cell_steps("fold", cells, after=1), nw.lit(1.0)])
         # Below 1/2 the fold falls as the prediction grows.
         self.steps.append(steps * nw.when(top).then(nw.lit(1.0)).otherwise(nw.lit(-1.0)))
@@ -148,4 +147,4 @@ class Query:
         totals = [nw.len().alias("rows"), *(col(name).sum() for name in sums), *ends]
         frame = frame.group_by(*by, "key").agg(*totals)
         result = collected(frame if most is None else frame.head(most))
-        return Groups.of_result(self.samples, result)
+        return Groups.from_result(self.samples, result)

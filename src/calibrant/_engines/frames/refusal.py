@@ -59,7 +59,7 @@ _WHY = {
 
 
 def check_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: int) -> None:
-    """An InputError if there are rows that are neither sound nor to be dropped."""
+    """Raise InputError if there are rows that are neither sound nor to be dropped."""
     if n_rows == 0:
         raise InputError(_NOTHING)
     if n_rows == n_sound + n_missing:
@@ -84,7 +84,7 @@ def check_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: 
 
 
 def _not_in_classes(samples: FrameSamples, example: dict[str, object]) -> str:
-    """What is wrong with a label where the labels of all classes are given."""
+    """The reason why a label is not among the classes that were given."""
     label = example[samples.targets[0]]
     hint = nearest(label, samples.class_names or ())
     return f"a y_true that is not in classes, such as {label!r}: {hint}"

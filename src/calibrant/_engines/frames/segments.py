@@ -14,12 +14,7 @@ import numpy as np
 from calibrant._core.errors import InputError
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
-from calibrant._data.segment_columns import (
-    SegmentColumn,
-    SegmentRule,
-    rule_of_counts,
-    rule_of_cuts,
-)
+from calibrant._data.segment_columns import SegmentColumn, SegmentRule, rule_of_counts, rule_of_cuts
 from calibrant._engines.frames.collecting import collected
 from calibrant._engines.frames.expressions import Expr, Float64, col, exact, number, some, total
 from calibrant._engines.frames.groups import Groups
@@ -138,7 +133,7 @@ def cell_sums(
         )
     groups.check_rows()
     # Engines give groups in any order; the draws of a seed are to be the same.
-    groups = groups.of(
+    groups = groups.select(
         np.lexsort([groups.columns[f"by{k}"].astype(np.int64) for k in range(len(packs))])
     )
     columns: list[SegmentColumn | None] = [None] * len(rules)

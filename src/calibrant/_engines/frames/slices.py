@@ -41,7 +41,7 @@ def slice_groups(
     names = row_names(parts)
     cuts = cells.cuts(samples.precision)
     for name in sorted(set(names.tolist())):
-        part = groups.of(names == name)
+        part = groups.select(names == name)
         arrays = {"cells": part.binned(cuts)}
         if losses:
             arrays |= loss_arrays(losses_of(part, samples.n_classes))

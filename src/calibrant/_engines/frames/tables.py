@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import (
@@ -22,6 +21,7 @@ from calibrant._core.binning import (
 )
 from calibrant._core.errors import NO_WEIGHT, InputError
 from calibrant._core.grid import STREAM_SPACING, STREAM_UNIT_CELLS, LogitGrid
+from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._engines.arrays.counting import stack, without_dropped
@@ -40,8 +40,6 @@ from calibrant._engines.frames.quantiles import level_sets, quantile_table
 from calibrant._engines.frames.query import Query, checked
 from calibrant._engines.protocol import Findings
 from calibrant._engines.refine import Refinement, refine
-
-Array = NDArray[np.float64]
 
 
 def scalar_sums(
@@ -119,7 +117,7 @@ class ClassQuantiles:
             limit = np.asarray(self.threshold, dtype=self.samples.precision).astype(np.float64)
             first = int(cuts.find(np.nextafter(limit, np.inf)))
         problems = {
-            r: Refinement.of(sums, cuts, m, first=first)
+            r: Refinement.from_cells(sums, cuts, m, first=first)
             for r, sums in enumerate(self._sums)
             if sums[first:, 1].sum() > 0
         }
@@ -153,7 +151,7 @@ def top_class_sums(samples: FrameSamples, cuts: Cuts) -> tuple[Array, Findings]:
     query.steps.append(col("top") * float(apart))
     groups = query.run()
     classes = groups.columns["key"].astype(np.intp) // apart
-    parts = [groups.of(classes == r).binned(cuts) for r in range(samples.n_classes)]
+    parts = [groups.select(classes == r).binned(cuts) for r in range(samples.n_classes)]
     return np.stack(parts), groups.findings
 
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import VectorTable
 from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._engines.frames.collecting import collected
 from calibrant._engines.frames.columns import has_weights
@@ -32,8 +32,6 @@ from calibrant._engines.frames.query import checked
 from calibrant._engines.frames.tables import bin_table, check_ranks
 from calibrant._engines.protocol import Findings
 
-Array = NDArray[np.float64]
-
 
 def vector_table(
     samples: FrameSamples, rule: Rule, phi: Array | None = None
@@ -42,8 +40,7 @@ def vector_table(
     if isinstance(rule, LevelSets):
         raise InputError(
             "a cell for every distinct vector of predictions would bring the rows themselves "
-            "here: use "
-            "Quantile(m) or a count of bins, or collect the frame first"
+            "here: use Quantile(m) or a count of bins, or collect the frame first"
         )
     if isinstance(rule, Quantile):
         check_ranks(rule)
@@ -124,12 +121,9 @@ def _cuts(
         cuts = bin_table(samples, "confidence", rule)[1]
     else:
         checked(samples)  # first, for below are only the rows that can be measured
-        scalar = replace(
-            samples, frame=frame.select("u", "w", z=nw.lit(0.0)), predictions=("u",),
-            targets=("z",), weight="w", multiclass=False, from_logits=False, labels=None,
-            rounded_to="float64",
-            hard=True, missing="error", sound=True,
-        )  # fmt: skip
+        without_targets = frame.select("u", "w", z=nw.lit(0.0))
+        binary = samples.as_binary(without_targets, weighted=True, hard=True)
+        scalar = replace(binary, rounded_to="float64")
         cuts = bin_table(scalar, "binary", rule)[1]
     steps = steps_of(col("u"), cuts, precision)
     return cuts, nw.lit(0.0) if steps is None else steps

@@ -57,8 +57,12 @@ class Entries:
         self.rows_each = rows * max(1, -(-self.n // (rows * max(1, PROGRAMS // self.blocks))))
         self.grid = (self.blocks, -(-self.n // self.rows_each))
         self.shape = {
-            "LOGITS": self.logits, "COLS": self.cols, "LANES": self.lanes, "DEPTH": DEPTH,
-        }  # fmt: skip
+            "LOGITS": self.logits,
+            "COLS": self.cols,
+            "LANES": self.lanes,
+            "DEPTH": DEPTH,
+            "num_warps": self.lanes // 32,
+        }
 
     @property
     def _rows(self) -> tuple[Tensor, ...]:
@@ -66,7 +70,7 @@ class Entries:
 
     @property
     def _sizes(self) -> tuple[int, ...]:
-        return self.n, self.k, self.x.stride(0)
+        return self.n, self.k, self.x.stride(0), self.rows_each, self.above
 
     def _counts(self, *shape: int) -> Tensor:
         return torch.zeros(shape, dtype=torch.int32, device=self.device)
@@ -91,11 +95,11 @@ class Entries:
         """u of every class and bin, and u^2 (NaN, if not asked for) or 1, (classes, m) each."""
         below = torch.zeros((2, self.k, MOST_BINS), dtype=torch.float64, device=self.device)
         # Logits become single numbers with an error of some 2e-7: so may their sums of some rows.
+        sums = {"SUM": tl.float32 if self.logits else tl.float64, "RUN": RUN}
+        wanted = {"SQUARES": squares, "COUNTS": counts}
         kernels.add_to_class_bins[self.grid](
-            *self._rows, edges, below, *self._sizes, self.rows_each, self.above,
-            M=m, SUM=tl.float32 if self.logits else tl.float64, SQUARES=squares, COUNTS=counts,
-            RUN=RUN, **self.shape, num_warps=self.lanes // 32,
-        )  # fmt: skip
+            *self._rows, edges, below, *self._sizes, M=m, **sums, **wanted, **self.shape
+        )
         u, more = torch.nn.functional.pad(below[:, :, :m], (1, 0)).diff(dim=2)
         return u, more if squares or counts else torch.full_like(u, torch.nan)
 
@@ -104,9 +108,18 @@ class Entries:
         copies = max(1, COPIED_CELLS // self.k)
         own = torch.zeros((copies, self.k, MOST_BINS, 2), dtype=torch.float64, device=self.device)
         kernels.add_labels[(-(-self.n // 256),)](
-            *self._rows, self.y, edges, own, *self._sizes, self.above,
-            LOGITS=self.logits, BLOCK=256, COPIES=copies,
-        )  # fmt: skip
+            *self._rows,
+            self.y,
+            edges,
+            own,
+            self.n,
+            self.k,
+            self.x.stride(0),
+            self.above,
+            LOGITS=self.logits,
+            BLOCK=256,
+            COPIES=copies,
+        )
         return own.sum(dim=0)[:, :m].permute(2, 0, 1)
 
     def _leading_bits(self, j: Tensor, m: int) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
@@ -117,10 +130,13 @@ class Entries:
         if self.n >= MANY_ROWS and m > 1:
             part = slice(None, None, ONE_OF)
             some = replace(
-                self, x=self.x[part], y=self.y[part],
-                top=self.top[part].contiguous(), share=self.share[part].contiguous(),
-            )  # fmt: skip
-            found = self._within(*some._windows(j, m), j, m)
+                self,
+                x=self.x[part],
+                y=self.y[part],
+                top=self.top[part].contiguous(),
+                share=self.share[part].contiguous(),
+            )
+            found = self._bits_in_windows(*some._windows(j, m), j, m)
             if found is not None:
                 return found
         through = self._cells().cumsum(1)
@@ -130,10 +146,7 @@ class Entries:
 
     def _cells(self) -> Tensor:
         counts = self._counts(self.k, CELLS)
-        kernels.count_cells[self.grid](
-            *self._rows, counts, *self._sizes, self.rows_each, self.above, **self.shape,
-            num_warps=self.lanes // 32,
-        )  # fmt: skip
+        kernels.count_cells[self.grid](*self._rows, counts, *self._sizes, **self.shape)
         return counts
 
     def _windows(self, j: Tensor, m: int) -> tuple[Tensor, Tensor]:
@@ -148,7 +161,7 @@ class Entries:
         )
         return first.cummax(dim=1).values, last.clamp(max=CELLS - 1).cummax(dim=1).values
 
-    def _within(
+    def _bits_in_windows(
         self, first: Tensor, last: Tensor, j: Tensor, m: int
     ) -> tuple[Tensor, Tensor, tuple[Tensor, ...]] | None:
         """As `_leading_bits`, from entries in some cells; None if a border is elsewhere."""
@@ -156,11 +169,10 @@ class Entries:
         low[:, : m - 1], high[:, : m - 1] = first << 18, (last + 1) << 18
         counts = self._counts(self.k, CELLS)
         reached = self.top.new_zeros((self.k, MOST_BINS + 1), dtype=torch.float64)
+        windows = (low.view(torch.float32), high.view(torch.float32))
         kernels.count_windows[self.grid](
-            *self._rows, low.view(torch.float32), high.view(torch.float32), counts, reached,
-            *self._sizes, self.rows_each, self.above, M=m - 1, **self.shape,
-            num_warps=self.lanes // 32,
-        )  # fmt: skip
+            *self._rows, *windows, counts, reached, *self._sizes, M=m - 1, **self.shape
+        )
         through = counts.cumsum(1)
         total = reached[:, m - 1 : m]
         rank = _ranks(j, m, total)
@@ -182,9 +194,8 @@ class Entries:
             prefixes[:, : m - 1] = bits
             parts = self._counts(self.k, MOST_BINS, PARTS)
             kernels.count_parts[self.grid](
-                *self._rows, prefixes, parts, *self._sizes, self.rows_each, self.above,
-                M=m - 1, SHIFT=shift, **self.shape, num_warps=self.lanes // 32,
-            )  # fmt: skip
+                *self._rows, prefixes, parts, *self._sizes, M=m - 1, SHIFT=shift, **self.shape
+            )
             place = torch.searchsorted(bits, bits)
             mine = parts.gather(1, place[:, :, None].expand(-1, -1, PARTS)).cumsum(2)
             part, more, equal = _picked(mine, (rank - before)[:, :, None])

@@ -46,9 +46,20 @@ def lanes(K, COLS: tl.constexpr, LANES: tl.constexpr):
 
 @triton.jit
 def some_entries(
-    x_ptr, top_ptr, share_ptr, start, last, col, offset, known, above,
-    STRIDE, LOGITS: tl.constexpr, ROWS: tl.constexpr, DEPTH: tl.constexpr,
-):  # fmt: skip
+    x_ptr,
+    top_ptr,
+    share_ptr,
+    start,
+    last,
+    col,
+    offset,
+    known,
+    above,
+    STRIDE,
+    LOGITS: tl.constexpr,
+    ROWS: tl.constexpr,
+    DEPTH: tl.constexpr,
+):
     """DEPTH entries of each thread's class above a number (as bits)."""
     out = ()
     for t in tl.static_range(DEPTH):
@@ -71,9 +82,20 @@ def of_each_edge(ptr, col, known, other, N: tl.constexpr):
 
 @triton.jit
 def count_cells(
-    x_ptr, top_ptr, share_ptr, counts_ptr, n, K, STRIDE, rows_each, above,
-    LOGITS: tl.constexpr, COLS: tl.constexpr, LANES: tl.constexpr, DEPTH: tl.constexpr,
-):  # fmt: skip
+    x_ptr,
+    top_ptr,
+    share_ptr,
+    counts_ptr,
+    n,
+    K,
+    STRIDE,
+    rows_each,
+    above,
+    LOGITS: tl.constexpr,
+    COLS: tl.constexpr,
+    LANES: tl.constexpr,
+    DEPTH: tl.constexpr,
+):
     """Entries of each class above a number (as bits), by the leading 12 bits: (classes, CELLS)."""
     col, offset, known = lanes(K, COLS, LANES)
     ROWS: tl.constexpr = LANES // COLS
@@ -81,9 +103,20 @@ def count_cells(
     last = tl.minimum(first + rows_each, n)
     for start in range(first, last, ROWS * DEPTH):
         ps = some_entries(
-            x_ptr, top_ptr, share_ptr, start, last, col, offset, known, above,
-            STRIDE, LOGITS, ROWS, DEPTH,
-        )  # fmt: skip
+            x_ptr,
+            top_ptr,
+            share_ptr,
+            start,
+            last,
+            col,
+            offset,
+            known,
+            above,
+            STRIDE,
+            LOGITS,
+            ROWS,
+            DEPTH,
+        )
         for t in tl.static_range(DEPTH):
             cell = counts_ptr + col * CELLS + (ps[t].to(tl.int32, bitcast=True) >> 18)
             tl.atomic_add(cell, 1, mask=ps[t] < NO_ENTRY, sem="relaxed")
@@ -91,11 +124,24 @@ def count_cells(
 
 @triton.jit
 def count_windows(
-    x_ptr, top_ptr, share_ptr, low_ptr, high_ptr, counts_ptr, reached_ptr,
-    n, K, STRIDE, rows_each, above,
-    M: tl.constexpr, LOGITS: tl.constexpr, COLS: tl.constexpr, LANES: tl.constexpr,
+    x_ptr,
+    top_ptr,
+    share_ptr,
+    low_ptr,
+    high_ptr,
+    counts_ptr,
+    reached_ptr,
+    n,
+    K,
+    STRIDE,
+    rows_each,
+    above,
+    M: tl.constexpr,
+    LOGITS: tl.constexpr,
+    COLS: tl.constexpr,
+    LANES: tl.constexpr,
     DEPTH: tl.constexpr,
-):  # fmt: skip
+):
     """As `count_cells`, of entries within windows [low, high), M of each class, both increasing;
     and how many entries reach each low, and how many there are, (classes, EDGES + 1).
     """
@@ -107,9 +153,20 @@ def count_windows(
     last = tl.minimum(first + rows_each, n)
     for start in range(first, last, ROWS * DEPTH):
         ps = some_entries(
-            x_ptr, top_ptr, share_ptr, start, last, col, offset, known, above,
-            STRIDE, LOGITS, ROWS, DEPTH,
-        )  # fmt: skip
+            x_ptr,
+            top_ptr,
+            share_ptr,
+            start,
+            last,
+            col,
+            offset,
+            known,
+            above,
+            STRIDE,
+            LOGITS,
+            ROWS,
+            DEPTH,
+        )
         for t in tl.static_range(DEPTH):
             there = ps[t] < NO_ENTRY
             p = tl.where(there, ps[t], -1.0)
@@ -131,10 +188,23 @@ def count_windows(
 
 @triton.jit
 def count_parts(
-    x_ptr, top_ptr, share_ptr, prefixes_ptr, counts_ptr, n, K, STRIDE, rows_each, above,
-    M: tl.constexpr, SHIFT: tl.constexpr, LOGITS: tl.constexpr, COLS: tl.constexpr,
-    LANES: tl.constexpr, DEPTH: tl.constexpr,
-):  # fmt: skip
+    x_ptr,
+    top_ptr,
+    share_ptr,
+    prefixes_ptr,
+    counts_ptr,
+    n,
+    K,
+    STRIDE,
+    rows_each,
+    above,
+    M: tl.constexpr,
+    SHIFT: tl.constexpr,
+    LOGITS: tl.constexpr,
+    COLS: tl.constexpr,
+    LANES: tl.constexpr,
+    DEPTH: tl.constexpr,
+):
     """Entries that share their leading bits with one of M edges of their class, by the next 9 bits:
     (classes, EDGES, PARTS), where equal leading bits share the place of the first.
     """
@@ -149,9 +219,20 @@ def count_parts(
     last = tl.minimum(first + rows_each, n)
     for start in range(first, last, ROWS * DEPTH):
         ps = some_entries(
-            x_ptr, top_ptr, share_ptr, start, last, col, offset, known, above,
-            STRIDE, LOGITS, ROWS, DEPTH,
-        )  # fmt: skip
+            x_ptr,
+            top_ptr,
+            share_ptr,
+            start,
+            last,
+            col,
+            offset,
+            known,
+            above,
+            STRIDE,
+            LOGITS,
+            ROWS,
+            DEPTH,
+        )
         for t in tl.static_range(DEPTH):
             there = ps[t] < NO_ENTRY
             bits = ps[t].to(tl.int32, bitcast=True)
@@ -167,11 +248,26 @@ def count_parts(
 
 @triton.jit
 def add_to_class_bins(
-    x_ptr, top_ptr, share_ptr, edges_ptr, sums_ptr, n, K, STRIDE, rows_each, above,
-    M: tl.constexpr, SUM: tl.constexpr, SQUARES: tl.constexpr, COUNTS: tl.constexpr,
-    LOGITS: tl.constexpr, COLS: tl.constexpr, LANES: tl.constexpr, DEPTH: tl.constexpr,
+    x_ptr,
+    top_ptr,
+    share_ptr,
+    edges_ptr,
+    sums_ptr,
+    n,
+    K,
+    STRIDE,
+    rows_each,
+    above,
+    M: tl.constexpr,
+    SUM: tl.constexpr,
+    SQUARES: tl.constexpr,
+    COUNTS: tl.constexpr,
+    LOGITS: tl.constexpr,
+    COLS: tl.constexpr,
+    LANES: tl.constexpr,
+    DEPTH: tl.constexpr,
     RUN: tl.constexpr,
-):  # fmt: skip
+):
     """Sums below each of M edges of each class, (2, classes, EDGES): of u, and of u^2 or 1. Sums of
     bins are the differences of neighbours. Where neither's sum of some rows has more, they are
     equal to the last bit: an empty bin is 0.
@@ -191,9 +287,20 @@ def add_to_class_bins(
         sum_u2 = copies_of(tl.zeros([LANES], SUM), M)
         for start in range(run, tl.minimum(run + ROWS * RUN, last), ROWS * DEPTH):
             ps = some_entries(
-                x_ptr, top_ptr, share_ptr, start, last, col, offset, known, above,
-                STRIDE, LOGITS, ROWS, DEPTH,
-            )  # fmt: skip
+                x_ptr,
+                top_ptr,
+                share_ptr,
+                start,
+                last,
+                col,
+                offset,
+                known,
+                above,
+                STRIDE,
+                LOGITS,
+                ROWS,
+                DEPTH,
+            )
             for t in tl.static_range(DEPTH):
                 u = ps[t].to(SUM)
                 new_u, new_u2, new_n = (), (), ()
@@ -229,9 +336,20 @@ def add_to_class_bins(
 
 @triton.jit
 def add_labels(
-    x_ptr, top_ptr, share_ptr, y_ptr, edges_ptr, sums_ptr, n, K, STRIDE, above,
-    LOGITS: tl.constexpr, BLOCK: tl.constexpr, COPIES: tl.constexpr,
-):  # fmt: skip
+    x_ptr,
+    top_ptr,
+    share_ptr,
+    y_ptr,
+    edges_ptr,
+    sums_ptr,
+    n,
+    K,
+    STRIDE,
+    above,
+    LOGITS: tl.constexpr,
+    BLOCK: tl.constexpr,
+    COPIES: tl.constexpr,
+):
     """Labels' own entries by class and bin: how many, and their u, (copies, classes, EDGES, 2);
     copies, because of few classes many labels meet in one place. Both numbers lie side by side, in
     neighbouring threads: the memory adds them in one step.

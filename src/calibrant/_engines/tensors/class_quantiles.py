@@ -5,8 +5,8 @@ beyond the input is two numbers a row.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.typing import Array
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors import fused
@@ -21,7 +21,7 @@ def fits(samples: TensorSamples, m: int) -> bool:
 
 def class_quantiles(
     samples: TensorSamples, m: int, above: float | None = None, *, squares: bool = True
-) -> tuple[NDArray[np.float64], Findings]:
+) -> tuple[Array, Findings]:
     """Sums (classes, m, fields) of each class in m bins of equal mass; only of the entries above a
     number, if one is given.
     """
@@ -29,7 +29,7 @@ def class_quantiles(
     low = NOTHING if above is None else bits_of(above)
     x, y = samples.predictions, samples.targets.long()
     entries = Entries(x, y, samples.from_logits, top, share, low)
-    found: NDArray[np.float64] = entries.in_equal_mass(m, squares=squares).cpu().numpy()
+    found: Array = entries.in_equal_mass(m, squares=squares).cpu().numpy()
     return found, findings
 
 

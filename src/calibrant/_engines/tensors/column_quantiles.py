@@ -45,18 +45,40 @@ def quantile_table(column: Column, m: int) -> tuple[BinTable, Cuts, Findings] | 
     keys = torch.empty((programs, room), dtype=torch.int32, device=column.u.device)
     parts = torch.empty((programs, m, 3), dtype=torch.float64, device=column.u.device)
     kernels.split_by_windows[(programs,)](
-        column.u, column.z, some, ranks, parts, keys, status, column.n,
-        programs * WARP * DEPTH, room,
-        CONFIDENCE=column.confidence, M=m - 1, BLOCK=WARP, DEPTH=DEPTH, num_warps=1,
-    )  # fmt: skip
+        column.u,
+        column.z,
+        some,
+        ranks,
+        parts,
+        keys,
+        status,
+        column.n,
+        programs * WARP * DEPTH,
+        room,
+        CONFIDENCE=column.confidence,
+        M=m - 1,
+        BLOCK=WARP,
+        DEPTH=DEPTH,
+        num_warps=1,
+    )
     below, keys = parts.sum(dim=0), keys.reshape(-1).sort().values
     firsts = torch.empty(2 * m - 2, dtype=torch.int32, device=keys.device)
     borders = torch.empty((m - 1, 3), dtype=torch.float64, device=keys.device)
     kernels.find_borders[(1,)](
-        keys, below, some, ranks, doubles(keys.device, 1 + ROUNDING), firsts, borders,
-        column.n, keys.numel(), m,
-        LANES=MOST_BINS, STEPS=keys.numel().bit_length(), num_warps=1,
-    )  # fmt: skip
+        keys,
+        below,
+        some,
+        ranks,
+        doubles(keys.device, 1 + ROUNDING),
+        firsts,
+        borders,
+        column.n,
+        keys.numel(),
+        m,
+        LANES=MOST_BINS,
+        STEPS=keys.numel().bit_length(),
+        num_warps=1,
+    )
     within = Order(column, keys, column.findings).sums_between(firsts, FEW_PROGRAMS)
     found = column.resolved(status, below, within, firsts.double(), borders)
     if found is None:

@@ -11,19 +11,13 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from calibrant._core.typing import Array
 from calibrant._data.samples import Notion
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
-from calibrant._engines.tensors.blocks import (
-    Scalars,
-    block_entries,
-    scalar_blocks,
-    sigmoid,
-    spans,
-)
+from calibrant._engines.tensors.blocks import Scalars, block_entries, scalar_blocks, sigmoid, spans
 from calibrant._engines.tensors.tally import Tally, resolved
 
 
@@ -43,7 +37,7 @@ def column(samples: TensorSamples, notion: Notion, tally: Tally) -> Scalars:
 
 def whole_problem(
     samples: TensorSamples, notion: Notion
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64] | None, Findings]:
+) -> tuple[Array, Array, Array | None, Findings]:
     """The scalar problem in full, copied to the host: for what cannot be had from sums."""
     tally = Tally(samples.place)
     whole = column(samples, notion, tally)

@@ -16,11 +16,11 @@ import numpy as np
 import torch
 import triton
 import triton.language as tl
-from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.binning import Cuts
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
+from calibrant._core.typing import Array
 from calibrant._data.samples import BadRow
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.passes import MatrixSums
@@ -206,23 +206,56 @@ class _Read:
             entries = self._empty(programs * room, torch.int32)
         logits, stride = self.samples.from_logits, self.x.stride(0)
         kernels.read_rows[(programs,)](
-            self.x, self.y, *self.scalars, self.found[1:], self.found,
-            top, share, column, entries, listed,
-            self.n, rows_each, room, first_edge, self.samples.row_sum_tolerance,
-            K=self.k, STRIDE=stride, GROUPS=self.groups, WIDTH=self.width, ALIGNED=self._aligned,
-            LOGITS=logits, CLASSWISE=classwise is not None,
+            self.x,
+            self.y,
+            *self.scalars,
+            self.found[1:],
+            self.found,
+            top,
+            share,
+            column,
+            entries,
+            listed,
+            self.n,
+            rows_each,
+            room,
+            first_edge,
+            self.samples.row_sum_tolerance,
+            K=self.k,
+            STRIDE=stride,
+            GROUPS=self.groups,
+            WIDTH=self.width,
+            ALIGNED=self._aligned,
+            LOGITS=logits,
+            CLASSWISE=classwise is not None,
             MASKED=wide != self.k and self.x.dtype == torch.float16,
             NORMS=norms,
             num_warps=max(1, wide // 1024),
-        )  # fmt: skip
+        )
         if classwise is None:
             return None
         table, sums, edges = self._zeros(self.k, m, 2, 2), self._zeros(wide), self._edges(classwise)
         kernels.read_listed[(programs,)](
-            self.x, self.y, top, share, entries, listed, table, edges, rows_each, room, m,
-            K=self.k, STRIDE=stride, GROUPS=self.groups, WIDTH=self.width, LOGITS=logits,
-            BLOCK=32, STEPS=m.bit_length(), num_warps=4,
-        )  # fmt: skip
+            self.x,
+            self.y,
+            top,
+            share,
+            entries,
+            listed,
+            table,
+            edges,
+            rows_each,
+            room,
+            m,
+            K=self.k,
+            STRIDE=stride,
+            GROUPS=self.groups,
+            WIDTH=self.width,
+            LOGITS=logits,
+            BLOCK=32,
+            STEPS=m.bit_length(),
+            num_warps=4,
+        )
         kernels.read_low_labels[(-(-self.n // 1024),)](
             self.y, self.p_y, table, self.n, m, first_edge, BLOCK=1024
         )
@@ -252,13 +285,34 @@ class _Read:
         inner = single_edges(cuts.inner.tobytes()) if cuts is not None and m else np.empty(0)
         near = self._near()
         short_kernels.read_short_rows[(programs,)](
-            self.x, self.y, self.u, self.hit, self.top, self.share, parts, table, near, self.near_n,
-            edges_on(self.device, inner.tobytes()), self.found,
-            self.n, self.samples.row_sum_tolerance, MARGIN, loops,
-            K=self.k, STRIDE=self.x.stride(0), WIDTH=width, ROWS=rows, LOGITS=logits,
-            NORMS=self.norms, LOSSES=losses, M=m, EVEN_BINS=are_even(inner.tobytes()),
-            SUM=tl.float32 if logits else tl.float64, num_warps=warps,
-        )  # fmt: skip
+            self.x,
+            self.y,
+            self.u,
+            self.hit,
+            self.top,
+            self.share,
+            parts,
+            table,
+            near,
+            self.near_n,
+            edges_on(self.device, inner.tobytes()),
+            self.found,
+            self.n,
+            self.samples.row_sum_tolerance,
+            MARGIN,
+            loops,
+            K=self.k,
+            STRIDE=self.x.stride(0),
+            WIDTH=width,
+            ROWS=rows,
+            LOGITS=logits,
+            NORMS=self.norms,
+            LOSSES=losses,
+            M=m,
+            EVEN_BINS=are_even(inner.tobytes()),
+            SUM=tl.float32 if logits else tl.float64,
+            num_warps=warps,
+        )
         bins = None
         if cuts is not None and m:
             self._refine(cuts, table, near)
@@ -276,9 +330,8 @@ class _Read:
         programs = -(-self.n // (block * loops))
         parts = self._empty(programs, N_LOSSES, torch.float64)
         kernels.add_losses[(programs,)](
-            *self.scalars, parts, self.n,
-            LOGITS=self.samples.from_logits, BLOCK=block, LOOPS=loops,
-        )  # fmt: skip
+            *self.scalars, parts, self.n, LOGITS=self.samples.from_logits, BLOCK=block, LOOPS=loops
+        )
         return parts.sum(dim=0)
 
     def _by_class(self, table: Tensor, column: Tensor) -> Tensor:
@@ -291,10 +344,18 @@ class _Read:
 
     def _long_rows(self) -> None:
         kernels.read_long_rows[(self.n,)](
-            self.x, self.y, *self.scalars, self.found, self.n,
-            K=self.k, STRIDE=self.x.stride(0), GROUPS=4096 // self.width, WIDTH=self.width,
-            ALIGNED=self._aligned, num_warps=8,
-        )  # fmt: skip
+            self.x,
+            self.y,
+            *self.scalars,
+            self.found,
+            self.n,
+            K=self.k,
+            STRIDE=self.x.stride(0),
+            GROUPS=4096 // self.width,
+            WIDTH=self.width,
+            ALIGNED=self._aligned,
+            num_warps=8,
+        )
 
     def _edges(self, cuts: Cuts) -> Tensor:
         """Inner edges, and one that nothing reaches, so that there always is one."""
@@ -307,10 +368,20 @@ class _Read:
     def _refine(self, cuts: Cuts, table: Tensor, near: Tensor) -> None:
         """Confidences of logits near an edge, in float64: the counts of a table become exact."""
         kernels.refine_near[(REFINERS,)](
-            self.x, self.u, self.hit, table, near, self.near_n, self._edges(cuts), cuts.m, REFINERS,
-            K=self.k, STRIDE=self.x.stride(0),
-            CHUNK=min(1024, triton.next_power_of_2(self.k)), STEPS=cuts.m.bit_length(),
-        )  # fmt: skip
+            self.x,
+            self.u,
+            self.hit,
+            table,
+            near,
+            self.near_n,
+            self._edges(cuts),
+            cuts.m,
+            REFINERS,
+            K=self.k,
+            STRIDE=self.x.stride(0),
+            CHUNK=min(1024, triton.next_power_of_2(self.k)),
+            STEPS=cuts.m.bit_length(),
+        )
 
     def _top_label(self, cuts: Cuts) -> Tensor:
         """n, u, u^2, z and uz of the top label in bins."""
@@ -326,24 +397,50 @@ class _Read:
             table = self._empty(programs, m, N_SUMS, torch.float64)
             inner = single_edges(cuts.inner.tobytes())
             short_kernels.add_confidences[(programs,)](
-                *scalars, table, near, self.near_n, edges_on(self.device, inner.tobytes()),
-                self.n, margin, loops,
-                M=m, EVEN_BINS=are_even(inner.tobytes()), BLOCK=block, DEPTH=depth, num_warps=4,
-            )  # fmt: skip
+                *scalars,
+                table,
+                near,
+                self.near_n,
+                edges_on(self.device, inner.tobytes()),
+                self.n,
+                margin,
+                loops,
+                M=m,
+                EVEN_BINS=are_even(inner.tobytes()),
+                BLOCK=block,
+                DEPTH=depth,
+                num_warps=4,
+            )
         elif m <= FEW_BINS:
             block = 128
             programs = min(-(-self.n // block), PROGRAMS)
             table = self._empty(programs, FEW_BINS, N_SUMS, torch.float64)
             kernels.add_to_few_bins[(programs,)](
-                *scalars, table, edges, self.n, m, programs * block,
-                BLOCK=block, BINS=FEW_BINS, num_warps=4,
-            )  # fmt: skip
+                *scalars,
+                table,
+                edges,
+                self.n,
+                m,
+                programs * block,
+                BLOCK=block,
+                BINS=FEW_BINS,
+                num_warps=4,
+            )
         else:
             table = self._zeros(64, m, N_SUMS)
             kernels.add_to_bins[(-(-self.n // 512),)](
-                *scalars, table, near, self.near_n, edges, self.n, m, margin,
-                BLOCK=512, STEPS=m.bit_length(), COPIES=64,
-            )  # fmt: skip
+                *scalars,
+                table,
+                near,
+                self.near_n,
+                edges,
+                self.n,
+                m,
+                margin,
+                BLOCK=512,
+                STEPS=m.bit_length(),
+                COPIES=64,
+            )
         if margin:
             self._refine(cuts, table, near)
         return fields_of_labels(*table.sum(dim=0)[:m].unbind(1))
@@ -357,12 +454,12 @@ def edges_on(device: torch.device, inner: bytes) -> Tensor:
 
 
 @lru_cache(maxsize=16)
-def single_edges(inner: bytes) -> NDArray[np.float64]:
+def single_edges(inner: bytes) -> Array:
     """The smallest single numbers at or above inner edges."""
     return np.array([_at_least(edge) for edge in np.frombuffer(inner).tolist()])
 
 
-def _brought(pieces: list[Tensor]) -> list[NDArray[np.float64]]:
+def _brought(pieces: list[Tensor]) -> list[Array]:
     """Tensors as arrays on the host, in one transfer."""
     ends = np.cumsum([part.numel() for part in pieces])[:-1]
     whole = torch.cat([part.reshape(-1) for part in pieces]).cpu().numpy()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.grid import LOGIT_LIMIT, LogitGrid, UnitGrid
+from calibrant._core.typing import Array
 from calibrant._data.samples import Notion
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.smooth import folded, logit_reach
@@ -117,7 +116,7 @@ def _deposited(
     samples: TensorSamples,
     notion: Notion,
     masses: Callable[[TensorSamples], LogitMasses | UnitMasses],
-) -> tuple[NDArray[np.float64], Findings, int]:
+) -> tuple[Array, Findings, int]:
     """Grids of a notion's problem or problems, (classes, ...)."""
     problems: Iterator[TensorSamples] = iter([samples])
     checked, inner = None, notion

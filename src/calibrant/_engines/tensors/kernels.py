@@ -22,9 +22,15 @@ N_SUMS = tl.constexpr(5)
 
 @triton.jit
 def load_row(
-    x_ptr, row, cols, inside,
-    STRIDE: tl.constexpr, WIDTH: tl.constexpr, ALIGNED: tl.constexpr, EVEN: tl.constexpr,
-):  # fmt: skip
+    x_ptr,
+    row,
+    cols,
+    inside,
+    STRIDE: tl.constexpr,
+    WIDTH: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    EVEN: tl.constexpr,
+):
     start = row.to(tl.int64) * STRIDE
     if ALIGNED:
         start = tl.multiple_of(start, WIDTH)
@@ -37,13 +43,35 @@ def load_row(
 
 @triton.jit
 def read_rows(
-    x_ptr, y_ptr, u_ptr, hit_ptr, p_y_ptr, p2_ptr, gap_ptr, found_ptr, bad_ptr,
-    top_ptr, share_ptr, column_ptr, list_ptr, listed_ptr,
-    n, rows_each, room, first_edge, tolerance,
-    K: tl.constexpr, STRIDE: tl.constexpr, GROUPS: tl.constexpr, WIDTH: tl.constexpr,
-    ALIGNED: tl.constexpr, LOGITS: tl.constexpr, CLASSWISE: tl.constexpr,
-    MASKED: tl.constexpr, NORMS: tl.constexpr,
-):  # fmt: skip
+    x_ptr,
+    y_ptr,
+    u_ptr,
+    hit_ptr,
+    p_y_ptr,
+    p2_ptr,
+    gap_ptr,
+    found_ptr,
+    bad_ptr,
+    top_ptr,
+    share_ptr,
+    column_ptr,
+    list_ptr,
+    listed_ptr,
+    n,
+    rows_each,
+    room,
+    first_edge,
+    tolerance,
+    K: tl.constexpr,
+    STRIDE: tl.constexpr,
+    GROUPS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    ALIGNED: tl.constexpr,
+    LOGITS: tl.constexpr,
+    CLASSWISE: tl.constexpr,
+    MASKED: tl.constexpr,
+    NORMS: tl.constexpr,
+):
     """Each row's confidence and hit, its label's probability, its sum of squares and how far the
     label is below the top; for the classes, the sum of each column in the first bin and a list of
     the groups that hold an entry above it.
@@ -147,15 +175,28 @@ def read_rows(
 
 @triton.jit
 def add_losses(
-    u_ptr, hit_ptr, p_y_ptr, p2_ptr, gap_ptr, parts_ptr, n,
-    LOGITS: tl.constexpr, BLOCK: tl.constexpr, LOOPS: tl.constexpr,
-):  # fmt: skip
+    u_ptr,
+    hit_ptr,
+    p_y_ptr,
+    p2_ptr,
+    gap_ptr,
+    parts_ptr,
+    n,
+    LOGITS: tl.constexpr,
+    BLOCK: tl.constexpr,
+    LOOPS: tl.constexpr,
+):
     """Losses from what a row left, a thread a row."""
     program = tl.program_id(0)
     nothing = tl.zeros([BLOCK], tl.float64)
     brier, log, spherical, wrong, confident, n_log = (
-        nothing, nothing, nothing, nothing, nothing, nothing
-    )  # fmt: skip
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+        nothing,
+    )
     for t in range(LOOPS):
         rows = (program * LOOPS + t) * BLOCK + tl.arange(0, BLOCK)
         there = rows < n
@@ -185,10 +226,21 @@ def add_losses(
 
 @triton.jit
 def read_long_rows(
-    x_ptr, y_ptr, u_ptr, hit_ptr, p_y_ptr, p2_ptr, gap_ptr, bad_ptr, n,
-    K: tl.constexpr, STRIDE: tl.constexpr, GROUPS: tl.constexpr, WIDTH: tl.constexpr,
+    x_ptr,
+    y_ptr,
+    u_ptr,
+    hit_ptr,
+    p_y_ptr,
+    p2_ptr,
+    gap_ptr,
+    bad_ptr,
+    n,
+    K: tl.constexpr,
+    STRIDE: tl.constexpr,
+    GROUPS: tl.constexpr,
+    WIDTH: tl.constexpr,
     ALIGNED: tl.constexpr,
-):  # fmt: skip
+):
     """As `read_rows`, for rows longer than registers: the sums follow the largest so far."""
     row = tl.program_id(0)
     CHUNK: tl.constexpr = GROUPS * WIDTH
@@ -258,11 +310,25 @@ def bins_of(u, there, edges_ptr, m, STEPS: tl.constexpr):
 
 @triton.jit
 def read_listed(
-    x_ptr, y_ptr, top_ptr, share_ptr, list_ptr, listed_ptr, table_ptr, edges_ptr,
-    rows_each, room, m,
-    K: tl.constexpr, STRIDE: tl.constexpr, GROUPS: tl.constexpr, WIDTH: tl.constexpr,
-    LOGITS: tl.constexpr, BLOCK: tl.constexpr, STEPS: tl.constexpr,
-):  # fmt: skip
+    x_ptr,
+    y_ptr,
+    top_ptr,
+    share_ptr,
+    list_ptr,
+    listed_ptr,
+    table_ptr,
+    edges_ptr,
+    rows_each,
+    room,
+    m,
+    K: tl.constexpr,
+    STRIDE: tl.constexpr,
+    GROUPS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    LOGITS: tl.constexpr,
+    BLOCK: tl.constexpr,
+    STEPS: tl.constexpr,
+):
     """The entries above the first bin, by class, bin and whether they are the label's: n and u."""
     program = tl.program_id(0)
     j = tl.arange(0, WIDTH)
@@ -363,9 +429,19 @@ def add_to_few_bins(
 
 @triton.jit
 def add_to_bins(
-    u_ptr, hit_ptr, table_ptr, near_ptr, near_n_ptr, edges_ptr, n, m, margin,
-    BLOCK: tl.constexpr, STEPS: tl.constexpr, COPIES: tl.constexpr,
-):  # fmt: skip
+    u_ptr,
+    hit_ptr,
+    table_ptr,
+    near_ptr,
+    near_n_ptr,
+    edges_ptr,
+    n,
+    m,
+    margin,
+    BLOCK: tl.constexpr,
+    STEPS: tl.constexpr,
+    COPIES: tl.constexpr,
+):
     """Rows to any number of bins, in several copies of the table so that few meet."""
     program = tl.program_id(0)
     rows = program * BLOCK + tl.arange(0, BLOCK)
@@ -389,9 +465,20 @@ def add_to_bins(
 
 @triton.jit
 def refine_near(
-    x_ptr, u_ptr, hit_ptr, table_ptr, near_ptr, near_n_ptr, edges_ptr, m, programs,
-    K: tl.constexpr, STRIDE: tl.constexpr, CHUNK: tl.constexpr, STEPS: tl.constexpr,
-):  # fmt: skip
+    x_ptr,
+    u_ptr,
+    hit_ptr,
+    table_ptr,
+    near_ptr,
+    near_n_ptr,
+    edges_ptr,
+    m,
+    programs,
+    K: tl.constexpr,
+    STRIDE: tl.constexpr,
+    CHUNK: tl.constexpr,
+    STEPS: tl.constexpr,
+):
     """Confidences near an edge, from logits in float64: out of their bins, and in again."""
     cols = tl.arange(0, CHUNK)
     program = tl.program_id(0)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.loss_sums import FIELDS, N_PROPER, LossSums
+from calibrant._core.typing import Array
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
@@ -24,7 +23,7 @@ def loss_sums(
     *,
     distribution: bool = False,
     only: str | None = None,
-    spacing: NDArray[np.float64] | None = None,
+    spacing: Array | None = None,
 ) -> tuple[LossSums, Findings]:
     """Sums of the proper losses; of the distances between distributions too, on request."""
     if samples.multiclass and not distribution:
@@ -57,7 +56,7 @@ def _two_columns(samples: TensorSamples, tally: Tally) -> Iterator[Rows]:
         yield Rows(p, None, q, block.w, torch.ones_like(block.u, dtype=torch.bool))
 
 
-def _distances(rows: Rows, spacing: NDArray[np.float64] | None) -> Tensor:
+def _distances(rows: Rows, spacing: Array | None) -> Tensor:
     """Sums of how whole distributions compare; `distances` of the core says the same of arrays."""
     p, q = rows.p, rows.q
     if q is None:
@@ -68,17 +67,19 @@ def _distances(rows: Rows, spacing: NDArray[np.float64] | None) -> Tensor:
     crossing = (p - q).cumsum(dim=1)[:, :-1].abs()
     if spacing is not None:
         crossing = crossing * torch.as_tensor(spacing, dtype=p.dtype, device=p.device)
-    values = torch.stack([
-        0.5 * manhattan,
-        difference.abs(),
-        difference,
-        _same_ranking(p, q).double(),
-        manhattan,
-        divergence,
-        divergence.sqrt(),
-        torch.xlogy(q, q / p.clamp(min=LOG_FLOOR)).sum(dim=1).clamp(min=0.0),
-        crossing.sum(dim=1),
-    ])  # fmt: skip
+    values = torch.stack(
+        [
+            0.5 * manhattan,
+            difference.abs(),
+            difference,
+            _same_ranking(p, q).double(),
+            manhattan,
+            divergence,
+            divergence.sqrt(),
+            torch.xlogy(q, q / p.clamp(min=LOG_FLOOR)).sum(dim=1).clamp(min=0.0),
+            crossing.sum(dim=1),
+        ]
+    )
     return values.sum(dim=1) if rows.w is None else (values * rows.w).sum(dim=1)
 
 

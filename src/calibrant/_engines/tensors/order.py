@@ -12,11 +12,11 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.bin_tables import FIELDS, BinTable, OrderedLevels
 from calibrant._core.binning import ROUNDING, Cuts
+from calibrant._core.typing import Array
 from calibrant._data.samples import Notion
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
@@ -98,9 +98,8 @@ class Order:
         pieces = max(1, min((programs or PROGRAMS) // m, -(-self.n // BLOCK)))
         parts = torch.empty((m, pieces, N_SUMS), dtype=torch.float64, device=self.device)
         kernels.add_ranges[(m, pieces)](
-            self.keys, firsts, parts, pieces, DOUBLE=self.double,
-            BLOCK=BLOCK if pieces > 1 else 128,
-        )  # fmt: skip
+            self.keys, firsts, parts, pieces, DOUBLE=self.double, BLOCK=BLOCK if pieces > 1 else 128
+        )
         return parts.sum(dim=1)
 
     def predictions(self, bits: Tensor) -> Tensor:
@@ -123,7 +122,7 @@ class Order:
         sums, inner = np.split(packed, [m * len(FIELDS)])
         return BinTable(sums.reshape(1, m, len(FIELDS))), Cuts(np.maximum.accumulate(inner))
 
-    def fixed_sums(self, cuts: Cuts) -> NDArray[np.float64]:
+    def fixed_sums(self, cuts: Cuts) -> Array:
         """Bin sums (bins x fields) in any number of given bins."""
         inner = torch.from_numpy(cuts.inner.copy()).to(self.device)
         if self.double:
@@ -132,9 +131,7 @@ class Order:
             single = inner.clamp(min=0.0).float()
             up = torch.nextafter(single, single.new_full((), torch.inf))
             keys = torch.where(single.double() >= inner, single, up).view(torch.int32) * 2
-        found: NDArray[np.float64] = (
-            self.sums(self.between(torch.searchsorted(self.keys, keys))).cpu().numpy()
-        )
+        found: Array = self.sums(self.between(torch.searchsorted(self.keys, keys))).cpu().numpy()
         return found
 
     @cached_property
@@ -148,7 +145,7 @@ class Order:
         """Targets of 1 before each level, and before the end."""
         return self.ones_before(self._level_borders)
 
-    def levels(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def levels(self) -> tuple[Array, Array]:
         """Every level's sums (levels x fields) and its prediction, brought to the host."""
         firsts = self._level_borders
         u = self.predictions(self.keys[firsts[:-1]] >> 1)
@@ -241,18 +238,17 @@ class DeviceLevels(OrderedLevels):
         return self._order.rising()
 
     @cached_property
-    def totals(self) -> NDArray[np.float64]:
+    def totals(self) -> Array:
         order = self._order
         end = torch.tensor([order.n], device=order.device)
         return np.array([order.n, int(order.ones_before(end))], dtype=np.float64)
 
-    def before(self, j: NDArray[np.float64], m: NDArray[np.float64]) -> NDArray[np.float64]:
+    def before(self, j: Array, m: Array) -> Array:
         order = self._order
         of_bins, of_counts = (torch.from_numpy(part).to(order.device) for part in (j, m))
         positions, _, _ = order.borders(of_bins, of_counts)
         both = torch.stack([positions, order.ones_before(positions)]).double()
-        found: NDArray[np.float64] = both.cpu().numpy()
-        return found
+        return both.cpu().numpy()
 
     def merged(self, m: int) -> BinTable:
         return self._order.quantile_table(m)[0]
@@ -266,7 +262,7 @@ class LevelCuts(Cuts):
         self._order: Order
 
     @cached_property
-    def inner(self) -> NDArray[np.float64]:
+    def inner(self) -> Array:
         return self._order.levels()[1][1:]
 
 
@@ -278,8 +274,7 @@ def order_of(samples: TensorSamples, notion: Notion) -> Order | None:
     if notion not in orders:
         column = column_of(samples, notion)
         orders[notion] = None if column is None else sorted_keys(column)
-    order: Order | None = orders[notion]
-    return order
+    return orders[notion]
 
 
 def sorted_keys(column: Column) -> Order | None:

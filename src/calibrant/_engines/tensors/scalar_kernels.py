@@ -92,9 +92,16 @@ def raw_rows(u_ptr, z_ptr, first, n, BLOCK: tl.constexpr, DEPTH: tl.constexpr):
 
 @triton.jit
 def with_notes(
-    notes, u_ptr, z_ptr, first, n,
-    CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr, BLOCK: tl.constexpr, DEPTH: tl.constexpr,
-):  # fmt: skip
+    notes,
+    u_ptr,
+    z_ptr,
+    first,
+    n,
+    CONFIDENCE: tl.constexpr,
+    DOUBLE: tl.constexpr,
+    BLOCK: tl.constexpr,
+    DEPTH: tl.constexpr,
+):
     """The first bad row, clips and targets that are no labels, with those of some more rows. They
     are read again: most never come here, and need not be kept for it.
     """
@@ -137,10 +144,20 @@ def note(status_ptr, n, bad, clipped, fractions, moved):
 
 @triton.jit
 def add_to_few_bins(
-    u_ptr, z_ptr, edges_ptr, parts_ptr, status_ptr, n, step,
-    CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr, SQUARES: tl.constexpr,
-    M: tl.constexpr, BLOCK: tl.constexpr, DEPTH: tl.constexpr,
-):  # fmt: skip
+    u_ptr,
+    z_ptr,
+    edges_ptr,
+    parts_ptr,
+    status_ptr,
+    n,
+    step,
+    CONFIDENCE: tl.constexpr,
+    DOUBLE: tl.constexpr,
+    SQUARES: tl.constexpr,
+    M: tl.constexpr,
+    BLOCK: tl.constexpr,
+    DEPTH: tl.constexpr,
+):
     """Rows to M bins, each thread with all bins of its own in registers: n, z and u, and if they
     are asked for u^2 and uz.
 
@@ -251,10 +268,21 @@ def add_losses(
 
 @triton.jit
 def deposit(
-    u_ptr, z_ptr, moments_ptr, status_ptr, numbers_ptr, n, n_nodes, middle, step,
-    CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr, LOGITS: tl.constexpr,
-    COPIES: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
+    u_ptr,
+    z_ptr,
+    moments_ptr,
+    status_ptr,
+    numbers_ptr,
+    n,
+    n_nodes,
+    middle,
+    step,
+    CONFIDENCE: tl.constexpr,
+    DOUBLE: tl.constexpr,
+    LOGITS: tl.constexpr,
+    COPIES: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
     """Of each cell between two nodes the moments of its masses: a row's mass times 1, t, t^2 and
     t^3, where t is how far it is into the cell. The mass is 1 at the row's logit, in the first
     table if its target is 1 and in the second if it is 0; or z - u at its prediction.
@@ -341,9 +369,15 @@ def masses_at_nodes(
 
 @triton.jit
 def pack(
-    u_ptr, z_ptr, keys_ptr, status_ptr, n,
-    CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
+    u_ptr,
+    z_ptr,
+    keys_ptr,
+    status_ptr,
+    n,
+    CONFIDENCE: tl.constexpr,
+    DOUBLE: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
     """Keys that sort by prediction, then target: a prediction in [0, 1] has its sign bit free."""
     rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     there = rows < n
@@ -413,9 +447,14 @@ def add_chunks(
 
 @triton.jit
 def largest_partial_sums(
-    keys_ptr, before_ptr, largest_ptr, n, DOUBLE: tl.constexpr, CHUNK: tl.constexpr,
+    keys_ptr,
+    before_ptr,
+    largest_ptr,
+    n,
+    DOUBLE: tl.constexpr,
+    CHUNK: tl.constexpr,
     BLOCK: tl.constexpr,
-):  # fmt: skip
+):
     """The largest |sum of u - z| up to the end of a level, in each chunk of keys in order."""
     chunk = tl.program_id(0)
     carried = tl.load(before_ptr + chunk)

@@ -14,13 +14,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
 from calibrant._core.loss_sums import LossSums
+from calibrant._core.typing import Array
 from calibrant._data.samples import BadRow, Notion
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
@@ -83,9 +83,7 @@ class Column:
         """How far the first bad row is from the end, or 0; then counters."""
         return torch.zeros(N_STATUS, dtype=torch.int64, device=self.u.device)
 
-    def resolved(
-        self, status: Tensor, *sums: Tensor
-    ) -> tuple[Findings, int, list[NDArray[np.float64]]] | None:
+    def resolved(self, status: Tensor, *sums: Tensor) -> tuple[Findings, int, list[Array]] | None:
         """The findings, what was moved, and the sums, in one transfer; None if a target is no
         label.
         """
@@ -105,7 +103,7 @@ class Column:
 
 @dataclass(eq=False)
 class _Kept:
-    """What several statistics of the same samples share."""
+    """Intermediate results that several statistics of the same samples share."""
 
     columns: dict[Notion, Column | None] = field(default_factory=dict)
     orders: dict[Notion, Any] = field(default_factory=dict)
@@ -115,7 +113,7 @@ _kept: WeakKeyDictionary[TensorSamples, _Kept] = WeakKeyDictionary()
 
 
 def kept(samples: TensorSamples) -> _Kept:
-    """What is kept of these samples for as long as they live."""
+    """The intermediate results of these samples, kept for as long as the samples live."""
     return _kept.setdefault(samples, _Kept())
 
 
@@ -151,22 +149,30 @@ def binary_column(samples: TensorSamples, notion: Notion) -> Column | None:
 
 def bin_sums(
     samples: TensorSamples, notion: Notion, cuts: Cuts, *, squares: bool
-) -> tuple[NDArray[np.float64], Findings] | None:
+) -> tuple[Array, Findings] | None:
     """Bin sums (bins x fields) of a scalar problem in at most FEW_BINS bins."""
     column = column_of(samples, notion) if cuts.m <= FEW_BINS else None
     return None if column is None else few_bins(column, cuts, squares=squares)
 
 
-def few_bins(
-    column: Column, cuts: Cuts, *, squares: bool = True
-) -> tuple[NDArray[np.float64], Findings] | None:
+def few_bins(column: Column, cuts: Cuts, *, squares: bool = True) -> tuple[Array, Findings] | None:
     programs, status = column.warps(), column.new_status()
     parts = _empty(column, programs, cuts.m, N_SUMS)
     kernels.add_to_few_bins[(programs,)](
-        column.u, column.z, edges_on(column, cuts), parts, status, column.n,
-        programs * WARP * DEPTH, **column.flags, SQUARES=squares, M=cuts.m,
-        BLOCK=WARP, DEPTH=DEPTH, num_warps=1,
-    )  # fmt: skip
+        column.u,
+        column.z,
+        edges_on(column, cuts),
+        parts,
+        status,
+        column.n,
+        programs * WARP * DEPTH,
+        **column.flags,
+        SQUARES=squares,
+        M=cuts.m,
+        BLOCK=WARP,
+        DEPTH=DEPTH,
+        num_warps=1,
+    )
     n, z, u, u2, uz = parts.sum(dim=0).unbind(1)
     found = column.resolved(status, fields_of_labels(n, u, u2, z, uz))
     if found is None:
@@ -200,9 +206,16 @@ def losses_of(column: Column) -> tuple[LossSums, Findings] | None:
     programs, status = column.programs(block), column.new_status()
     parts = _empty(column, programs, N_LOSSES)
     kernels.add_losses[(programs,)](
-        column.u, column.z, parts, status, column.n, programs * block,
-        DOUBLE=column.double, BLOCK=block, num_warps=4,
-    )  # fmt: skip
+        column.u,
+        column.z,
+        parts,
+        status,
+        column.n,
+        programs * block,
+        DOUBLE=column.double,
+        BLOCK=block,
+        num_warps=4,
+    )
     found = column.resolved(status, parts.sum(dim=0))
     if found is None:
         return None
@@ -215,14 +228,14 @@ def losses_of(column: Column) -> tuple[LossSums, Findings] | None:
 
 def logit_masses(
     column: Column, spacing: float, eps: float, n_nodes: int
-) -> tuple[NDArray[np.float64], Findings, int] | None:
+) -> tuple[Array, Findings, int] | None:
     """What happened and what did not, (2, nodes), at the logits of predictions within eps."""
     return _deposited(column, 2, n_nodes, 1.0 / spacing, (n_nodes - 1) // 2, eps, 1.0 - eps)
 
 
 def _deposited(
     column: Column, rows: int, n_nodes: int, per_unit: float, middle: int, low: float, high: float
-) -> tuple[NDArray[np.float64], Findings, int] | None:
+) -> tuple[Array, Findings, int] | None:
     status = column.new_status()
     moments = deposit(column, status, rows, n_nodes, per_unit, middle, low, high)
     found = column.resolved(status, masses(moments))
@@ -233,9 +246,15 @@ def _deposited(
 
 
 def deposit(
-    column: Column, status: Tensor, rows: int, n_nodes: int,
-    per_unit: float, middle: int, low: float, high: float,
-) -> Tensor:  # fmt: skip
+    column: Column,
+    status: Tensor,
+    rows: int,
+    n_nodes: int,
+    per_unit: float,
+    middle: int,
+    low: float,
+    high: float,
+) -> Tensor:
     """The moments of cells between nodes, (copies, rows, nodes, 4), in one read."""
     # One warp a program: what a row's thread computes reaches its four neighbours without a wait.
     block = 32
@@ -246,9 +265,21 @@ def deposit(
     # Numbers in double precision: as plain arguments they would be single.
     numbers = doubles(device, per_unit, low, high)
     kernels.deposit[(programs,)](
-        column.u, column.z, moments, status, numbers, column.n, n_nodes, middle, programs * block,
-        **column.flags, LOGITS=rows == 2, COPIES=copies, BLOCK=block, num_warps=1,
-    )  # fmt: skip
+        column.u,
+        column.z,
+        moments,
+        status,
+        numbers,
+        column.n,
+        n_nodes,
+        middle,
+        programs * block,
+        **column.flags,
+        LOGITS=rows == 2,
+        COPIES=copies,
+        BLOCK=block,
+        num_warps=1,
+    )
     return moments
 
 

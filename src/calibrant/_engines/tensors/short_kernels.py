@@ -96,9 +96,20 @@ def store_bins(out, bins, M: tl.constexpr):
 
 @triton.jit
 def add_confidences(
-    u_ptr, hit_ptr, table_ptr, near_ptr, near_n_ptr, edges_ptr, n, margin, loops,
-    M: tl.constexpr, EVEN_BINS: tl.constexpr, BLOCK: tl.constexpr, DEPTH: tl.constexpr,
-):  # fmt: skip
+    u_ptr,
+    hit_ptr,
+    table_ptr,
+    near_ptr,
+    near_n_ptr,
+    edges_ptr,
+    n,
+    margin,
+    loops,
+    M: tl.constexpr,
+    EVEN_BINS: tl.constexpr,
+    BLOCK: tl.constexpr,
+    DEPTH: tl.constexpr,
+):
     """Confidences of logits in M bins, and a list of those near an edge."""
     program = tl.program_id(0)
     edges = single_edges(edges_ptr, M)
@@ -121,12 +132,33 @@ def add_confidences(
 
 @triton.jit
 def read_short_rows(
-    x_ptr, y_ptr, u_ptr, hit_ptr, top_ptr, share_ptr, parts_ptr, table_ptr, near_ptr, near_n_ptr,
-    edges_ptr, found_ptr, n, tolerance, margin, loops,
-    K: tl.constexpr, STRIDE: tl.constexpr, WIDTH: tl.constexpr, ROWS: tl.constexpr,
-    LOGITS: tl.constexpr, NORMS: tl.constexpr, LOSSES: tl.constexpr, M: tl.constexpr,
-    EVEN_BINS: tl.constexpr, SUM: tl.constexpr,
-):  # fmt: skip
+    x_ptr,
+    y_ptr,
+    u_ptr,
+    hit_ptr,
+    top_ptr,
+    share_ptr,
+    parts_ptr,
+    table_ptr,
+    near_ptr,
+    near_n_ptr,
+    edges_ptr,
+    found_ptr,
+    n,
+    tolerance,
+    margin,
+    loops,
+    K: tl.constexpr,
+    STRIDE: tl.constexpr,
+    WIDTH: tl.constexpr,
+    ROWS: tl.constexpr,
+    LOGITS: tl.constexpr,
+    NORMS: tl.constexpr,
+    LOSSES: tl.constexpr,
+    M: tl.constexpr,
+    EVEN_BINS: tl.constexpr,
+    SUM: tl.constexpr,
+):
     """As `read_rows`, for few classes: a thread owns a row, has all of it in registers, and sums
     losses and M bins of the top label on its way (M = 0: none, and confidences and hits are
     written instead; else only those of rows near an edge). Sums are taken in SUM over the rows of
@@ -157,8 +189,9 @@ def read_short_rows(
         g_y = y // WIDTH
         by_label = tl.load(
             x_ptr + start[:, None] + (g_y * WIDTH)[:, None] + j[None, :],
-            mask=there[:, None], other=0.0,
-        ).to(tl.float32)  # fmt: skip
+            mask=there[:, None],
+            other=0.0,
+        ).to(tl.float32)
         place = y - g_y * WIDTH
         x_y = tl.sum(tl.where(j[None, :] == place[:, None], by_label, 0.0), axis=1)
         for g in tl.static_range(K // WIDTH):

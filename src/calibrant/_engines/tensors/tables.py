@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Cuts, FixedRule, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._core.typing import Array
 from calibrant._data.samples import Notion
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.counting import stack, without_dropped
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Scalars, edges_of, scalar_blocks
 from calibrant._engines.tensors.choice import has_kernels
-from calibrant._engines.tensors.columns import (
-    class_columns,
-    class_groups,
-    column,
-    rows_above,
-)
+from calibrant._engines.tensors.columns import class_columns, class_groups, column, rows_above
 from calibrant._engines.tensors.quantiles import level_order, quantile_edges, rank_order
 from calibrant._engines.tensors.rows import plain_row_pass, row_pass
 from calibrant._engines.tensors.sums import BinSums
@@ -30,7 +25,7 @@ from calibrant._engines.tensors.tally import Tally, resolved
 
 def scalar_sums(
     samples: TensorSamples, notion: Notion, cuts: Cuts, *, squares: bool = True
-) -> tuple[NDArray[np.float64], Findings]:
+) -> tuple[Array, Findings]:
     """Bin sums (bins x fields) of the binary or the confidence problem in given cuts."""
     if samples.multiclass:
         total = row_pass(samples, None, cuts, False)
@@ -65,7 +60,7 @@ def bin_table(
     if samples.n == 0:
         raise InputError(NO_WEIGHT)
     if has_kernels(samples.predictions):
-        fast = _by_keys(samples, notion, rule, squares)
+        fast = _key_table(samples, notion, rule, squares)
         if fast is not None:
             return fast
     tally = Tally(samples.place)
@@ -73,14 +68,14 @@ def bin_table(
     if isinstance(rule, LevelSets):
         return _level_sets(whole, tally)
     if rule.ties == "rank":
-        return _by_rank(whole, rule.m, tally)
+        return _rank_table(whole, rule.m, tally)
     edges = quantile_edges(whole.u[None], whole.w, rule.m)[0]
     sums_here = _sums_by_index(torch.bucketize(whole.u, edges, right=True), rule.m, whole)
     findings, (sums, inner) = resolved(tally, sums_here, edges)
-    return BinTable(_weighty(sums)[None]), Cuts(inner), findings
+    return BinTable(_with_some_weight(sums)[None]), Cuts(inner), findings
 
 
-def _by_keys(
+def _key_table(
     samples: TensorSamples, notion: Notion, rule: Quantile | LevelSets, squares: bool
 ) -> tuple[BinTable, Cuts, Findings] | None:
     """The table from keys in order on the device; None where kernels cannot make them."""
@@ -104,12 +99,12 @@ def _by_keys(
     return DeviceLevels(keys), LevelCuts(keys), keys.findings
 
 
-def _by_rank(whole: Scalars, m: int, tally: Tally) -> tuple[BinTable, Cuts, Findings]:
+def _rank_table(whole: Scalars, m: int, tally: Tally) -> tuple[BinTable, Cuts, Findings]:
     ordered, index = rank_order(whole, m)
     firsts = torch.searchsorted(index, torch.arange(1, m, device=index.device))
     shown = torch.cat([ordered.u, ordered.u.new_ones(1)])[firsts]  # ties may straddle a cut
     findings, (sums, inner) = resolved(tally, _sums_by_index(index, m, ordered), shown)
-    return BinTable(_weighty(sums)[None]), Cuts(inner), findings
+    return BinTable(_with_some_weight(sums)[None]), Cuts(inner), findings
 
 
 def _level_sets(whole: Scalars, tally: Tally) -> tuple[BinTable, Cuts, Findings]:
@@ -128,7 +123,7 @@ def _sums_by_index(index: Tensor, m: int, whole: Scalars) -> Tensor:
     return sums.result()
 
 
-def _weighty(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+def _with_some_weight(sums: Array) -> Array:
     """Sums of bins that were cut by ranks, of which there are none without weight."""
     if not sums[..., 1].sum() > 0:
         raise InputError(NO_WEIGHT)
@@ -153,7 +148,7 @@ def classwise_table(
     # Rows are checked as rows before they are taken apart.
     findings = row_pass(samples, None, None, False).findings
     if isinstance(rule, Quantile) and rule.ties == "together" and samples.n:
-        return BinTable(_weighty(_class_quantiles(samples, rule.m))), findings
+        return BinTable(_with_some_weight(_class_quantiles(samples, rule.m))), findings
     return stack([bin_table(c, "binary", rule)[0] for c in class_columns(samples)]), findings
 
 
@@ -173,7 +168,7 @@ def class_table_above(samples: TensorSamples, rule: Quantile, threshold: float) 
     return stack(tables) if tables else None
 
 
-def _class_quantiles(samples: TensorSamples, m: int) -> NDArray[np.float64]:
+def _class_quantiles(samples: TensorSamples, m: int) -> Array:
     """Sums of every class in its own bins of equal mass; some classes are sorted at a time."""
     w = samples.weight_block(0, samples.n)
     parts = []

@@ -7,6 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from calibrant._core.typing import Array
 from calibrant._data.samples import BadRow
 from calibrant._engines.protocol import BAD_ROW, SOFT, Findings, new_status
 
@@ -38,7 +39,7 @@ class Tally:
         self.counts[SOFT] = torch.maximum(self.counts[SOFT], soft.double())
 
 
-def bring_back(tally: Tally, *sums: Tensor) -> tuple[NDArray[np.int64], list[NDArray[np.float64]]]:
+def bring_back(tally: Tally, *sums: Tensor) -> tuple[NDArray[np.int64], list[Array]]:
     """The status and the sums, in one transfer; a BadRow if there was one."""
     packed = torch.cat([tally.counts, *(part.reshape(-1) for part in sums)]).cpu().numpy()
     head, at = packed[: tally.counts.numel()], tally.counts.numel()
@@ -53,7 +54,7 @@ def bring_back(tally: Tally, *sums: Tensor) -> tuple[NDArray[np.int64], list[NDA
     return status, out
 
 
-def resolved(tally: Tally, *sums: Tensor) -> tuple[Findings, list[NDArray[np.float64]]]:
+def resolved(tally: Tally, *sums: Tensor) -> tuple[Findings, list[Array]]:
     """The findings and the sums, in one transfer; a BadRow if there was one."""
     status, out = bring_back(tally, *sums)
     return Findings.from_status(status), out

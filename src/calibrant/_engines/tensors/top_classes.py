@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
 from calibrant._core.errors import NO_WEIGHT, InputError
+from calibrant._core.typing import Array
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.counting import without_dropped
 from calibrant._engines.protocol import Findings
@@ -26,7 +25,7 @@ def top_class_table(samples: TensorSamples, rule: Rule) -> tuple[BinTable, Findi
         if samples.n == 0:
             raise InputError(NO_WEIGHT)
         if isinstance(rule, LevelSets) or rule.ties == "rank":
-            return _of_whole(samples, rule)
+            return _sorted_table(samples, rule)
         whole = column(samples, "confidence", Tally(samples.place))
         edges = quantile_edges(whole.u[None], whole.w, rule.m)[0]
     else:
@@ -35,12 +34,12 @@ def top_class_table(samples: TensorSamples, rule: Rule) -> tuple[BinTable, Findi
     return without_dropped(sums, rule, True), findings
 
 
-def top_class_sums(samples: TensorSamples, cuts: Cuts) -> tuple[NDArray[np.float64], Findings]:
+def top_class_sums(samples: TensorSamples, cuts: Cuts) -> tuple[Array, Findings]:
     """Sums (classes x bins x fields) of the rows of each predicted class in given cuts."""
     return _sums(samples, edges_of(cuts, samples.place))
 
 
-def _sums(samples: TensorSamples, edges: Tensor) -> tuple[NDArray[np.float64], Findings]:
+def _sums(samples: TensorSamples, edges: Tensor) -> tuple[Array, Findings]:
     m, tally = edges.numel() + 1, Tally(samples.place)
     sums = BinSums(samples.n_classes * m, samples.place, weighted=samples.weighted)
     for rows in row_blocks(samples, tally):
@@ -54,13 +53,13 @@ def _top_class(rows: Rows) -> tuple[Tensor, Scalars]:
     return rows.p.max(dim=1).indices, rows.top_label()  # the first of equals
 
 
-def _of_whole(samples: TensorSamples, rule: Quantile | LevelSets) -> tuple[BinTable, Findings]:
+def _sorted_table(samples: TensorSamples, rule: Quantile | LevelSets) -> tuple[BinTable, Findings]:
     """By rank, or by distinct confidence: every row's top label at once, on the device."""
     tally = Tally(samples.place)
     tops, blocks = zip(*(_top_class(rows) for rows in row_blocks(samples, tally)), strict=True)
-    top, u, z = (torch.cat(parts) for parts in (
-        tops, [block.u for block in blocks], [block.z for block in blocks],
-    ))  # fmt: skip
+    top = torch.cat(tops)
+    u = torch.cat([block.u for block in blocks])
+    z = torch.cat([block.z for block in blocks])
     w = None if not samples.weighted else torch.cat([block.w for block in blocks])
     if isinstance(rule, LevelSets):
         pairs = torch.stack([top.double(), u], dim=1)

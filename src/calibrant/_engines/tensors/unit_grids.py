@@ -11,10 +11,10 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.grid import Smoothed, UnitGrid
+from calibrant._core.typing import Array
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors import unit_kernels as kernels
 from calibrant._engines.tensors.scalars import Column, deposit, masses
@@ -34,9 +34,8 @@ class DeviceUnitGrid(UnitGrid):
         self._residuals: Tensor
 
     @cached_property
-    def sums(self) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self._residuals.cpu().numpy()[None, None]
-        return found
+    def sums(self) -> Array:
+        return self._residuals.cpu().numpy()[None, None]
 
     @property
     def cells(self) -> int:
@@ -55,8 +54,7 @@ class DeviceUnitGrid(UnitGrid):
         ends_doubled = self._residuals.clone()
         ends_doubled[:: self.cells] *= 2.0
         mirrored = torch.cat([ends_doubled, ends_doubled[1:-1].flip(0)])
-        halved: Tensor = torch.fft.rfft(mirrored).real / 2.0
-        return halved
+        return torch.fft.rfft(mirrored).real / 2.0
 
     def _integral(self, width: float, cells: int) -> float:
         """As `smooth._smoothed` has it of arrays."""
@@ -107,7 +105,7 @@ def _grid(moments: Tensor, together: int) -> DeviceUnitGrid:
     """The grid whose cells are so many of those whose moments these are."""
     if together > 1:
         # Before the cells is one, and beyond them three, to the first of which 1 itself belongs.
-        inside = moments[1:-3].reshape(-1, 4 * together) @ _coarser(moments.device, together)
+        inside = moments[1:-3].reshape(-1, 4 * together) @ _coarsening(moments.device, together)
         moments = torch.cat([moments[:1], inside, moments[-3:]])
     at_nodes = masses(moments[None, None])[0]
     residuals = at_nodes[1:-2].clone()
@@ -119,7 +117,7 @@ def _grid(moments: Tensor, together: int) -> DeviceUnitGrid:
 
 
 @lru_cache(maxsize=8)
-def _coarser(device: torch.device, together: int) -> Tensor:
+def _coarsening(device: torch.device, together: int) -> Tensor:
     """From the moments of cells side by side, one after another, to those of all as one cell: t in
     the cell r becomes (r + t) / together.
     """

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.bin_tables import VectorTable
 from calibrant._core.binning import LevelSets, Quantile, Rule, fixed_cuts
+from calibrant._core.typing import Array
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Rows, edges_of, row_blocks
@@ -22,7 +22,7 @@ from calibrant._engines.tensors.tally import Tally, resolved
 
 
 def vector_table(
-    samples: TensorSamples, rule: Rule, phi: NDArray[np.float64] | None = None
+    samples: TensorSamples, rule: Rule, phi: Array | None = None
 ) -> tuple[VectorTable, Findings]:
     """The table of the linear property with values phi (k, d); None is the label itself (e_y).
 
@@ -39,7 +39,7 @@ def vector_table(
     weight = torch.zeros(d * m, dtype=torch.float64, device=samples.place)
     residual = torch.zeros((d * m, d), dtype=torch.float64, device=samples.place)
     for rows in row_blocks(samples, tally):
-        u, z, w = property_.of(rows)
+        u, z, w = property_.vectors(rows)
         largest, top = property_.scaled(u).max(dim=1)
         cell = top * m + torch.bucketize(largest, edges, right=True)
         _add(weight, residual, cell, u - z, w)
@@ -52,7 +52,7 @@ def vector_table(
 class _Property:
     """A linear property of the label, and where each of its coordinates lies."""
 
-    def __init__(self, samples: TensorSamples, phi: NDArray[np.float64] | None) -> None:
+    def __init__(self, samples: TensorSamples, phi: Array | None) -> None:
         self.phi, self.d = None, samples.n_classes
         if phi is not None:
             self.phi = torch.tensor(phi, dtype=torch.float64, device=samples.place)
@@ -61,7 +61,7 @@ class _Property:
             span = self.phi.amax(dim=0) - self.low
             self.span = torch.where(span > 0, span, 1.0)
 
-    def of(self, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
+    def vectors(self, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
         """Vector predictions, vector targets and weights of a block."""
         if rows.label is not None:
             q = torch.zeros_like(rows.p).scatter(1, rows.label[:, None], 1.0)
@@ -97,14 +97,14 @@ def _edges(samples: TensorSamples, rule: Rule, property_: _Property) -> Tensor:
 
 def _largest(samples: TensorSamples, property_: _Property, tally: Tally) -> Iterator[Tensor]:
     for rows in row_blocks(samples, tally):
-        yield property_.scaled(property_.of(rows)[0]).amax(dim=1).clamp(0.0, 1.0)
+        yield property_.scaled(property_.vectors(rows)[0]).amax(dim=1).clamp(0.0, 1.0)
 
 
 def _ranked(
     samples: TensorSamples, m: int, property_: _Property, tally: Tally
 ) -> tuple[VectorTable, Findings]:
     """Bins by rank of the largest coordinate: every vector prediction at once, on the device."""
-    parts = [property_.of(rows) for rows in row_blocks(samples, tally)]
+    parts = [property_.vectors(rows) for rows in row_blocks(samples, tally)]
     u, z, w = (torch.cat(part) for part in zip(*parts, strict=True))
     largest, top = property_.scaled(u).max(dim=1)
     order, bins = by_rank(largest, w if samples.weighted else None, m)
@@ -120,7 +120,7 @@ def _ranked(
 def _levels(
     samples: TensorSamples, property_: _Property, tally: Tally
 ) -> tuple[VectorTable, Findings]:
-    parts = [property_.of(rows) for rows in row_blocks(samples, tally)]
+    parts = [property_.vectors(rows) for rows in row_blocks(samples, tally)]
     u, z, w = (torch.cat(part) for part in zip(*parts, strict=True))
     levels, where = torch.unique(u + 0.0, dim=0, return_inverse=True)  # -0.0 and 0.0 are one
     weight = torch.zeros(len(levels), dtype=torch.float64, device=u.device)

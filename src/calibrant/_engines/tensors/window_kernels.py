@@ -23,9 +23,21 @@ LAST = tl.constexpr(2**31 - 1)
 
 @triton.jit
 def split_by_windows(
-    u_ptr, z_ptr, some_ptr, ranks_ptr, parts_ptr, keys_ptr, status_ptr, n, step, room,
-    CONFIDENCE: tl.constexpr, M: tl.constexpr, BLOCK: tl.constexpr, DEPTH: tl.constexpr,
-):  # fmt: skip
+    u_ptr,
+    z_ptr,
+    some_ptr,
+    ranks_ptr,
+    parts_ptr,
+    keys_ptr,
+    status_ptr,
+    n,
+    step,
+    room,
+    CONFIDENCE: tl.constexpr,
+    M: tl.constexpr,
+    BLOCK: tl.constexpr,
+    DEPTH: tl.constexpr,
+):
     """Sums of the rows below each of M windows, and of all: n, z and u, (M + 1, 3) a program; and
     the keys of rows in windows, in a program's own room, the rest of which is filled with `LAST`.
 
@@ -111,9 +123,19 @@ def first_at_or_above(keys_ptr, wanted, n_keys, STEPS: tl.constexpr):
 
 @triton.jit
 def find_borders(
-    keys_ptr, below_ptr, some_ptr, ranks_ptr, numbers_ptr, firsts_ptr, found_ptr, n, n_keys, m,
-    LANES: tl.constexpr, STEPS: tl.constexpr,
-):  # fmt: skip
+    keys_ptr,
+    below_ptr,
+    some_ptr,
+    ranks_ptr,
+    numbers_ptr,
+    firsts_ptr,
+    found_ptr,
+    n,
+    n_keys,
+    m,
+    LANES: tl.constexpr,
+    STEPS: tl.constexpr,
+):
     """Among keys in order, of rows in windows: where each window and the bin after each border
     begin, (m - 1, 2); and the prediction that decides the border, whether that is in the bin
     before, and whether it is in the window, as it must be, (m - 1, 3).

@@ -1,0 +1,271 @@
+"""Columns of a lazy frame as samples that stay in its engine."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from typing import Any
+
+import narwhals as nw
+
+from calibrant._core.errors import InputError, MissingExtra
+from calibrant._data.answers import are_answers
+from calibrant._data.checks import describe
+from calibrant._data.columns import check_apart, checked_column_names
+from calibrant._data.frame_counts import VoteCounts, check_votes_name, read_counts
+from calibrant._data.frame_samples import FrameSamples, Labels, column_of
+from calibrant._data.input import Input
+from calibrant._data.labels import Lookup, are_indices, are_truths, note_on_labels, number_of
+from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
+
+# Texts that are brought here to be looked at: more are no spellings of classes.
+_MOST_TEXTS = 10_000
+
+
+def scanned(data: Any) -> Any:
+    """A Parquet file's path as a lazy frame of an engine that is installed; else as it came."""
+    if not isinstance(data, str | os.PathLike):
+        return data
+    path = os.fspath(data)
+    if not path.endswith((".parquet", ".pq")):
+        raise InputError(
+            f"data={path!r} must be a frame, or the path of a Parquet file that ends in .parquet; "
+            "open other files with calibrant.read_file or with your frame's own reader"
+        )
+    if not os.path.exists(path) and not any(sign in path for sign in "*?["):
+        raise InputError(f"data={path!r}: there is no such file")
+    for engine in ("polars", "duckdb"):
+        if importlib.util.find_spec(engine) is not None:
+            return nw.scan_parquet(path, backend=engine).to_native()
+    raise MissingExtra("polars", None, "searching a Parquet file")
+
+
+class FrameInput(Input[FrameSamples]):
+    """Columns that stay in the frame's own engine: they exist and are numbers; no row is read."""
+
+    # Values of the column of labels with the index of their class; None where it has indices.
+    labels: Labels | None = None
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+        self.frame: Any = nw.from_native(data)
+        self.schema = self.frame.collect_schema()
+
+    def read(
+        self, y_true: Any, y_proba: Any, sample_weight: Any, votes: Any, *, drop: bool
+    ) -> None:
+        check_apart(y_true, y_proba)
+        self.predictions = self.column_names = named(y_proba, "y_proba", self.schema)
+        self.targets = named(y_true, "y_true", self.schema)
+        if sample_weight is not None:
+            self.weights = named(sample_weight, "sample_weight", self.schema)
+        self.votes, self.drop = votes, drop
+        if not isinstance(y_proba, str):
+            self.n_columns, self.class_names = len(self.predictions), self.predictions
+        self._check_counts()
+        for name in self.predictions:
+            self._check_number(name, "y_proba")
+        self.answers = self.n_columns is None and are_answers(y_true, self.data)
+
+    def exponentiate(self) -> None:
+        """The softmax of log-probabilities is that of logits; one alone is a column of exp."""
+        if self.n_columns is None:
+            (name,) = self.predictions
+            logs = column_of(self.frame, name).cast(nw.Float64)
+            self._set_frame(self.frame.with_columns(logs.exp().alias(name)))
+
+    def encode(self, classes: list[Any], *, are_indices: bool) -> None:
+        if len(self.targets) == 1 and not are_indices:
+            (name,) = self.targets
+            self.labels = _labels(self.frame, name, self.schema, classes)
+            self.label_note = note_on_labels(
+                classes, self.n_columns is not None, self.labels is None
+            )
+
+    def read_labels(self, stream: bool) -> None:
+        if self.labels is None:
+            for name in self.targets:
+                self._check_number(name, "y_true")
+        if self.votes is not None:
+            if isinstance(self.votes, str):
+                (self.votes,) = named(self.votes, "votes", self.schema)
+            check_votes_name(self.votes, self.schema)
+        self.counts = VoteCounts(self.frame, self.targets)
+        if self.labels is None:
+            self.counts = read_counts(
+                self.frame,
+                self.targets,
+                self.votes,
+                multiclass=self.n_columns is not None,
+                stream=stream,
+            )
+        self._set_frame(self.counts.frame)
+        self.targets, self.votes_note = self.counts.targets, self.counts.note
+
+    def read_weights(self) -> None:
+        for name in self.weights:
+            self._check_number(name, "sample_weight")
+
+    def check_logits(self, stream: bool) -> None:
+        """Logits of a frame are not looked at before they are summed."""
+
+    def samples(self) -> FrameSamples:
+        multiclass, soft_rows = self.n_columns is not None, len(self.targets) > 1
+        kind = "logits" if self.logits else "probabilities"
+        notes = describe(
+            "log-probabilities" if self.logprobs else kind,
+            self.n_columns,
+            soft_rows=soft_rows,
+            label_note=self.label_note,
+            votes_note=self.votes_note,
+            answers=self.answers,
+        )
+        one_class_each = multiclass or self.labels is not None or self._is_whole(self.targets[0])
+        prediction_types = [self.schema[name] for name in self.predictions]
+        return FrameSamples(
+            self.frame,
+            self.predictions,
+            self.targets,
+            self.weights[0] if self.weights else None,
+            multiclass=multiclass,
+            from_logits=self.logits or (self.logprobs and multiclass),
+            labels=self.labels,
+            class_names=self.class_names,
+            inferred=(*notes, f"summed in {self.frame.implementation.value}"),
+            rounded_to=_rounded_to(prediction_types),
+            hard=one_class_each and not soft_rows and not self.counts.votes,
+            missing="drop" if self.drop else "error",
+            row_sum_tolerance=_tolerance(prediction_types),
+            label_sum_tolerance=_tolerance([self.schema[name] for name in self.targets]),
+            vote_columns=self.counts.votes,
+            stated_votes=self.counts.stated,
+            voted=bool(self.counts.votes) or self.votes is not None,
+            answers=self.answers,
+        )
+
+    def _set_frame(self, frame: Any) -> None:
+        self.frame, self.schema = frame, frame.collect_schema()
+
+    def _is_whole(self, name: str) -> bool:
+        dtype = self.schema[name]
+        return bool(dtype.is_integer() or dtype == nw.Boolean)
+
+    def _check_counts(self) -> None:
+        """Raise InputError unless there are as many columns as the problem has."""
+        predictions, targets = self.predictions, self.targets
+        multiclass = self.n_columns is not None
+        if multiclass and len(predictions) < 2:
+            raise InputError(
+                f"y_proba names {len(predictions)} columns: one column is one class only, where "
+                "two are needed. For a binary problem give the name itself, not a list of it"
+            )
+        if len(targets) > 1 and not multiclass and len(targets) != 2:
+            raise InputError(
+                f"y_true names {len(targets)} columns while y_proba names one: binary predictions "
+                "need one column of targets, or counts of votes for both classes in two. If there "
+                "are several classes, name a column of y_proba for each; the order is (y_true, "
+                "y_proba)"
+            )
+        if not targets or (multiclass and len(targets) > 1 and len(targets) != len(predictions)):
+            raise InputError(
+                f"y_true and y_proba must have the same classes; got {len(targets)} and "
+                f"{len(predictions)} columns"
+            )
+        if self.weights is not None and len(self.weights) > 1:
+            raise InputError(f"sample_weight must name one column; it names {len(self.weights)}")
+
+    def _check_number(self, name: str, argument: str) -> None:
+        dtype = self.schema[name]
+        if dtype.is_numeric() or dtype == nw.Boolean:
+            return
+        what = "text" if dtype == nw.String else f"the type {dtype}"
+        hint = "convert it to numbers"
+        if dtype in (nw.List, nw.Array):
+            hint = "make a column of each entry, and name these"
+        elif argument == "y_true":
+            hint = "say which label is which class with classes=[...]"
+        raise InputError(f"{argument} must be numbers; the column {name!r} holds {what}: {hint}")
+
+
+def named(names: Any, argument: str, schema: Any) -> tuple[str, ...]:
+    """The columns of a lazy frame that an argument names."""
+    wanted = checked_column_names(names, argument, schema)
+    for name in wanted:
+        if name in ("", "*") or (name.startswith("^") and name.endswith("$")):
+            raise InputError(
+                f"{argument} names the column {name!r}, which engines take for a pattern or for no "
+                "name: rename it first"
+            )
+    return tuple(wanted)
+
+
+def _rounded_to(dtypes: list[Any]) -> str:
+    """The type that an array of these columns has."""
+    if all(dtype == nw.Float16 for dtype in dtypes):
+        return "float16"
+    return "float32" if all(dtype in (nw.Float16, nw.Float32) for dtype in dtypes) else "float64"
+
+
+def _tolerance(dtypes: list[Any]) -> float:
+    """How far from 1 a row of these columns may sum: as far as its least precise one needs."""
+    any_half = any(dtype == nw.Float16 for dtype in dtypes)
+    return HALF_ROW_SUM_TOLERANCE["float16"] if any_half else ROW_SUM_TOLERANCE
+
+
+def _labels(frame: Any, name: str, schema: Any, classes: list[Any]) -> Labels | None:
+    """Values to look for in a column; None where they are indices of the classes."""
+    dtype = schema[name]
+    if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum):
+        return _texts(frame, name, classes)
+    if not (dtype.is_numeric() or dtype == nw.Boolean):
+        raise InputError(
+            f"y_true must be numbers or text; the column {name!r} holds the type {dtype}"
+        )
+    kind = "b" if dtype == nw.Boolean else "f"
+    if are_indices(kind, classes):
+        return None
+    wanted = [number_of(label) for label in classes]
+    if kind == "b" or are_truths(classes):
+        truth = {"true": 1, "false": 0}
+        wanted = [truth.get(str(label).lower(), number_of(label)) for label in classes]
+    if any(number is None for number in wanted):
+        raise InputError(
+            f"classes={list(classes)!r} cannot be found in the column {name!r} of y_true, which "
+            f"holds the type {dtype}: give its own values, in the order of the classes"
+        )
+    known = Lookup(classes)
+    candidates = [as_held for number in wanted for as_held in _as_held(number, dtype)]
+    found = {value: known.find(value) for value in candidates}
+    return tuple((_compared(value), index) for value, index in found.items() if index is not None)
+
+
+def _texts(frame: Any, name: str, classes: list[Any]) -> Labels:
+    """Texts of a column that name a class. The engine is asked for those that only the number they
+    write may tell, such as "1.0"; where no class is a number there are none.
+    """
+    texts = {str(label): index for index, label in enumerate(classes)}
+    if are_truths(classes) or any(number_of(label) is not None for label in classes):
+        known, column = Lookup(classes), column_of(frame, name).cast(nw.String)
+        rest = frame.select(text=column).filter(~nw.col("text").is_in(list(texts)))
+        for text in rest.unique().head(_MOST_TEXTS).collect()["text"].to_list():
+            index = known.find(text)
+            if index is not None:
+                texts[text] = index
+    return tuple(texts.items())
+
+
+def _as_held(number: Any, dtype: Any) -> list[Any]:
+    """A class's number as a column of this type holds it; nothing if it cannot."""
+    if dtype == nw.Boolean:
+        return [bool(number)] if number in (0, 1) else []
+    if dtype.is_integer():
+        low, high = (-(2**63), 2**63) if dtype.is_signed_integer() else (0, 2**64)
+        return [number] if isinstance(number, int) and low <= number < high else []
+    fits = abs(number) <= sys.float_info.max and float(number) == number
+    return [float(number)] if fits else []
+
+
+def _compared(value: Any) -> int | float:
+    """A value as a query has it: a double, unless it is too large for doubles to tell it apart."""
+    return value if isinstance(value, int) and abs(value) >= 2**53 else float(value)

@@ -1,0 +1,172 @@
+"""Tensors as samples on the device where they lie; labels and weights may also be arrays or lists.
+
+Predictions never leave their device, unless it has no float64 (mps): then they are summed on the
+host, copied there block by block.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from calibrant._core.errors import InputError
+from calibrant._core.typing import Mask
+from calibrant._core.validation import have_no_index
+from calibrant._data.array_input import RowInput
+from calibrant._data.arrays import plain_tensor, precision_name, to_array
+from calibrant._data.checks import check_names, weight_exponent
+from calibrant._data.counts import Labels, labels_of
+from calibrant._data.labels import encode_known
+from calibrant._data.links import OVERSHOOT
+from calibrant._data.logprobs import above_zero
+from calibrant._data.missing import row_gaps
+from calibrant._data.tensor_samples import TensorSamples, as_array, holds_float64
+
+Values = Tensor | NDArray[Any]
+# Entries that are copied to the host sooner than a device answers a question about them.
+_FEW = 1 << 12
+have_no_index(Tensor)
+
+
+class TensorInput(RowInput[TensorSamples]):
+    """Tensors, and what lies beside them, on the device where sums are taken."""
+
+    sample_type = TensorSamples
+
+    def read(
+        self, y_true: Any, y_proba: Any, sample_weight: Any, votes: Any, *, drop: bool
+    ) -> None:
+        check_names(y_true, y_proba)
+        y_true = _detached(y_true, "y_true")
+        y_proba = _detached(y_proba, "y_proba")
+        sample_weight = _detached(sample_weight, "sample_weight")
+        device = y_proba.device
+        self.device_of_sums = device if holds_float64(device) else torch.device("cpu")
+        super().read(y_true, y_proba, sample_weight, votes, drop=drop)
+
+    def values(self, value: Any, argument: str) -> Values:
+        return value if isinstance(value, Tensor) else to_array(value, argument)
+
+    def without_missing(
+        self, y_true: Any, y_proba: Any, sample_weight: Any
+    ) -> tuple[Any, Any, Any, Mask | None]:
+        arguments = {"y_true": y_true, "y_proba": y_proba, "sample_weight": sample_weight}
+        given: dict[str, Values] = {}
+        gaps = []
+        for name, value in arguments.items():
+            if isinstance(value, Tensor):
+                given[name] = value
+                gaps.append(_rows_with_nan(value))
+            elif value is not None:
+                given[name], gone = row_gaps(value, name)
+                gaps.append(torch.from_numpy(np.array(gone)))
+        if len({tuple(value.shape[:1]) for value in given.values()}) > 1:
+            return y_true, y_proba, sample_weight, None  # an error of the checks that follow
+        kept = torch.stack([gap.to(y_proba.device) for gap in gaps]).any(dim=0).logical_not()
+        here: Mask = as_array(kept)
+        if here.all():
+            return y_true, y_proba, sample_weight, None
+        rows = {
+            name: value[kept.to(value.device)] if isinstance(value, Tensor) else value[here]
+            for name, value in given.items()
+        }
+        return rows["y_true"], rows["y_proba"], rows.get("sample_weight"), here
+
+    def exponentiate(self) -> None:
+        logs = self.as_double(self.predictions)
+        above = (logs > OVERSHOOT).reshape(logs.shape[0], -1).any(1)
+        if bool(above.any()):
+            row = int(above.int().argmax())
+            raise InputError(above_zero(f"y_proba[{row}]", logs[row].cpu().numpy()))
+        logs = logs.clamp(max=0.0)
+        self.predictions = logs.exp() if logs.ndim == 1 else logs.softmax(1)
+
+    def class_indices(self, classes: list[Any]) -> tuple[Values, str]:
+        """Class indices; of labels on a device only the distinct ones are copied to the host."""
+        multiclass = self.n_columns is not None
+        if not isinstance(self.targets, Tensor):
+            return encode_known(self.targets, classes, multiclass)
+        uniques, where = torch.unique(self.targets, return_inverse=True)
+        distinct = as_array(uniques)
+        try:
+            codes, note = encode_known(distinct, classes, multiclass)
+        except InputError:
+            encode_known(as_array(self.targets), classes, multiclass)  # names the first such row
+            raise
+        if codes is distinct:  # names are titles only
+            return self.targets, note
+        return torch.from_numpy(codes).to(self.targets.device)[where], note
+
+    def read_labels(self, stream: bool) -> None:
+        super().read_labels(stream)
+        self.targets = self._placed(self.targets)
+        if self.votes is not None:
+            self.votes = self._placed(self.votes)
+
+    def shares(self, votes: NDArray[np.int64] | None, stream: bool) -> Labels:
+        """Counts of votes as shares. Only labels that look like counts are copied to the host:
+        people's votes are few.
+        """
+        n_columns = self.n_columns or 1
+        if not isinstance(self.targets, Tensor):
+            return labels_of(self.targets, votes, n_columns, stream=stream)
+        if not _may_be_counts(self.targets, votes is not None, n_columns == 1):
+            return Labels(self.targets, votes)
+        here = as_array(self.targets)
+        labels = labels_of(here, votes, n_columns, stream=stream)
+        if labels.targets is here:
+            return Labels(self.targets, labels.votes, labels.note)
+        return labels
+
+    def scale_weights(self) -> None:
+        weights = self._placed(self.weights)
+        self.exponent = weight_exponent(float(weights.max())) if weights.numel() else 0
+        if self.exponent:
+            down = torch.tensor(-self.exponent, device=self.device_of_sums)
+            weights = torch.ldexp(weights.double(), down)
+        self.weights = weights
+
+    def as_double(self, part: Tensor) -> Tensor:
+        if part.numel() <= _FEW:
+            part = part.cpu()
+        return part.double() if holds_float64(part.device) else part.float()
+
+    def _placed(self, values: Values) -> Tensor:
+        """Labels or weights on the device where sums are taken."""
+        if isinstance(values, Tensor):
+            return values.to(self.device_of_sums)
+        kind = {"b": np.bool_, "i": np.int64, "u": np.int64}.get(values.dtype.kind, np.float64)
+        return torch.from_numpy(np.array(values, dtype=kind)).to(self.device_of_sums)
+
+
+def _detached(value: Any, argument: str) -> Any:
+    """A tensor without its history, in a type that every device knows; other things as they are."""
+    if not isinstance(value, Tensor):
+        return value
+    plain = plain_tensor(value, argument)
+    rare = precision_name(plain) in ("uint16", "uint32", "uint64")
+    return plain.to(torch.int64) if rare else plain
+
+
+def _may_be_counts(targets: Tensor, beside_votes: bool, binary: bool) -> bool:
+    if targets.ndim != 2 or 0 in targets.shape:
+        return beside_votes and binary
+    if binary:
+        return True
+    if targets.is_complex() or targets.dtype == torch.bool:
+        return False
+    if targets.is_floating_point():
+        few = targets[: max(1, _FEW // targets.shape[1])]
+        if not bool((few == few.floor()).all()):
+            return False
+    return bool((targets.amax() > 1) | (targets.sum(1).amax() > 1))
+
+
+def _rows_with_nan(values: Tensor) -> Tensor:
+    if values.ndim < 2 or 0 in values.shape:
+        return values.isnan().reshape(values.shape[:1])
+    return values.flatten(1).amax(dim=1).isnan()  # a NaN is the largest; no table of flags
