@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import pytest
 import test_catalogue_laws as laws
-import test_interval_coverage as coverage_law
 import test_twins_by_name as by_name
 
 import calibrant as cal
@@ -36,6 +35,7 @@ from calibrant._measures.truthful import linear_error, linear_errors, linear_nul
 from calibrant._summaries.samples import Summary
 from calibrant.results._pages.rows import measure_row
 from calibrant.results._rendering import shown
+from interval_law import hold_to_coverage
 from needs import need
 
 MAKE = Path(__file__).parents[2] / "docs" / "make"
@@ -299,7 +299,7 @@ def test_the_laws_hold_for_it(name: str, shape: str, monkeypatch: pytest.MonkeyP
     ("kind", "population"), [("ordinary", "overconfident"), ("calibrated", "calibrated")]
 )
 def test_its_interval_is_held_to_its_coverage(kind: str, population: str) -> None:
-    coverage_law.hold_to_coverage(kind, population, set(NAMES))
+    hold_to_coverage(kind, population, set(NAMES))
 
 
 def test_the_audit_tries_it() -> None:
