@@ -50,7 +50,7 @@ types: $(VENV)/.test
 	$(BIN)/mypy
 
 suite: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
 
 # Side by side: while tests are collected, and at their end, a core would be idle.
 test: lint
@@ -58,7 +58,7 @@ test: lint
 
 # Coverage, power and other proofs by many samples, of which `make test` has a short form each.
 long: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadfile -q tests/long $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q tests/long $(PYTEST_ARGS)
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
