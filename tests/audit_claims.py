@@ -11,7 +11,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._research.audits.audit import PROPERTIES
-from calibrant.results._audit import Audit
+from calibrant.results import Audit
 
 DOCS = Path(__file__).parents[1] / "docs"
 GUIDE = DOCS / "audit.md"

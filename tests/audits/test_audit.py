@@ -10,13 +10,13 @@ import pytest
 
 import calibrant as cal
 from audit_claims import GUIDE, hold_claims, hold_kept_rows, hold_witnesses
-from calibrant._core.errors import InputError, UnknownOption
+from calibrant import InputError, UnknownOption, audit
 from calibrant._measures.catalogue import find
-from calibrant._research.audits.audit import audit
 from calibrant._research.audits.subjects import Subject
 from calibrant._research.audits.truthfulness import duel
 from calibrant._research.audits.worlds import World, example_1_1, example_c_1
-from calibrant.results._audit import Audit, as_markdown
+from calibrant.results import Audit
+from calibrant.results._audit import as_markdown
 
 # A measure of bins, a largest gap, a threshold, a loss, and two that are truthful or not by a term;
 # `make long` audits the catalogue.

@@ -9,7 +9,7 @@ import pytest
 from command import audit_once
 
 import calibrant as cal
-from calibrant._cli import main
+from cli.command import main
 
 # Colours, a line of its own, the direction of writing, an isolate, a tab and a bell.
 EVIL = "e\x1b[31mvil\nrow\u202ereversed\u2066\t\x07"

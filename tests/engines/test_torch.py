@@ -14,16 +14,17 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile, fixed_cuts
-from calibrant._core.errors import InputError
+from calibrant import Edges, EqualWidth, InputError, LevelSets, Quantile
+from calibrant._core.binning import fixed_cuts
 from calibrant._data.samples import BadRow
 from calibrant._data.to_samples import to_samples, to_samples_in_place
 from calibrant._engines.arrays import engine as array_engine
-from calibrant._engines.arrays.selection import available, engine, kernels
+from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.cells import Cells
 from calibrant._engines.dispatch import Engine, engine_of
 from calibrant._measures.catalogue import entry_of
 from calibrant._summaries.requirements import holdings
+from every_engine import available, engine
 from needs import need
 
 torch = need("torch")

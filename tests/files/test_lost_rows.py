@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._data.readers.csv_errors import Header, header_of
 from calibrant._data.readers.csv_quotes import Quotes, check_quotes
 from calibrant._data.readers.find import File

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._data.readers import csv, csv_blocks, json_scan, jsonl
 from calibrant._data.readers.scanner import scanner
 from calibrant._data.readers.source import file_rows
-from calibrant._engines.arrays.selection import engine
+from every_engine import engine
 from needs import need, need_compiled
 
 need("pyarrow")

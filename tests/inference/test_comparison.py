@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._inference.means import influences, mean_limits
 from needs import need
 from rivals import (

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant import InputError
 from calibrant._core.binning import both_rules
-from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from needs import need
 from rivals import (
     FEW,

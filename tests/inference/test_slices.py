@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant import InputError
 from calibrant._api.slices import holm
-from calibrant._core.errors import InputError
 from calibrant._data.slice_names import MISSING
 from needs import need
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import InputError
+from calibrant import InputError, catalogue
 from calibrant._inference.voted_rows import vote_residuals, whole_counts
-from calibrant._measures.catalogue import catalogue, find
+from calibrant._measures.catalogue import find
 from judged import intervals
 
 

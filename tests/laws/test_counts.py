@@ -13,7 +13,7 @@ from test_same_number import DOORS, same, through
 
 import calibrant as cal
 from calibrant._data.to_samples import to_samples
-from every_engine import ENGINES, LAZY, call
+from every_engine import LAZY, call, each_engine
 from needs import need
 
 RNG = np.random.default_rng(16)
@@ -44,7 +44,7 @@ def close(found: Any, expected: Any) -> None:
 # --- the law -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@each_engine
 def test_counts_are_their_shares_in_every_engine(name):
     # Which take long to plan a query: distances of distributions, the longest, have soft labels in
     # tests/engines, and counts are shares before any measure sees them.

@@ -23,18 +23,19 @@ import test_twins_by_name as by_name
 
 import calibrant as cal
 import twins
+from calibrant import catalogue
 from calibrant._api.metrics import binned as metrics
-from calibrant._cli import main
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.validation import public
 from calibrant._data.to_samples import to_samples_in_place
 from calibrant._inference.budget import quick_measures
 from calibrant._inference.methods import INVERTED
-from calibrant._measures.catalogue import GROUPS, Claims, Measure, catalogue, find, registered
+from calibrant._measures.catalogue import GROUPS, Claims, Measure, find, registered
 from calibrant._measures.truthful import linear_error, linear_errors, linear_null_mean
 from calibrant._summaries.samples import Summary
 from calibrant.results._pages.rows import measure_row
 from calibrant.results._rendering import shown
+from cli.command import main
 from interval_law import hold_to_coverage
 from needs import need
 

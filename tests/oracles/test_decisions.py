@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._cli import main
+from cli.command import main
 from needs import need
 
 # df_cancer_dx of the R package dcurves: 750 rows, 105 events, 115 with a family history, of which

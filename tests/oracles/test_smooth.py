@@ -11,14 +11,14 @@ from scipy.signal import fftconvolve
 from scipy.special import expit, log_ndtr, ndtr
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._core.grid import UnitGrid
 from calibrant._data.to_samples import to_samples
-from calibrant._engines.arrays.selection import available, engine
 from calibrant._measures.convolution import valid_convolution
 from calibrant._measures.fixed_point import fixed_point
 from calibrant._measures.smooth import smooth_errors
 from calibrant._summaries.smooth import SmoothSummary, smallest_sigma
+from every_engine import available, engine
 from needs import need
 
 RNG = np.random.default_rng(11)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.report.report import report
+from calibrant import report
 from calibrant.results._rendering import shown
 from report_page.conftest import NASTY, follow, saved
 

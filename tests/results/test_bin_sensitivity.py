@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import examples
-from calibrant._api.bin_sensitivity import bin_sensitivity
-from calibrant._core.errors import InputError
+from calibrant import InputError, bin_sensitivity, examples
 from calibrant._summaries import bin_counts
 
 COUNTS = (1, 2, 3, 7, 15, 64, 100)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.reliability import classwise_reliability
-from calibrant._core.errors import InputError
+from calibrant import InputError, classwise_reliability
 
 NAMES = ("red", "green", "<b>blue</b>", "black")
 

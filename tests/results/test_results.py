@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import examples
-from calibrant._core.errors import InputError
+from calibrant import InputError, examples
 from calibrant.results._notebook import html_table
 from calibrant.results._rendering import as_text, shown
 

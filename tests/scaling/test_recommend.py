@@ -9,8 +9,8 @@ import pytest
 from scaling_problems import BINARY, MULTICLASS, binary
 
 import calibrant as cal
+from calibrant import InputError
 from calibrant._api import recommend as module
-from calibrant._core.errors import InputError
 from calibrant._core.map_names import METHODS
 from calibrant.scaling import SCALERS, from_json
 from needs import need

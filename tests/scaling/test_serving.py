@@ -9,8 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from calibrant import scaling
-from calibrant._core.errors import InputError, StateError
+from calibrant import InputError, StateError, scaling
 from calibrant._data.logprobs import LOGPROBS
 from calibrant.scaling import (
     SCALERS,

@@ -9,7 +9,7 @@ from scaling_problems import BINARY, NEW, binary
 from scipy.optimize import minimize
 
 import calibrant as cal
-from calibrant._core.errors import CalibrantWarning, InputError
+from calibrant import CalibrantWarning, InputError
 from calibrant._data.links import sigmoid
 from calibrant.scaling import (
     BetaCalibration,

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant import InputError, UnknownOption
 from calibrant._api.streaming.spans import window_width
-from calibrant._core.errors import InputError, UnknownOption
 from monitored import (
     BEGIN,
     DAY,

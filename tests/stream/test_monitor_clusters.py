@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError, StateError
+from calibrant import InputError, StateError
 from calibrant._inference.streams import log_e_value
 
 DAY = "2026-01-05"
