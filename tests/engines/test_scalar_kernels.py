@@ -146,7 +146,7 @@ def test_losses(name, plain_torch, small_programs):
 
 
 @every_fold
-def test_grids(name, notion, plain_torch, small_programs, monkeypatch):
+def test_scalar_kernels_sum_grids(name, notion, plain_torch, small_programs, monkeypatch):
     if name == "float32":  # as many nodes at a time as on a device
         monkeypatch.setattr(scalars, "NODES", DEVICE_NODES)
     samples, column = samples_of(name), scalars.binary_column(samples_of(name), notion)

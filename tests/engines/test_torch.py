@@ -336,7 +336,7 @@ def test_whole_problems_columns_and_rows_above(name, device):
 
 @every_device
 @every_problem
-def test_streams(name, device):
+def test_streams_of_tensors(name, device):
     here, there = both(PROBLEMS[name], device)
     every = (None, ("ece", "classwise_ece", "log_loss", "jsd"), ("smooth_ece",))
     nth = list(PROBLEMS).index(name) % 3
@@ -503,7 +503,7 @@ def small_blocks(monkeypatch):
 )
 def test_blocks_add_up(name, device, small_blocks):
     test_every_measure_of_the_catalogue(name, 15, device)
-    test_streams(name, device)
+    test_streams_of_tensors(name, device)
     test_vectors = name in MULTICLASS
     if test_vectors:
         test_vector_tables(name, device)

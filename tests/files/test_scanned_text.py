@@ -247,7 +247,7 @@ def csv_files(draw):
 
 @TWICE_AS_OFTEN
 @given(text=csv_files(), **WAYS)
-def test_csv(tmp_path, monkeypatch, missing, block, text, rows):
+def test_scanned_csv_is_what_arrow_reads(tmp_path, monkeypatch, missing, block, text, rows):
     monkeypatch.setattr(csv, "BLOCKS", (block, 1 << 24))
     monkeypatch.setattr("calibrant._data.readers.source.CHUNK", rows)
     path = tmp_path / "rows.csv"

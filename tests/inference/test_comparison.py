@@ -134,7 +134,7 @@ def test_differences_from_the_best_or_from_a_reference():
 # --- ranks ----------------------------------------------------------------------------------------
 
 
-def test_ranks():
+def test_ranks_of_a_comparison():
     y, u = binary(300)
     rng = np.random.default_rng(38)
     u = {**u, "same": u["dull"], "coin": np.full(300, 0.5), "noise": rng.random(300)}
@@ -271,7 +271,7 @@ def test_json_round_trip():
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
-def test_frames(backend):
+def test_frames_of_a_comparison(backend):
     need(backend)
     found = cal.compare(Y, GOOD, measures=["ece", "brier"], n_resamples=50)
     frame = found.to_frame(backend)

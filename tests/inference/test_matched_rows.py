@@ -52,7 +52,7 @@ def test_rows_of_classes_are_matched_by_ids():
     same(found, cal.compare(y, x, **options))
 
 
-def test_columns_of_a_frame():
+def test_rows_matched_by_columns_of_a_frame():
     pandas = need("pandas")
     y, u = binary(90)
     order = np.random.default_rng(42).permutation(90)

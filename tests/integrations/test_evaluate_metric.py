@@ -126,7 +126,7 @@ def test_it_can_be_combined_with_others():
     }  # fmt: skip
 
 
-def test_what_is_refused():
+def test_metrics_refuse_what_they_cannot_take():
     with pytest.raises(InputError, match="did you mean 'ece'"):
         Calibration(measures=["ecee"])
     with pytest.raises(UnknownOption, match="did you mean 'bins'"):

@@ -170,7 +170,7 @@ def test_the_command(tmp_path, capsys) -> None:
     assert "a picture ends in" in capsys.readouterr().err
 
 
-def test_pictures(tmp_path) -> None:
+def test_pictures_of_decision_curves(tmp_path) -> None:
     need("matplotlib")
     y, q, sure = logistic(300)
     display = cal.decision_curve(y, {"right": q, "sure": sure}).plot(recalibrated=True)

@@ -390,7 +390,7 @@ class TestCurves:
         middle = (prediction > 0.1) & (prediction < 0.9)
         assert np.abs(target - prediction**2)[middle].max() < 0.02
 
-    def test_forms(self):
+    def test_forms_of_a_smooth_curve(self):
         curve = cal.smooth_reliability([0, 1, 1], [0.2, 0.6, 0.9])
         assert "smoothed over predictions" in repr(curve) and "<table>" in curve._repr_html_()
         assert len(curve.to_frame("pandas")) == 513

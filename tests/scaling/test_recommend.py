@@ -272,7 +272,7 @@ def test_trying_is_quiet_and_the_fit_is_not():
         ({"seed": -1}, "seed"),
     ],
 )
-def test_what_is_refused(options, message):
+def test_recommend_refuses_options_that_are_wrong(options, message):
     with pytest.raises(InputError, match=message):
         cal.recommend(BINARY.hard, BINARY.proba, **options)
 

@@ -237,7 +237,7 @@ def test_a_search_that_cannot_end_says_so(monkeypatch):
         ({"smoothing": "much"}, "got 'much'"),
     ],
 )
-def test_options_are_checked(options, message):
+def test_options_of_a_spline_are_checked(options, message):
     with pytest.raises(InputError, match=message):
         SplineScaling(**options).fit(BINARY.hard, BINARY.proba)
 

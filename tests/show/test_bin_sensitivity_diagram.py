@@ -50,7 +50,7 @@ def test_one_scale_is_drawn_on_the_axes_given():
         display.sensitivity.plot(measures=["ecee"])
 
 
-def test_a_classifier():
+def test_bin_sensitivity_display_of_a_classifier():
     need("sklearn")
     from sklearn.datasets import load_iris
     from sklearn.naive_bayes import GaussianNB

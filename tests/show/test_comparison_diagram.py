@@ -68,7 +68,7 @@ class TestComparisons:
             columns["low"][0] < columns["estimate"][0] == columns["brier"][0] < columns["high"][0]
         )
 
-    def test_ranks(self, found):
+    def test_ranks_of_a_comparison_are_drawn(self, found):
         display = found.plot(kind="ranks", measures=["log_loss"])
         ranking = found.ranking("log_loss")
         expected = np.column_stack([ranking[key] for key in ("rank", "rank_low", "rank_high")])

@@ -104,7 +104,7 @@ def test_a_cluster_in_several_windows_is_refused_and_nothing_is_added():
         (True, {"groups": "name"}, "no data=frame"),
     ],
 )
-def test_errors(grouped, options, message):
+def test_groups_of_a_monitor_that_are_wrong_are_named(grouped, options, message):
     with pytest.raises(InputError, match=message):
         cal.Monitor(grouped=grouped).update([0, 1], [0.2, 0.7], time=DAY, **options)
 
