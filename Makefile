@@ -17,7 +17,7 @@ QUICK := -k "not soft and not numpy" tests/house/test_house.py tests/house/test_
 # Whoever sets it has every module compiled, and every assertion rewritten, in each process anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo quick lint types suite test docs bench dist clean
+.PHONY: demo quick lint types suite test long docs bench dist clean
 
 $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
@@ -50,11 +50,15 @@ types: $(VENV)/.test
 	$(BIN)/mypy
 
 suite: $(VENV)/.test
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
 
 # Side by side: while tests are collected, and at their end, a core would be idle.
 test: lint
 	$(MAKE) --no-print-directory --jobs 2 types suite
+
+# Coverage, power and other proofs by many samples, of which `make test` has a short form each.
+long: $(VENV)/.test
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q tests/long $(PYTEST_ARGS)
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

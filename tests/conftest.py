@@ -5,13 +5,12 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+from group_scheduler import GroupScheduling
 
 # Without a GPU, Triton's kernels are run by its interpreter. It reads this when it is imported,
 # which importing torch does.
@@ -26,13 +25,6 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 # Drawings open no window.
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-# Hypothesis looks for numbers to try in every source file that is imported: seconds a process, and
-# what is drawn then depends on which tests run beside it.
-with suppress(ImportError, AttributeError):
-    from hypothesis.internal.conjecture import providers
-
-    providers._get_local_constants = lambda: providers._local_constants
-
 # Read already: no module of examples.
 collect_ignore = ["conftest.py"]
 
@@ -44,38 +36,13 @@ TOGETHER = ("report_page", "site")
 # Packages that take a process seconds to import; all of Spark shares one session, too.
 HEAVY = ("spark", "mlflow", "evaluate_metric")
 # What takes a process longest comes first, so that at the end no process waits for another.
-FIRST = (
-    "audits/test_audit.py", "inference/test_coverage.py", "golden/test_golden.py", "site",
-    "report_page", "spark",
-)  # fmt: skip
-
-# Seconds: what is set up or taken down in less is in no list of what took longest.
-QUICK = 0.005
+FIRST = ("golden/test_golden.py", "site", "report_page", "spark")
 
 
 def pytest_runtest_teardown() -> None:
     """Twenty open figures are a warning, and so a failure of whichever test opens the next one."""
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """A process tells of a test once, when it has been called, and not that it begins and ends nor
-    that nothing happened before and after: to be told takes as long as most tests do.
-    """
-    for plugin in session.config.pluginmanager.get_plugins():
-        if _worker(session) and hasattr(plugin, "sendevent"):
-            plugin.sendevent = _without_news(plugin.sendevent)
-
-
-def _without_news(send: Callable[..., None]) -> Callable[..., None]:
-    def sent(name: str, **told: Any) -> None:
-        report = told.get("data", {}) if name == "testreport" else {}
-        quick = report.get("outcome") == "passed" and report["duration"] < QUICK
-        if name not in ("logstart", "logfinish") and not (quick and report["when"] != "call"):
-            send(name, **told)
-
-    return sent
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -124,23 +91,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A group of tests goes to one process. (Marks of groups are not read by every pair of versions
-    of pytest and pytest-xdist: what is made once a file was made once a process.)
-    """
-    from xdist.scheduler import LoadFileScheduling
-
-    class Scheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return _group(nodeid)
-
-        def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
-            """What is done is forgotten: it would be counted again after every later test."""
-            nodeid = self.registered_collections[node][item_index]
-            del self.assigned_work[node][self._split_scope(nodeid)][nodeid]
-            self._reschedule(node)
-
-    return Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
+def pytest_xdist_make_scheduler(config: pytest.Config) -> GroupScheduling | None:
+    if config.getoption("dist") != "loadgroup":
+        return None
+    return GroupScheduling(len(config.getoption("tx")), _group)
 
 
 @cache

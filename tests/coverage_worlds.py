@@ -26,7 +26,9 @@ finally:
 truths.VERY_MANY = 40_000
 
 __all__ = [
+    "ERRORS",
     "KINDS",
+    "POPULATIONS",
     "WORLDS",
     "Count",
     "Line",
@@ -44,7 +46,26 @@ __all__ = [
     "run_lines",
     "samples_of",
     "sigmoid",
+    "told",
     "true_values",
     "truth_of",
     "values",
 ]
+
+
+ERRORS = ("ece", "rmsce", "ace", "lin_ce", "debiased_l2")
+POPULATIONS = (
+    ("ordinary", "overconfident"),
+    ("ordinary", "imbalanced"),
+    ("ordinary", "tenths"),
+    ("crowds", "crowds at 0 and 1"),
+    ("crowds", "wrong at the ends"),
+    ("weights", "overconfident"),
+    ("clusters", "oscillating"),
+    ("soft", "overconfident"),
+    ("scattered", "oscillating"),
+)
+
+
+def told(count, *about):
+    return f"{about}: {count.share:.1%}, {count.below} below the truth, {count.above} above it"

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from calibrant._engines.arrays.selection import available, engine
+from calibrant._engines.arrays.selection import available as available
+from calibrant._engines.arrays.selection import engine as engine
 from needs import need
 
 Columns = Mapping[str, Any]
@@ -231,3 +232,8 @@ FRAMES: dict[str, Callable[[Any], Any]] = {
     **LAZY,
 }
 ENGINES = (*ARRAYS, *FRAMES)
+
+# The engines that a test is run with, one after another: `engine_name` of those that sum arrays in
+# this process (``with engine(engine_name): ...``), `name` of all (``call(name, ...)``).
+each_array_engine = pytest.mark.parametrize("engine_name", available())
+each_engine = pytest.mark.parametrize("name", ENGINES)

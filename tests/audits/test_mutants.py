@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._cli import main
-from calibrant._core.errors import InputError
+from calibrant import InputError, audit
 from calibrant._measures import catalogue
-from calibrant._research.audits.audit import audit
 from calibrant._research.audits.continuity import continuity
 from calibrant._research.audits.subjects import Subject
+from cli.command import main
 
 M = 15
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from calibrant._research.audits.audit import audit
+from calibrant import audit
+from calibrant._cli import main as main
 from shell_lines import run_main
 
 INSTALLED = str(Path(sys.executable).with_name("calibrant"))

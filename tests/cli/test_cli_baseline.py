@@ -23,7 +23,8 @@ from command import (
 )
 
 import calibrant as cal
-from calibrant.results._check import Check, Limit, LimitCheck
+from calibrant import Check
+from calibrant.results import Limit, LimitCheck
 from needs import need
 
 INCREASE = ("--max-increase", "ece=0.02")

@@ -10,11 +10,10 @@ import pytest
 from command import BETTER, LABELS, OUTCOMES, REPORTS, ROWS, SITES, N, binary, csv, run
 
 import calibrant as cal
-from calibrant._api.check import check
-from calibrant._cli import main
-from calibrant._core.errors import InputError
-from calibrant.results._check import FEWEST_ROWS, Check, Limit, LimitCheck
-from calibrant.results._uncertainty import Interval
+from calibrant import Check, InputError, Interval, check
+from calibrant.results import Limit, LimitCheck
+from calibrant.results._check import FEWEST_ROWS
+from cli.command import main
 
 
 class TestExitCodes:

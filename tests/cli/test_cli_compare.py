@@ -22,7 +22,7 @@ from command import (
 )
 
 import calibrant as cal
-from calibrant._cli import main
+from cli.command import main
 from needs import need
 
 ORDER = np.random.default_rng(0).permutation(N)

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from command import binary, run
 
-from calibrant._cli import main
+from cli.command import main
 from needs import need
 
 

@@ -9,7 +9,7 @@ import pytest
 from command import audit_once
 
 import calibrant as cal
-from calibrant._cli import main
+from cli.command import main
 
 # Colours, a line of its own, the direction of writing, an isolate, a tab and a bell.
 EVIL = "e\x1b[31mvil\nrow\u202ereversed\u2066\t\x07"
@@ -155,7 +155,7 @@ def test_audit_reproduce_and_info(folder, run, capsys, monkeypatch):
         ("report", "FILE", "-o", f"{EVIL}.pdf"),
     ],
 )  # fmt: skip
-def test_errors(folder, run, arguments):
+def test_error_messages_escape_names_that_are_code(folder, run, arguments):
     places = {"FILE": folder / f"{EVIL}.jsonl", "NOWHERE": folder / f"no {EVIL}.csv"}
     code, said = run(*(places.get(argument, argument) for argument in arguments))
     assert code == 3 and "calibrant: " in said

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from command import BETTER, OUTCOMES, REPORTS, binary, csv, run
 
-from calibrant._cli import main
 from calibrant._cli.words import in_options
+from cli.command import main
 
 GOOD = "label,p\n" + "1,0.9\n0,0.2\n1,0.7\n0,0.1\n" * 20
 FILES = {

@@ -23,8 +23,8 @@ from command import (
 )
 
 import calibrant as cal
-from calibrant._cli import main
 from calibrant._inference.budget import QUICK_ENTRIES, quick_measures
+from cli.command import main
 from needs import need
 
 WEIGHTS = 1 + np.arange(N) % 3

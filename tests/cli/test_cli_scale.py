@@ -25,8 +25,9 @@ from command import (
 
 import calibrant as cal
 from calibrant import scaling
-from calibrant._cli import main, recalibration
+from calibrant._cli import recalibration
 from calibrant._cli.scale import METHODS
+from cli.command import main
 from needs import need
 
 HALF = N // 2

@@ -7,8 +7,8 @@ import pytest
 from command import ROWS, SOFTER, audit_once
 
 import calibrant as cal
-from calibrant._cli import main
-from calibrant._core.errors import InputError
+from calibrant import InputError
+from cli.command import main
 
 N = 60
 OUTCOMES = np.arange(N) % 2

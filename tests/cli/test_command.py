@@ -16,11 +16,10 @@ import pytest
 from command import INSTALLED, OUTCOMES, REPORTS, audit_once, binary, run, run_installed
 
 import calibrant as cal
-from calibrant import examples
+from calibrant import InputError, examples
 from calibrant._cli import demo
 from calibrant._cli.command import VERBS, build_parser
 from calibrant._cli.output import atomic_write
-from calibrant._core.errors import InputError
 from calibrant._research.papers import reproduce as papers
 
 
@@ -177,7 +176,7 @@ class TestUsage:
         ],
     )
     def test_a_wrong_option_is_one_line_and_a_3(self, arguments, said, capsys):
-        from calibrant._cli import main
+        from cli.command import main
 
         with pytest.raises(SystemExit) as end:
             main(arguments)
@@ -207,7 +206,8 @@ class TestDebug:
         assert "Traceback" not in run("report", "no.csv", cwd=tmp_path).stderr
 
     def test_what_should_not_happen_is_a_sentence_too(self, monkeypatch, capsys):
-        from calibrant._cli import info, main
+        from calibrant._cli import info
+        from cli.command import main
 
         def broken():
             raise RuntimeError("a screw is loose")

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import calibrant as cal
-from calibrant._cli import main
-from calibrant._core.errors import InputError
+from calibrant import InputError
+from cli.command import main
 
 rng = np.random.default_rng(1)
 N = 200

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from command import csv, run
 
+from calibrant import InputError
 from calibrant._cli.same_rows import _check_weights
-from calibrant._core.errors import InputError
 
 
 def rows(*weights):

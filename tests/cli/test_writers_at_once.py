@@ -13,8 +13,8 @@ import pytest
 from command import csv, run
 
 import calibrant as cal
+from calibrant import StateError
 from calibrant._core.atomic_files import FileChanged, atomic_write, version_of
-from calibrant._core.errors import StateError
 from calibrant._core.file_locks import locked
 
 

@@ -12,10 +12,9 @@ import calibrant as cal
 from calibrant._core.loss_sums import FIELDS, N_PROPER
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.losses import loss_sums
-from calibrant._engines.arrays.selection import available, engine
+from every_engine import available, each_array_engine, engine
 
 Array = NDArray[Any]
-every_engine = pytest.mark.parametrize("engine_name", available())
 FLOOR = 1e-12
 
 
@@ -81,7 +80,7 @@ def test_a_loss_that_was_left_out_has_no_value() -> None:
     assert math.isnan(loss_sums(samples, only="brier")[0].mean("log"))
 
 
-@every_engine
+@each_array_engine
 def test_engines_count_what_they_clip_and_lift(engine_name: str) -> None:
     y = np.array([0, 1, 1, 0] * 100)
     p = np.array([1.0, 0.0, 1.00001, -1e-5] * 100)
@@ -90,7 +89,7 @@ def test_engines_count_what_they_clip_and_lift(engine_name: str) -> None:
     assert (findings.n_log_clipped, findings.n_predictions_clipped) == (200, 200)
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("row", [0, 5, 255, 256, 700])
 @pytest.mark.parametrize("bad", [math.nan, 1.5, -0.2])
 def test_the_first_bad_row_is_named(row: int, bad: float, engine_name: str) -> None:
@@ -100,7 +99,7 @@ def test_the_first_bad_row_is_named(row: int, bad: float, engine_name: str) -> N
         cal.brier_score(y, p)
 
 
-@every_engine
+@each_array_engine
 def test_the_first_bad_row_may_be_one_of_its_weight(engine_name: str) -> None:
     y, p, w = np.zeros(400, dtype=int), np.full(400, 0.25), np.ones(400)
     w[300], p[350] = -1.0, math.nan

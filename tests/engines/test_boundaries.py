@@ -17,11 +17,10 @@ from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Closed, Cuts, as_rule, fixed_cuts
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table, classwise_table
-from calibrant._engines.arrays.selection import available, engine
+from every_engine import each_array_engine, engine
 
 Array = NDArray[Any]
 
-every_engine = pytest.mark.parametrize("engine_name", available())
 every_side = pytest.mark.parametrize("closed", ["left", "right"])
 
 
@@ -103,7 +102,7 @@ def rows_from(predictions: Array, n_classes: int) -> Array:
     )
 
 
-@every_engine
+@each_array_engine
 @every_side
 def test_equal_width_table_of_a_binary_problem(engine_name: str, closed: Closed) -> None:
     with engine(engine_name):
@@ -114,7 +113,7 @@ def test_equal_width_table_of_a_binary_problem(engine_name: str, closed: Closed)
             check_binary(EqualWidth(m, closed), predictions, bins, m)
 
 
-@every_engine
+@each_array_engine
 @every_side
 def test_equal_width_table_of_the_top_label(engine_name: str, closed: Closed) -> None:
     with engine(engine_name):
@@ -131,7 +130,7 @@ def test_equal_width_table_of_the_top_label(engine_name: str, closed: Closed) ->
             same_rows(table, 0, bins, confidences, (labels == top) * 1.0, ones)
 
 
-@every_engine
+@each_array_engine
 @every_side
 def test_equal_width_table_of_the_folded_binary_problem(engine_name: str, closed: Closed) -> None:
     """(n,) predictions asked for their top label: the larger of u and 1 - u."""
@@ -152,7 +151,7 @@ def test_equal_width_table_of_the_folded_binary_problem(engine_name: str, closed
             same_rows(table, 0, bins, confidences, hits, np.ones(predictions.size))
 
 
-@every_engine
+@each_array_engine
 @every_side
 @pytest.mark.parametrize("n_classes", [2, 9])
 def test_equal_width_table_of_every_class(engine_name: str, closed: Closed, n_classes: int) -> None:
@@ -178,7 +177,7 @@ def test_equal_width_table_of_every_class(engine_name: str, closed: Closed, n_cl
                     same_rows(table, r, bins[r], rows[:, r], by_class[:, r], ones)
 
 
-@every_engine
+@each_array_engine
 @every_side
 @pytest.mark.parametrize(("dtype", "rounded"), [(np.float32, to_single), (np.float16, to_half)])
 def test_low_precision_predictions_meet_edges_rounded_alike(
@@ -192,7 +191,7 @@ def test_low_precision_predictions_meet_edges_rounded_alike(
             check_binary(EqualWidth(m, closed), predictions, bins, m)
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("m", [10, 15, 20, 100])
 def test_the_prediction_k_over_m_opens_bin_k_in_every_precision(
@@ -204,7 +203,7 @@ def test_the_prediction_k_over_m_opens_bin_k_in_every_precision(
     assert table.columns()["n"] == [1] * m
 
 
-@every_engine
+@each_array_engine
 @every_side
 @pytest.mark.parametrize("m", [10, 30])
 def test_low_precision_rows_meet_edges_rounded_alike(
@@ -235,7 +234,7 @@ CUSTOM_EDGES = {
 }
 
 
-@every_engine
+@each_array_engine
 @every_side
 @pytest.mark.parametrize("kind", CUSTOM_EDGES)
 def test_custom_edges(engine_name: str, closed: Closed, kind: str) -> None:
@@ -246,7 +245,7 @@ def test_custom_edges(engine_name: str, closed: Closed, kind: str) -> None:
         check_binary(rule, predictions, expected_bins(predictions, inner, closed))
 
 
-@every_engine
+@each_array_engine
 @every_side
 def test_edges_at_exactly_0_and_1_are_the_ends_and_hold_every_prediction(
     engine_name: str, closed: Closed
@@ -258,7 +257,7 @@ def test_edges_at_exactly_0_and_1_are_the_ends_and_hold_every_prediction(
         )
 
 
-@every_engine
+@each_array_engine
 @every_side
 def test_five_thousand_bins(engine_name: str, closed: Closed) -> None:
     edges = ratio_edges(5000)
@@ -283,7 +282,7 @@ def crowd(around_what: float, size: int) -> list[float]:
     return chain
 
 
-@every_engine
+@each_array_engine
 @every_side
 def test_edges_too_crowded_for_the_look_up_table(engine_name: str, closed: Closed) -> None:
     inner = [*crowd(1e-310, 7), *crowd(0.3, 40), 0.4, *crowd(0.5, 200), *crowd(1 - 1e-15, 5)]
@@ -300,7 +299,7 @@ def test_edges_too_crowded_for_the_look_up_table(engine_name: str, closed: Close
         same_rows(table, r, bins, rows[:, r], np.full(len(rows), 1.0 - r), np.ones(len(rows)))
 
 
-@every_engine
+@each_array_engine
 def test_more_bins_than_half_precision_has_numbers(engine_name: str) -> None:
     """Edges that round to the same number leave the bins between them empty."""
     edges = [to_half(edge) for edge in ratio_edges(20_000)]
@@ -314,7 +313,7 @@ def test_more_bins_than_half_precision_has_numbers(engine_name: str) -> None:
               np.ones(predictions.size))  # fmt: skip
 
 
-@every_engine
+@each_array_engine
 @every_side
 def test_overshoot_is_binned_where_it_is_brought_back_to(engine_name: str, closed: Closed) -> None:
     predictions = np.array([-9e-5, -1e-12, 1 + 1e-12, 1 + 9e-5])
@@ -325,7 +324,7 @@ def test_overshoot_is_binned_where_it_is_brought_back_to(engine_name: str, close
     assert (columns["mean_predicted"][0], columns["mean_predicted"][-1]) == (0.0, 1.0)
 
 
-@every_engine
+@each_array_engine
 def test_one_is_dropped_only_on_request_and_counted(engine_name: str) -> None:
     predictions = np.array([0.0, 0.95, np.nextafter(1.0, 0.0), 1.0, 1.0])
     with engine(engine_name):
@@ -335,7 +334,7 @@ def test_one_is_dropped_only_on_request_and_counted(engine_name: str) -> None:
     assert (dropped.n, dropped.n_dropped, dropped.columns()["n"][-1]) == (3, 2, 2)
 
 
-@every_engine
+@each_array_engine
 def test_level_sets_tell_neighbouring_doubles_apart(engine_name: str) -> None:
     predictions = np.array([0.5, np.nextafter(0.5, 1.0), 0.5, 0.0, -0.0, 1.0])
     with engine(engine_name):

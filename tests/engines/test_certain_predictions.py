@@ -49,7 +49,7 @@ def test_frames_and_files_have_the_numbers_of_arrays(k, dtype, bins, tmp_path):
         assert {"lin_ce", "top_label_ece", "ece"} <= set(found)
 
 
-def test_by_hand():
+def test_the_top_label_error_of_certain_rows_by_hand():
     """Of each class a certain row and one of 0.97; one of the two is right."""
     pl = need("polars")
     y = np.array([0, 0, 1, 1])

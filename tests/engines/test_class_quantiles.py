@@ -19,8 +19,8 @@ from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays import class_quantiles, vectors
 from calibrant._engines.arrays.counting import class_tables, classwise_table
-from calibrant._engines.arrays.selection import engine
 from calibrant._engines.arrays.vectors import vector_table
+from every_engine import engine
 from needs import compiled_only
 from pairs import pairs
 

@@ -10,10 +10,10 @@ from scipy.stats import binom
 import calibrant as cal
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._engines.arrays import draws
-from calibrant._engines.arrays.selection import available, engine
 from calibrant._measures import of_cells
 from calibrant._measures.catalogue import entry_of
 from calibrant._measures.ordered import sweep_bins, sweep_error
+from every_engine import available, engine
 from needs import compiled_only
 
 CASES = (

@@ -15,9 +15,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._engines.cells import cell_edges
-from every_engine import ENGINES, LAZY, call
-
-every_engine = pytest.mark.parametrize("name", ENGINES)
+from every_engine import ENGINES, LAZY, call, each_engine
 
 RNG = np.random.default_rng(12345)
 N = 2000
@@ -90,7 +88,7 @@ def counts_for(name, closed, dtype):
     return counts[(closed == RIGHT) ^ (dtype is SINGLE) :: 2] if name in LAZY else counts
 
 
-@every_engine
+@each_engine
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("closed", ["left", "right"])
 def test_the_boundary_table_of_equal_widths(name, closed, dtype):
@@ -136,7 +134,7 @@ def test_the_boundary_table_of_edges_of_ones_own(name, kind):
     np.testing.assert_array_equal(found.sum_wz[0], np.bincount(bins, labels, len(inner) + 1))
 
 
-@every_engine
+@each_engine
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_boundary_table_of_fine_cells(name, dtype):
     """Every edge of the cells of a stream, of the predictions and of the larger of u and 1 - u."""
@@ -150,7 +148,7 @@ def test_the_boundary_table_of_fine_cells(name, dtype):
     same_state(found, sums("numpy", columns, "y", "p", measures=measures))
 
 
-@every_engine
+@each_engine
 def test_one_is_dropped_where_the_rule_says_so(name):
     columns = {"p": [0.2, 1.0, 0.7, 1.0, float(np.nextafter(1.0, 0.0))], "y": [0, 1, 1, 0, 1]}
     for closed in ("right",) if name in SLOW else ("left", "right"):
@@ -233,7 +231,7 @@ def some_rows(name):
     return Y[:n], P[:n]
 
 
-@every_engine
+@each_engine
 def test_parts_merge_to_the_whole_and_the_order_of_rows_does_not_matter(name):
     order = np.random.default_rng(2).permutation(FIRST if name == "spark" else N)
     third = order.size // 3
@@ -248,7 +246,7 @@ def test_parts_merge_to_the_whole_and_the_order_of_rows_does_not_matter(name):
     same_state(first.merge(second), few_sums_of_arrays(name == "spark"))
 
 
-@every_engine
+@each_engine
 def test_a_whole_weight_is_a_repetition_and_none_is_no_row(name):
     y, p = some_rows(name)
     times = np.random.default_rng(3).integers(0, 4, y.size)
@@ -287,7 +285,7 @@ def test_named_labels_are_told_apart(name):
     assert found == pytest.approx(cal.ece(y, p), rel=1e-12)
 
 
-@every_engine
+@each_engine
 def test_ties_go_to_the_lowest_class(name):
     columns = {"a": [0.5, 0.2, 0.25], "b": [0.5, 0.4, 0.25], "c": [0.0, 0.4, 0.5], "y": [0, 2, 2]}
     error = call(name, cal.classification_error, columns, "y", ["a", "b", "c"])
@@ -305,7 +303,7 @@ def equal_mass_edges(predictions, m):
     return cal.Edges([0.0, *((a[-1] + b[0]) / 2 for a, b in pairwise(runs)), 1.0], closed="right")
 
 
-@every_engine
+@each_engine
 def test_the_oracles(name):
     """Values that other packages print for the same data, in double precision."""
     oracles = {
@@ -321,7 +319,7 @@ def test_the_oracles(name):
         assert call(name, function, DATA, y, "p", **options) == pytest.approx(value, rel=1e-12)
 
 
-@every_engine
+@each_engine
 def test_the_oracles_of_measures_without_bins(name):
     if name not in FEWER:  # which have weights below
         parts = call(name, cal.brier_decomposition, DATA, "y", "p")
@@ -335,7 +333,7 @@ def test_the_oracles_of_measures_without_bins(name):
         assert smooth == pytest.approx(0.06311058000238019, abs=2e-3)
 
 
-@every_engine
+@each_engine
 def test_the_closed_form(name):
     labels = [1, 0, 0, 0, 1, 1, 1, 1, 0]
     if name in SLOW:  # flags are not numbers, and all numbers are cast
@@ -375,7 +373,7 @@ def test_an_evaluation_has_the_same_measures(name, problem):
     assert found.reliability.columns()["n"] == expected.reliability.columns()["n"]
 
 
-@every_engine
+@each_engine
 def test_an_evaluation_of_classes_has_the_same_measures(name):
     problem = "logits of classes" if name in (*FEWER, "duckdb") else "classes"
     columns, y, p, options = rows_for(name, problem)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant import InputError, MissingExtra
 from calibrant._core.binning import Cuts
-from calibrant._core.errors import InputError, MissingExtra
 from calibrant._data.to_samples import to_source
 from calibrant._engines.frames import losses, partitions, quantiles, query, slices
 from every_engine import FRAMES, LAZY, frame

@@ -15,8 +15,9 @@ torch = need("torch")
 need("triton")
 prepare_once()
 
+from calibrant import Edges, EqualWidth  # noqa: E402
 from calibrant._core.bin_tables import FIELDS  # noqa: E402
-from calibrant._core.binning import Edges, EqualWidth, fixed_cuts  # noqa: E402
+from calibrant._core.binning import fixed_cuts  # noqa: E402
 from calibrant._data.samples import BadRow  # noqa: E402
 from calibrant._data.tensor_samples import TensorSamples  # noqa: E402
 from calibrant._engines.cells import Cells  # noqa: E402

@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 import twins
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from every_engine import ARRAYS, ENGINES, LAZY, call
 
 K, N = 3, 90

@@ -19,14 +19,13 @@ from calibrant._core.level_table import LevelTable
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays import ordering, passes
 from calibrant._engines.arrays.ordering import level_table, stable_order
-from calibrant._engines.arrays.selection import available, engine
 from calibrant._measures import ordered
 from calibrant._measures.decomposition import decompose_isotonic, isotonic_blocks
 from calibrant._measures.ordered import ks_error, sweep_error
+from every_engine import available, each_array_engine, engine
 from pairs import pairs
 
 Array = NDArray[Any]
-every_engine = pytest.mark.parametrize("engine_name", available())
 LANES_FROM = 4096
 MANY = LANES_FROM + 1001
 
@@ -121,7 +120,7 @@ def test_levels_are_those_of_a_dictionary(kind: str, n: int, labels: str) -> Non
         assert findings.soft == ("soft" in labels), engine_name
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int8, np.int32, np.float64])
 @pytest.mark.parametrize("precision", [np.float16, np.float32, np.float64])
 def test_levels_of_every_type(dtype: Any, precision: Any, engine_name: str) -> None:
@@ -134,7 +133,7 @@ def test_levels_of_every_type(dtype: Any, precision: Any, engine_name: str) -> N
     np.testing.assert_allclose(table.sums[0], sums, rtol=1e-13)
 
 
-@every_engine
+@each_array_engine
 def test_levels_of_the_top_label(engine_name: str) -> None:
     rng = np.random.default_rng(2)
     p, y = rng.dirichlet([0.3] * 4, 2000), rng.integers(0, 4, 2000)
@@ -216,7 +215,7 @@ def test_one_order_gives_what_each_measure_has_alone(
             assert every[name] == pytest.approx(alone[name], rel=1e-12, abs=1e-15), name
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_order_is_stable_whatever_the_threads(
     threads: str, engine_name: str, monkeypatch: pytest.MonkeyPatch
@@ -228,7 +227,7 @@ def test_order_is_stable_whatever_the_threads(
             np.testing.assert_array_equal(stable_order(u), np.argsort(u, kind="stable"))
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("row", [0, 5, MANY - 1])
 def test_the_first_bad_row_is_named(row: int, engine_name: str) -> None:
     y, p = np.zeros(MANY, dtype=int), np.full(MANY, 0.25)
@@ -237,7 +236,7 @@ def test_the_first_bad_row_is_named(row: int, engine_name: str) -> None:
         cal.ks_error(y, p)
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("kind", ["labels", "means", "falling", "rising", "equal", "one"])
 def test_isotonic_blocks_are_those_of_a_loop(kind: str, engine_name: str) -> None:
     rng = np.random.default_rng(3)

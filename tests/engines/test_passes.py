@@ -10,22 +10,22 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant._core.binning import EqualWidth, Quantile, Rule, fixed_cuts
+from calibrant import EqualWidth, Quantile
+from calibrant._core.binning import Rule, fixed_cuts
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays import class_quantiles, counting, ordering, passes, quantiles
 from calibrant._engines.arrays.counting import bin_table, classwise_table
 from calibrant._engines.arrays.losses import loss_sums
 from calibrant._engines.arrays.passes import LANES_FROM, matrix_sums, row_block
-from calibrant._engines.arrays.selection import available, engine, kernels
+from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.protocol import BLOCK_ENTRIES, Findings
+from every_engine import available, each_array_engine, engine
 from needs import compiled_only
 from pairs import pairs
 
 Array = NDArray[Any]
 Pass = Callable[[Samples], tuple[Array, Findings]]
-
-every_engine = pytest.mark.parametrize("engine_name", available())
 
 
 # More than a table of 7 classes times 32, below which there are no lanes.
@@ -138,7 +138,7 @@ def assert_engines_agree(work: Pass, samples: Samples) -> None:
 # --- threads --------------------------------------------------------------------------------------
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", BINARY)
 @pytest.mark.usefixtures("early_threads")
@@ -153,7 +153,7 @@ def test_threads_do_not_change_a_bit_of_binary_sums(
     assert found[0] == found[1] == found[2]
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("soft", [False, True])
 @pytest.mark.parametrize("name", ROWS)
 @pytest.mark.usefixtures("early_threads")
@@ -288,7 +288,7 @@ def test_weights_of_one_are_no_weights() -> None:
 # --- sums against sums without rounding -----------------------------------------------------------
 
 
-@every_engine
+@each_array_engine
 def test_bin_sums_are_the_sums_of_their_rows(engine_name: str) -> None:
     samples = problem(3001, soft=True, weighted=True)
     assert samples.weights is not None
@@ -311,7 +311,7 @@ def test_bin_sums_are_the_sums_of_their_rows(engine_name: str) -> None:
         assert sums[j].tolist() == pytest.approx(expected, rel=1e-12)
 
 
-@every_engine
+@each_array_engine
 def test_losses_are_the_means_of_their_rows(engine_name: str) -> None:
     samples = problem(701, 4, soft=True, weighted=True)
     assert samples.weights is not None
@@ -331,7 +331,7 @@ def test_losses_are_the_means_of_their_rows(engine_name: str) -> None:
         assert found == pytest.approx(expected, rel=1e-12)
 
 
-@every_engine
+@each_array_engine
 def test_float32_sums_do_not_saturate(engine_name: str) -> None:
     """A float32 count stops at 2**24; concentrated predictions reach that in one bin. (NumPy
     counts blocks, and a block's rows are fewer: there it is sums that would drift.)

@@ -22,13 +22,11 @@ from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays import passes, quantiles
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.arrays.quantiles import quantile_cuts
-from calibrant._engines.arrays.selection import available, engine
+from every_engine import available, each_array_engine, engine
 from needs import compiled_only
 from pairs import pairs
 
 Array = NDArray[Any]
-
-every_engine = pytest.mark.parametrize("engine_name", available())
 
 
 @pytest.fixture
@@ -243,7 +241,7 @@ def test_an_integer_weight_is_a_repetition(rows: list[tuple[float, int]], m: int
         assert plain.find(repeated).tolist() == slow_bins(repeated, None, m)
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("shape", ["uniform", "few levels", "ties at 0 and 1", "crowded at 1"])
 @pytest.mark.usefixtures("always_select")
 def test_an_integer_weight_is_a_repetition_in_large_samples(shape: str, engine_name: str) -> None:
@@ -275,7 +273,7 @@ def test_the_order_of_rows_does_not_matter(
     )
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.usefixtures("always_select")
 def test_the_scale_of_weights_does_not_matter(engine_name: str) -> None:
     samples = problem("few levels", "integer weights", 9_000)
@@ -289,7 +287,7 @@ def test_the_scale_of_weights_does_not_matter(engine_name: str) -> None:
         )
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("weight", [0.1, 1 / 3, 3.7])
 def test_a_weight_that_all_rows_share_does_not_matter(weight: float, engine_name: str) -> None:
     """Where a middle rank lies exactly on a border, rounding must not decide."""
@@ -333,7 +331,7 @@ def test_selection_survives_weights_that_doubles_do_not_hold(
     assert not different, f"{len(different)} of 60 samples, such as (n, bins) {different[0]}"
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("n", [100, 20_000])
 def test_distinct_predictions_fill_the_bins_evenly(
     n: int, engine_name: str, monkeypatch: pytest.MonkeyPatch
@@ -348,7 +346,7 @@ def test_distinct_predictions_fill_the_bins_evenly(
             assert max(counts) - min(counts) <= 1
 
 
-@every_engine
+@each_array_engine
 def test_more_bins_than_rows_leaves_bins_empty_and_loses_no_row(engine_name: str) -> None:
     with engine(engine_name):
         columns = reliability([0, 1, 1], [0.2, 0.7, 0.9], bins=Quantile(2000)).columns()
@@ -357,7 +355,7 @@ def test_more_bins_than_rows_leaves_bins_empty_and_loses_no_row(engine_name: str
     assert max(columns["n"]) == 1
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("n", [7, 20, 101])
 def test_by_rank_bins_hold_the_ranks_that_the_definition_says(n: int, engine_name: str) -> None:
     """Bin j holds the ranks (j-1)n/m < i <= jn/m of a stable sort, ties or not."""

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant import Edges, EqualWidth, LevelSets, NotDefined, Quantile
 from calibrant._core.bin_tables import squared
-from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile, fixed_cuts
-from calibrant._core.errors import NotDefined
+from calibrant._core.binning import fixed_cuts
 from calibrant._data.samples import BadRow
 from calibrant._measures.cutoffs import averaged_two_bin_error, cutoff_error
 from calibrant._measures.decomposition import decompose_isotonic
@@ -146,7 +146,7 @@ def test_losses(name, plain_torch, small_programs):
 
 
 @every_fold
-def test_grids(name, notion, plain_torch, small_programs, monkeypatch):
+def test_scalar_kernels_sum_grids(name, notion, plain_torch, small_programs, monkeypatch):
     if name == "float32":  # as many nodes at a time as on a device
         monkeypatch.setattr(scalars, "NODES", DEVICE_NODES)
     samples, column = samples_of(name), scalars.binary_column(samples_of(name), notion)
@@ -334,8 +334,8 @@ def test_an_evaluation_is_that_of_arrays(name, monkeypatch, request):
         bins = 4
     # A fine grid has a program for every 128 nodes on a device, which the interpreter runs in turn.
     monkeypatch.setattr(scalars, "NODES", 4096)
-    from calibrant._engines.arrays.selection import engine
     from calibrant._engines.tensors import grids, losses, tables
+    from every_engine import engine
 
     u, y = (CASES | IN_ORDER)[name]
     names = None

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from every_engine import frame, spark
 from needs import need
 

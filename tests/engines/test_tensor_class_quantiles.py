@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from calibrant._core.binning import Quantile
+from calibrant import Quantile
 from calibrant._data.samples import BadRow
 from interpreter import prepare_once
 from needs import need

@@ -14,16 +14,17 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile, fixed_cuts
-from calibrant._core.errors import InputError
+from calibrant import Edges, EqualWidth, InputError, LevelSets, Quantile
+from calibrant._core.binning import fixed_cuts
 from calibrant._data.samples import BadRow
 from calibrant._data.to_samples import to_samples, to_source
 from calibrant._engines.arrays import engine as array_engine
-from calibrant._engines.arrays.selection import available, engine, kernels
+from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.cells import Cells
 from calibrant._engines.dispatch import Engine, engine_of
 from calibrant._measures.catalogue import entry_of
 from calibrant._summaries.requirements import holdings
+from every_engine import available, engine
 from needs import need
 
 torch = need("torch")
@@ -335,7 +336,7 @@ def test_whole_problems_columns_and_rows_above(name, device):
 
 @every_device
 @every_problem
-def test_streams(name, device):
+def test_streams_of_tensors(name, device):
     here, there = both(PROBLEMS[name], device)
     every = (None, ("ece", "classwise_ece", "log_loss", "jsd"), ("smooth_ece",))
     nth = list(PROBLEMS).index(name) % 3
@@ -502,7 +503,7 @@ def small_blocks(monkeypatch):
 )
 def test_blocks_add_up(name, device, small_blocks):
     test_every_measure_of_the_catalogue(name, 15, device)
-    test_streams(name, device)
+    test_streams_of_tensors(name, device)
     test_vectors = name in MULTICLASS
     if test_vectors:
         test_vector_tables(name, device)

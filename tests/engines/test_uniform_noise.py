@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._engines.arrays.selection import engine
 from calibrant._measures.smooth import ls_ece_uniform
+from every_engine import engine
 from needs import compiled_only
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import calibrant as cal
 import twins
 from calibrant._engines.arrays import ordering, passes
-from calibrant._engines.arrays.selection import available, engine
+from every_engine import available, engine
 
 Array = NDArray[np.float64]
 

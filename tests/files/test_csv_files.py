@@ -10,9 +10,9 @@ import pytest
 from file_makers import OUTCOMES, REPORTS, write
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._data.readers import csv
-from calibrant._engines.arrays.selection import engine
+from every_engine import engine
 from needs import need
 
 need("pyarrow")

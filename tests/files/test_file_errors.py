@@ -10,7 +10,7 @@ import pytest
 from file_makers import FORMATS, LABELS, OUTCOMES, REPORTS, ROWS, write
 
 import calibrant as cal
-from calibrant._core.errors import InputError, UnknownOption
+from calibrant import InputError, UnknownOption
 from calibrant._data.readers import source
 from needs import need
 

@@ -10,9 +10,8 @@ import pytest
 from file_makers import FORMATS, KINDS, LABELS, NAMES, OUTCOMES, REPORTS, RIGHT, ROWS, write
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError, read_file
 from calibrant._data.readers import parquet, source
-from calibrant._data.readers.read_rows import read_file
 from forks import answer
 from needs import need
 

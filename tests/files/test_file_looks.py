@@ -11,8 +11,8 @@ import pytest
 from file_makers import write
 
 import calibrant as cal
+from calibrant import InputError
 from calibrant._api.files import refinement
-from calibrant._core.errors import InputError
 from calibrant._data.readers import source
 from calibrant._engines import refine
 from pairs import pairs

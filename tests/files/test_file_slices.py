@@ -9,8 +9,8 @@ import pytest
 from file_makers import FORMATS, LABELS, OUTCOMES, REPORTS, ROWS, WEIGHTS, K, N, write
 
 import calibrant as cal
+from calibrant import InputError
 from calibrant._api.files import sums
-from calibrant._core.errors import InputError
 from calibrant._data.readers import source
 from needs import need
 

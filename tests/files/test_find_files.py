@@ -10,7 +10,7 @@ import pytest
 from file_makers import OUTCOMES, REPORTS, write
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._data.readers.recognise import find_files
 
 

@@ -9,7 +9,7 @@ import pytest
 from file_makers import LABELS, NAMES, OUTCOMES, REPORTS, ROWS, write
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from needs import need
 
 BY_CLASS = [dict(zip(NAMES, map(float, row), strict=True)) for row in ROWS]

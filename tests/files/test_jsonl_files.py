@@ -12,7 +12,7 @@ import pytest
 from file_makers import OUTCOMES, REPORTS, records
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._data.readers import jsonl, source
 from needs import need
 

@@ -13,9 +13,8 @@ import pyarrow.parquet as parquet
 import pytest
 
 import calibrant as cal
-from calibrant._cli import main
-from calibrant._core.errors import InputError
-from calibrant._data.readers.read_rows import read_file
+from calibrant import InputError, read_file
+from cli.command import main
 
 N = 60
 LABELS = np.arange(N) % 3

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._data.readers.csv_errors import Header, header_of
 from calibrant._data.readers.csv_quotes import Quotes, check_quotes
 from calibrant._data.readers.find import File
@@ -27,10 +27,13 @@ P = rng.random(1000).round(3)
 Y = (rng.random(1000) < P).astype(int)
 HEAD = b"label,p,text\n"
 ROWS = [b"%d,%.3f,fine" % row for row in zip(Y, P, strict=True)]
+# A file is read in blocks of a mebibyte: eight thousand rows with these words are more than one.
+WORDS = b" the quick brown fox jumps over a lazy dog and waits until it is time to go home" * 2
+LONG_ROWS = [row + WORDS for row in ROWS]
 PACK = {
     "csv": bytes,
     "csv.gz": gzip.compress,
-    "csv.bz2": bz2.compress,
+    "csv.bz2": lambda text: bz2.compress(text, 1),
     "csv.zst": lambda text: need("pyarrow").compress(text, codec="zstd", asbytes=True),
 }
 
@@ -58,15 +61,16 @@ class TestStrayQuotes:
             cal.evaluate_file(file, by=by)
 
     def test_one_in_a_file_of_many_blocks(self, tmp_path, suffix, by):
-        rows = [*ROWS * 100, b'1,0.75,"stray', *ROWS]
+        rows = [*LONG_ROWS * 8, b'1,0.75,"stray', *ROWS]
         file = written(tmp_path, suffix, rows)
-        with pytest.raises(InputError, match="line 100002 opens a quote that is never closed"):
+        with pytest.raises(InputError, match="line 8002 opens a quote that is never closed"):
             cal.evaluate_file(file, by=by)
 
     def test_sound_texts_stay(self, tmp_path, suffix, by):
         texts = [b'"two, words"', b'"a ""b"" c"', b'"two\nlines"', b'5" screen', b'""', b'"a" b']
-        rows = [row.replace(b"fine", texts[i % 6]) for i, row in enumerate(ROWS * 100)]
-        assert cal.evaluate_file(written(tmp_path, suffix, rows), by=by).recipe["n"] == 100_000
+        texts = [text[:2] + WORDS + text[2:] if len(text) > 2 else text for text in texts]
+        rows = [row.replace(b"fine", texts[i % 6]) for i, row in enumerate(ROWS * 10)]
+        assert cal.evaluate_file(written(tmp_path, suffix, rows), by=by).recipe["n"] == 10_000
 
 
 @pytest.mark.parametrize("by", [None, "text"])
@@ -74,9 +78,9 @@ class TestStrayQuotes:
 class TestSwallowedRows:
     """Both quotes stand where a field begins or ends: the file is legal, and rows are one text."""
 
-    @pytest.mark.parametrize(("times", "end"), [(1, b'"'), (1, b'\n"'), (80, b'"')])
+    @pytest.mark.parametrize(("times", "end"), [(1, b'"'), (1, b'\n"'), (8, b'"')])
     def test_to_the_last_line(self, tmp_path, suffix, by, times, end):
-        rows = ROWS * times  # many are more than a block
+        rows = LONG_ROWS * times  # eight times are more than a block
         rows = [*rows[:10], b'1,0.75,"stray', *rows[11:-1], rows[-1] + end]
         last = len(rows) + 1 + (b"\n" in end)
         n = f"{last - 11:,}"
@@ -87,18 +91,18 @@ class TestSwallowedRows:
             cal.evaluate_file(written(tmp_path, suffix, rows), by=by)
 
     def test_a_few_rows(self, tmp_path, suffix, by):
-        rows = [*ROWS * 70, b'1,0.75,"stray', *ROWS[1:3], b'1,,fine"', *ROWS]
-        with pytest.raises(InputError, match=r"line 70002 opens .* line 70005 closes: .* 4 lines"):
+        rows = [*LONG_ROWS * 8, b'1,0.75,"stray', *ROWS[1:3], b'1,,fine"', *ROWS]
+        with pytest.raises(InputError, match=r"line 8002 opens .* line 8005 closes: .* 4 lines"):
             cal.evaluate_file(written(tmp_path, suffix, rows), by=by, missing="drop")
 
 
 def test_swallowed_rows_behind_a_first_column(tmp_path):
     """The columns behind the text are known at its end alone, which is far."""
-    rows = [b"fine,%d,%.3f" % row for row in zip(Y, P, strict=True)] * 100
+    rows = [WORDS + b" fine,%d,%.3f" % row for row in zip(Y, P, strict=True)] * 8
     rows[10], rows[-1] = b'"' + rows[10], rows[-1].replace(b"fine", b'fine"')
     file = tmp_path / "rows.csv"
     file.write_bytes(b"text,label,p\n" + b"\n".join(rows))
-    with pytest.raises(InputError, match="line 12 opens a quote that line 100001 closes"):
+    with pytest.raises(InputError, match="line 12 opens a quote that line 8001 closes"):
         cal.evaluate_file(file)
 
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import calibrant as cal
-from calibrant._cli import main
-from calibrant._core.errors import InputError
+from calibrant import InputError
+from cli.command import main
 
 HUGE = "1" * 5000  # more digits than Python makes a number of
 

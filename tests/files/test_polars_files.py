@@ -7,7 +7,7 @@ import pytest
 from file_makers import OUTCOMES, REPORTS
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from needs import need
 
 pl = need("polars")

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._data.readers import csv, csv_blocks, json_values, jsonl
 from calibrant._data.readers.columns import ReadRequest
 from calibrant._data.readers.scanner import scanner
 from calibrant._data.readers.source import file_rows
-from calibrant._engines.arrays.selection import engine
+from every_engine import engine
 from needs import need, need_compiled
 
 need("pyarrow")
@@ -248,7 +248,7 @@ def csv_files(draw):
 
 @TWICE_AS_OFTEN
 @given(text=csv_files(), **WAYS)
-def test_csv(tmp_path, monkeypatch, missing, block, text, rows):
+def test_scanned_csv_is_what_arrow_reads(tmp_path, monkeypatch, missing, block, text, rows):
     monkeypatch.setattr(csv, "BLOCKS", (block, 1 << 24))
     monkeypatch.setattr("calibrant._data.readers.source.CHUNK", rows)
     path = tmp_path / "rows.csv"

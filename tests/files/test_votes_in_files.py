@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._cli import main
+from cli.command import main
 from needs import need
 
 RNG = np.random.default_rng(17)

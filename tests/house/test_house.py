@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import examples
-from calibrant._core.errors import InputError, UnknownOption
+from calibrant import InputError, UnknownOption, examples
 from calibrant._measures.statistics import STATISTICS, Statistics
 
 SOURCE = Path(cal.__file__).parent

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._cli import main
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.paths import LEAST_P, weighted_chi_square_tail
 from calibrant._measures.proportions import design_effects
+from cli.command import main
 from judged import intervals
 from needs import need
 

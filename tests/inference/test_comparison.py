@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._inference.means import influences, mean_limits
 from needs import need
 from rivals import (
@@ -134,7 +134,7 @@ def test_differences_from_the_best_or_from_a_reference():
 # --- ranks ----------------------------------------------------------------------------------------
 
 
-def test_ranks():
+def test_ranks_of_a_comparison():
     y, u = binary(300)
     rng = np.random.default_rng(38)
     u = {**u, "same": u["dull"], "coin": np.full(300, 0.5), "noise": rng.random(300)}
@@ -271,7 +271,7 @@ def test_json_round_trip():
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
-def test_frames(backend):
+def test_frames_of_a_comparison(backend):
     need(backend)
     found = cal.compare(Y, GOOD, measures=["ece", "brier"], n_resamples=50)
     frame = found.to_frame(backend)
@@ -326,8 +326,8 @@ def test_ranked_has_the_distance_to_the_best():
 def test_rank_robustness_needs_eight_predictors_and_errors_that_were_asked_for():
     """Rows of 1.000 +- 0.000 of two to seven models said nothing."""
     rng = np.random.default_rng(0)
-    u = rng.random(400)
-    y = (rng.random(400) < u).astype(int)
+    u = rng.random(100)
+    y = (rng.random(100) < u).astype(int)
     models = {f"m{j}": np.clip(u ** (1 + j / 5), 0, 1) for j in range(8)}
     some = dict(list(models.items())[:7])
     assert cal.compare(y, some, measures=["ece"], n_resamples=50).robustness is None

@@ -10,7 +10,7 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._inference.ranks import maximum_dominance_set
 
 

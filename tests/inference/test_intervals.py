@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant import InputError
 from calibrant._core.binning import both_rules
-from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find
@@ -266,7 +266,7 @@ def test_a_measure_alone_is_as_among_all(shape, name, kind, no_warning):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_few_rows(n, no_warning):
+def test_intervals_of_few_rows(n, no_warning):
     u = np.linspace(0.2, 0.9, n)
     hard, soft = drawn_from(np.arange(n) % 2, u), drawn_from(np.linspace(0.3, 0.6, n), u)
     for name, measure in ENTRIES.items():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from needs import need
 from rivals import (
     FEW,
@@ -52,7 +52,7 @@ def test_rows_of_classes_are_matched_by_ids():
     same(found, cal.compare(y, x, **options))
 
 
-def test_columns_of_a_frame():
+def test_rows_matched_by_columns_of_a_frame():
     pandas = need("pandas")
     y, u = binary(90)
     order = np.random.default_rng(42).permutation(90)

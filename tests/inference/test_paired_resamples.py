@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.binning import EqualWidth, Quantile, both_rules
+from calibrant import EqualWidth, Quantile
+from calibrant._core.binning import both_rules
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.budget import MAX_BLOCKS, few_draws
 from calibrant._inference.resamples import draw_blocks, replicates

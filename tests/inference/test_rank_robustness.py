@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.rank_robustness import rank_robustness
-from calibrant._core.binning import EqualWidth, Quantile
+from calibrant import EqualWidth, Quantile, rank_robustness
 from rivals import (
     binary,
     calibrated,

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibrant._api.rank_robustness import rank_robustness
-from calibrant._core.errors import InputError
+from calibrant import InputError, rank_robustness
 from calibrant._inference.ranks import average_ranks, spearman_margin, spearman_table
 
 RNG = np.random.default_rng(20)

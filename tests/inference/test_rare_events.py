@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant._inference import class_bins, null_classes
 from calibrant._inference.blocks import blocks_of

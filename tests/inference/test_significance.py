@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._inference.cells import Problem
 from calibrant._inference.logistic import fit_logistic, moved_by_rows
 from calibrant._inference.significance import (

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant import InputError
 from calibrant._api.slices import holm
-from calibrant._core.errors import InputError
 from calibrant._data.slice_names import MISSING
 from needs import need
 
@@ -112,7 +112,7 @@ def test_few_of_many_right_slices_stand_out():
     assert alarms <= 4
 
 
-def test_columns_of_a_frame():
+def test_slices_by_columns_of_a_frame():
     pandas = need("pandas")
     y, u, names = sample(300)
     frame = pandas.DataFrame({"y": y, "u": u, "where": names, "year": np.arange(300) % 2})

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import calibrant as cal
-from calibrant._core.binning import Quantile
+from calibrant import Quantile
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import problem_of

@@ -8,18 +8,15 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant import Check, EqualWidth, Estimate, InputError, Interval, NoiseFloor, Quantile
 from calibrant._api.evaluate_uncertainty import interval_notes
 from calibrant._api.metrics import uncertainty
-from calibrant._core.binning import EqualWidth, Quantile
-from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import find
 from calibrant._measures.gap_scale import gap_scale
 from calibrant._summaries.samples import Summary
-from calibrant.results._check import Check, Limit, LimitCheck
-from calibrant.results._evaluation import Estimate
+from calibrant.results import Limit, LimitCheck
 from calibrant.results._rendering import distinct_numbers, in_full
-from calibrant.results._uncertainty import Interval, NoiseFloor
 from calibrant.results._verdict import _numbers
 
 FAST = {"n_resamples": 200}

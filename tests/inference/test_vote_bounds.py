@@ -66,7 +66,7 @@ def functions_of_votes(loss, k, m, n_predictors, rng):
 def true_shares(k, p, rng):
     """Corners, ties, predictions and random shares."""
     ties = [np.eye(k)[:j].mean(axis=0) for j in range(1, k + 1)]
-    return np.concatenate([ties, np.eye(k), *p, rng.dirichlet(np.full(k, 0.5), 200)])
+    return np.concatenate([ties, np.eye(k), *p, rng.dirichlet(np.full(k, 0.5), 50)])
 
 
 @pytest.mark.parametrize("n_predictors", [1, 2])

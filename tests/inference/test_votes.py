@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import InputError
+from calibrant import InputError, catalogue
 from calibrant._inference.voted_rows import vote_residuals, whole_counts
-from calibrant._measures.catalogue import catalogue, find
+from calibrant._measures.catalogue import find
 from judged import intervals
 
 
@@ -302,7 +302,7 @@ def test_labels_that_are_no_shares_of_votes_are_left_as_they_are():
     assert cal.vote_noise(rounded, rounded[::-1], votes=3, measure="brier").noise > 0.1
 
 
-def test_options_are_checked():
+def test_options_of_votes_are_checked():
     p, _, counts, _ = world(60)
     with pytest.raises(InputError, match="resample='both' needs the number of votes"):
         cal.interval(counts / 5, p, resample="both")

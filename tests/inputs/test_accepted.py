@@ -15,13 +15,12 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant._engines.arrays.selection import available, engine, kernels
-from calibrant.results._clinical import ClinicalValue
+from calibrant._engines.arrays.selection import kernels
+from calibrant.results import ClinicalValue
+from every_engine import available, each_array_engine, engine
 from needs import need
 
 Array = NDArray[Any]
-
-every_engine = pytest.mark.parametrize("engine_name", available())
 
 
 # Tests and resampling need outcomes and several rows; they have their own tests below.
@@ -310,7 +309,7 @@ REPORT_TYPES = ["f2", "f4", "f8", ">f2", ">f4", ">f8", np.longdouble]
 LABEL_TYPES = ["?", "i1", "u1", "i2", "u4", "i4", "i8", "u8", ">i4", ">i8"]
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("dtype", REPORT_TYPES)
 def test_types_of_predictions(dtype: Any, engine_name: str) -> None:
     turn = REPORT_TYPES.index(dtype)
@@ -325,7 +324,7 @@ def test_types_of_predictions(dtype: Any, engine_name: str) -> None:
         )
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("dtype", LABEL_TYPES)
 def test_types_of_labels(dtype: str, engine_name: str) -> None:
     turn = LABEL_TYPES.index(dtype)
@@ -336,7 +335,7 @@ def test_types_of_labels(dtype: str, engine_name: str) -> None:
             assert_same_in_an_engine(given, (CLASSES, ROWS), turn=turn + 1)
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f8", np.longdouble])
 def test_hard_labels_as_floats(dtype: Any, engine_name: str) -> None:
     with engine(engine_name):
@@ -344,7 +343,7 @@ def test_hard_labels_as_floats(dtype: Any, engine_name: str) -> None:
         assert_same_in_an_engine((CLASSES.astype(dtype), ROWS), (CLASSES, ROWS))
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("dtype", ["?", "u1", "i4", "i8", "f4", "f8"])
 def test_one_hot_rows_are_their_labels(dtype: str, engine_name: str) -> None:
     one_hot = np.eye(K)[CLASSES].astype(dtype)
@@ -354,7 +353,7 @@ def test_one_hot_rows_are_their_labels(dtype: str, engine_name: str) -> None:
             assert found == pytest.approx(flat(FUNCTIONS[name](CLASSES, ROWS)), rel=1e-13)
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i4", "i8", "u8"])
 def test_predictions_of_0_and_1_as_integers(dtype: str, engine_name: str) -> None:
     sure = (BINARY > 0.5).astype(np.float64)
@@ -380,7 +379,7 @@ def test_labels_as_a_column() -> None:
     assert_same_everywhere((CLASSES[:, None], ROWS), (CLASSES, ROWS))
 
 
-@every_engine
+@each_array_engine
 def test_float32_and_float16_predictions_on_edges_lie_in_the_bin_of_the_edge(
     engine_name: str,
 ) -> None:
@@ -396,7 +395,7 @@ def test_float32_and_float16_predictions_on_edges_lie_in_the_bin_of_the_edge(
             assert error == pytest.approx(cal.ece(labels, tenths, bins=10), abs=2e-4)
 
 
-@every_engine
+@each_array_engine
 def test_half_precision_rows_may_sum_as_exactly_as_half_precision_can(engine_name: str) -> None:
     rng = np.random.default_rng(2)
     rows = rng.dirichlet(np.ones(10), 300).astype(np.float16)
@@ -677,7 +676,7 @@ def softmax(row: list[float]) -> list[float]:
     return [power / math.fsum(powers) for power in powers]
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f4", "i4", np.longdouble])
 def test_logits_of_any_type(dtype: Any, engine_name: str) -> None:
     rng = np.random.default_rng(4)
@@ -703,7 +702,7 @@ def test_logits_of_any_type(dtype: Any, engine_name: str) -> None:
             assert found == pytest.approx(cal.classwise_ce(CLASSES, rows), rel=1e-9)
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("order", ["Fortran", "reversed", "strided"])
 def test_logits_in_any_memory_order(order: str, engine_name: str) -> None:
     logits = np.random.default_rng(7).standard_normal((N, K))
@@ -728,7 +727,7 @@ def of_logits(name: str, engine_name: str) -> list[float]:
     return flat(FUNCTIONS[name](CLASSES, logits, from_logits=True, **SUMS_ALONE.get(name, {})))
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("size", [40.0, 710.0, 1e5, 1e300, 1.7e308])
 def test_extreme_logits_are_sure_predictions_and_raise_no_warning(
     size: float, engine_name: str
@@ -747,7 +746,7 @@ def test_extreme_logits_are_sure_predictions_and_raise_no_warning(
     assert all(math.isfinite(value) for value in result.values.values())
 
 
-@every_engine
+@each_array_engine
 def test_logits_are_unchanged_by_a_shift(engine_name: str) -> None:
     logits = np.random.default_rng(6).integers(-8, 9, (N, K)).astype(np.float64)
     with engine(engine_name):
@@ -769,7 +768,7 @@ def test_logits_are_never_guessed() -> None:
 # --- the smallest problems ------------------------------------------------------------------------
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_single_row(name: str, engine_name: str) -> None:
     with engine(engine_name), warnings.catch_warnings():
@@ -803,7 +802,7 @@ def test_a_single_row_by_hand() -> None:
     assert cal.debiased_l2([1], [0.75]) == 0.0  # one row says nothing about its variance
 
 
-@every_engine
+@each_array_engine
 def test_labels_of_one_class_only(engine_name: str) -> None:
     with engine(engine_name), warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -817,7 +816,7 @@ def test_labels_of_one_class_only(engine_name: str) -> None:
                     assert ranks(name)
 
 
-@every_engine
+@each_array_engine
 def test_rows_of_no_weight_change_nothing(engine_name: str) -> None:
     weights = np.concatenate([WEIGHTS, np.zeros(7)])
     labels, predictions = np.append(LABELS, [1] * 7), np.append(BINARY, np.linspace(0, 1, 7))
@@ -871,7 +870,7 @@ def test_inference_on_any_kind_of_input(name: str) -> None:
     np.testing.assert_array_equal(judged(name, *given), judged(name, CLASSES, ROWS))
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("name", sorted(INFERENCE))
 def test_inference_is_the_same_on_every_engine(name: str, engine_name: str) -> None:
     expected = judged_plainly(name)

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._measures.catalogue import catalogue, find
+from calibrant import catalogue
+from calibrant._measures.catalogue import find
 from cli.command import run
 from needs import need
 

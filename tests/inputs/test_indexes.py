@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._core.validation import ROWS
 
 rng = np.random.default_rng(0)

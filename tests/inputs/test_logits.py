@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import CalibrantWarning, InputError
-from calibrant._engines.arrays.selection import engine
+from calibrant import CalibrantWarning, InputError
 from cli.command import csv, run
+from every_engine import engine
 from needs import need
 
 ROWS = "these are probabilities.*Leave out from_logits"

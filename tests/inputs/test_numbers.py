@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError
-from calibrant._engines.arrays.selection import engine
+from calibrant import InputError
+from every_engine import engine
 from needs import need
 
 Y = [0, 1, 1, 0]

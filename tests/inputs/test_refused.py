@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 
 import calibrant as cal
 from calibrant._core.validation import public
-from calibrant._engines.arrays.selection import available, engine
+from every_engine import available, each_array_engine, engine
 from needs import need
 
 Array = NDArray[Any]
-
-every_engine = pytest.mark.parametrize("engine_name", available())
 
 
 def public_functions() -> dict[str, Callable[..., Any]]:
@@ -297,7 +295,7 @@ def expect_refused(
     )
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("shape", ["binary", "rows"])
 def test_a_bad_value(shape: str, engine_name: str) -> None:
     """Every function sees every flaw, and every flaw is at either end and in the middle."""
@@ -351,7 +349,7 @@ def bad_rows(n: int) -> list[tuple[int, ...]]:
     return [(n // 3, n // 3 + 1, n // 2, n - 1), (0,), (n // 2 + 7,), (n - 1,)]
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("shape", ["binary", "rows"])
 def test_the_first_bad_row_of_a_large_sample(
     shape: str, engine_name: str, monkeypatch: pytest.MonkeyPatch
@@ -398,7 +396,7 @@ def pairs_of(flaws: dict[str, Flaw]) -> list[tuple[str, str]]:
     ]
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("shape", ["binary", "rows"])
 @pytest.mark.parametrize("name", PASSES)
 def test_the_first_bad_row_whichever_argument_it_is_in(
@@ -424,7 +422,7 @@ def test_the_first_bad_row_whichever_argument_it_is_in(
     complaints.settle()
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.longdouble])
 def test_a_bad_prediction_of_any_type(dtype: Any, engine_name: str) -> None:
     with engine(engine_name):
@@ -439,7 +437,7 @@ def test_a_bad_prediction_of_any_type(dtype: Any, engine_name: str) -> None:
             assert names_row(refusal(cal.ece, np.arange(50) % 2, predictions), "y_proba", 20)
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64])
 def test_a_bad_label_of_any_type(dtype: Any, engine_name: str) -> None:
     """Also labels that would be good ones if they were cut to fewer bits."""
@@ -462,7 +460,7 @@ def test_a_label_beyond_what_floats_hold_is_shown_as_it_came() -> None:
 # --- the tolerance --------------------------------------------------------------------------------
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_slight_overshoot_is_brought_back_counted_and_told(dtype: Any, engine_name: str) -> None:
     predictions = np.array([0.5, 1 + 9e-5, -9e-5, 1 + 1e-6, 0.25], dtype=dtype)
@@ -474,7 +472,7 @@ def test_a_slight_overshoot_is_brought_back_counted_and_told(dtype: Any, engine_
     assert not any("overshot" in note for note in clipped.notes)
 
 
-@every_engine
+@each_array_engine
 def test_a_slight_overshoot_in_rows_is_counted_and_told(engine_name: str) -> None:
     rows = np.array([[1.00005, -0.00005], [0.5, 0.5], [0.30004, 0.70001], [0.2, 0.8]])
     with engine(engine_name):
@@ -483,14 +481,14 @@ def test_a_slight_overshoot_in_rows_is_counted_and_told(engine_name: str) -> Non
     assert any(note.startswith("1 row of y_proba sums") for note in notes), notes
 
 
-@every_engine
+@each_array_engine
 def test_nothing_is_told_of_exact_input(engine_name: str) -> None:
     with engine(engine_name):
         assert cal.evaluate([0, 1], [0.25, 0.75]).notes == ()
         assert cal.evaluate([0, 1], [[0.75, 0.25], [0.5, 0.5]]).notes == ()
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("n", [10, 400_000])
 def test_overshoot_is_counted_once_however_often_rows_are_read(n: int, engine_name: str) -> None:
     predictions = np.linspace(0, 1, n)
@@ -559,7 +557,7 @@ def test_three_labels_swapped_with_rows() -> None:
     assert "swapped" in message or "(y_true, y_proba)" in message, message
 
 
-@every_engine
+@each_array_engine
 def test_swapped_arguments_of_a_binary_problem(engine_name: str) -> None:
     complaints = Complaints()
     sentence = r"y_true holds fractions.*y_proba.*swapped.*\(y_true, y_proba\)"
@@ -570,7 +568,7 @@ def test_swapped_arguments_of_a_binary_problem(engine_name: str) -> None:
     complaints.settle()
 
 
-@every_engine
+@each_array_engine
 def test_swapped_arguments_of_rows(engine_name: str) -> None:
     complaints = Complaints()
     with engine(engine_name):
@@ -580,14 +578,14 @@ def test_swapped_arguments_of_rows(engine_name: str) -> None:
     complaints.settle()
 
 
-@every_engine
+@each_array_engine
 def test_fractions_against_some_predictions_of_0_and_1_are_not_swapped(engine_name: str) -> None:
     with engine(engine_name):
         assert cal.ece([0.5, 0.5, 0.25], [0, 1, 0.25], bins=1) == pytest.approx(0.0)
         assert cal.ece([0, 1, 1], [0, 1, 0]) == pytest.approx(1 / 3)
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("shape", ["binary", "rows"])
 def test_weights_that_are_all_0(
     shape: str, engine_name: str, monkeypatch: pytest.MonkeyPatch
@@ -625,7 +623,7 @@ def test_weights_that_are_all_0_under_every_rule(rule: Any) -> None:
         assert "sample_weight is 0 in every row" in message
 
 
-@every_engine
+@each_array_engine
 def test_weights_whose_sum_is_too_large_for_a_number(engine_name: str) -> None:
     with engine(engine_name):
         for name in ("ece", "ace", "ks_error", "smooth_ece", "brier_score", "lin_ce"):

@@ -7,7 +7,7 @@ import importlib
 import numpy as np
 import pytest
 
-from calibrant._core.binning import Edges, EqualWidth, LevelSets, Quantile
+from calibrant import Edges, EqualWidth, LevelSets, Quantile
 from calibrant._data.to_samples import to_samples, to_source
 from calibrant._engines.arrays.counting import rows_above
 

@@ -6,8 +6,7 @@ import inspect
 
 import pytest
 
-from calibrant import plots
-from calibrant._core.errors import InputError, UnknownOption
+from calibrant import InputError, UnknownOption, plots
 from calibrant.results._plots.canvas import DrawnFromPredictions
 
 DISPLAYS = [

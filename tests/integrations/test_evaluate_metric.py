@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError, UnknownOption
+from calibrant import InputError, UnknownOption
 from needs import failed_examples, message_without, need
 
 
@@ -126,7 +126,7 @@ def test_it_can_be_combined_with_others():
     }  # fmt: skip
 
 
-def test_what_is_refused():
+def test_metrics_refuse_what_they_cannot_take():
     with pytest.raises(InputError, match="did you mean 'ece'"):
         Calibration(measures=["ecee"])
     with pytest.raises(UnknownOption, match="did you mean 'bins'"):

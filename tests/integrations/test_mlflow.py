@@ -140,7 +140,7 @@ def test_probabilities_of_a_model_are_no_logits(how):
         ({"p": P + 3}, {}, "must lie in"),
     ],
 )
-def test_errors(runs, columns, config, said):
+def test_mlflow_input_that_is_wrong_is_named(runs, columns, config, said):
     with pytest.raises(cal.InputError, match=said):
         evaluated(runs, table(**columns, label=Y), predictions="p", config=config)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError, UnknownOption
+from calibrant import InputError, UnknownOption
 from needs import need
 
 need("sklearn")

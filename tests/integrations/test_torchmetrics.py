@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError, StateError, UnknownOption
-from calibrant._engines.arrays.selection import engine
+from calibrant import InputError, StateError, UnknownOption
+from every_engine import engine
 from needs import failed_examples, message_without, need
 
 torch = need("torch")

@@ -22,9 +22,9 @@ from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table, classwise_table
 from calibrant._engines.arrays.losses import loss_sums
-from calibrant._engines.arrays.selection import available, engine
 from calibrant._engines.arrays.vectors import vector_table
 from calibrant._measures.catalogue import find
+from every_engine import available, engine
 
 SHAPES = ("binary", "multiclass")
 KINDS = ("hard", "soft")

@@ -19,24 +19,25 @@ from typing import Any, Unpack
 import numpy as np
 import pytest
 import test_catalogue_laws as laws
-import test_interval_coverage as coverage_law
 import test_twins_by_name as by_name
 
 import calibrant as cal
 import twins
+from calibrant import catalogue
 from calibrant._api.metrics import binned as metrics
 from calibrant._api.rows import as_source
-from calibrant._cli import main
 from calibrant._core.arguments import Rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.validation import public
 from calibrant._inference.budget import quick_measures
 from calibrant._inference.methods import INVERTED
-from calibrant._measures.catalogue import GROUPS, Claims, Measure, catalogue, find, registered
+from calibrant._measures.catalogue import GROUPS, Claims, Measure, find, registered
 from calibrant._measures.truthful import linear_error, linear_errors, linear_null_mean
 from calibrant._summaries.samples import Summary
 from calibrant.results._pages.rows import measure_row
 from calibrant.results._rendering import shown
+from cli.command import main
+from interval_law import hold_to_coverage
 from needs import need
 
 MAKE = Path(__file__).parents[2] / "docs" / "make"
@@ -288,7 +289,7 @@ def test_the_laws_hold_for_it(name: str, shape: str, monkeypatch: pytest.MonkeyP
     ("kind", "population"), [("ordinary", "overconfident"), ("calibrated", "calibrated")]
 )
 def test_its_interval_is_held_to_its_coverage(kind: str, population: str) -> None:
-    coverage_law.hold_to_coverage(kind, population, set(NAMES))
+    hold_to_coverage(kind, population, set(NAMES))
 
 
 def test_the_audit_tries_it() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.check import check
+from calibrant import check
 from calibrant._api.evaluate_samples import Options, evaluate_samples
 from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import find

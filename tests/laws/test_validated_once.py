@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._cli import main
 from calibrant._data import array_input as validation
+from cli.command import main
 
 RNG = np.random.default_rng(13)
 N = 120

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError
-from calibrant._measures.catalogue import catalogue, find
+from calibrant import InputError, catalogue
+from calibrant._measures.catalogue import find
 from every_engine import ENGINES, LAZY, call
 
 K = 3

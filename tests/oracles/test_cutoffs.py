@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.binning import Quantile
+from calibrant import Quantile
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.cells import problem_of
 from calibrant._inference.paths import (

@@ -76,7 +76,7 @@ def test_between_one_threshold_and_twice_it_and_twice_the_ece(seed):
     assert loss <= 2 * float(w @ np.abs(p - q)) + 1e-12
 
 
-def test_by_hand():
+def test_decision_losses_of_one_and_two_predictions_by_hand():
     half = np.array([0.5])
     # Sure of what is a coin: staying out gains 1/2 of the largest stakes.
     assert calibration_decision_loss(np.array([1.0]), half, half) == pytest.approx(0.5)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._cli import main
+from cli.command import main
 from needs import need
 
 # df_cancer_dx of the R package dcurves: 750 rows, 105 events, 115 with a family history, of which
@@ -170,7 +170,7 @@ def test_the_command(tmp_path, capsys) -> None:
     assert "a picture ends in" in capsys.readouterr().err
 
 
-def test_pictures(tmp_path) -> None:
+def test_pictures_of_decision_curves(tmp_path) -> None:
     need("matplotlib")
     y, q, sure = logistic(300)
     display = cal.decision_curve(y, {"right": q, "sure": sure}).plot(recalibrated=True)

@@ -133,7 +133,7 @@ def test_soft_labels_weights_clusters_and_few_rows() -> None:
         cal.reliability_curve(z, u, method="local", span=2)
 
 
-def test_pictures(tmp_path) -> None:
+def test_pictures_of_reliability_curves(tmp_path) -> None:
     need("matplotlib")
     y, u = network(150)
     display = cal.reliability(y, u).plot()

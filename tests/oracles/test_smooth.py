@@ -11,14 +11,14 @@ from scipy.signal import fftconvolve
 from scipy.special import expit, log_ndtr, ndtr
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._core.grid import UnitGrid
 from calibrant._data.to_samples import to_samples
-from calibrant._engines.arrays.selection import available, engine
 from calibrant._measures.convolution import valid_convolution
 from calibrant._measures.fixed_point import fixed_point
 from calibrant._measures.smooth import smooth_errors
 from calibrant._summaries.smooth import SmoothSummary, smallest_sigma
+from every_engine import available, engine
 from needs import need
 
 RNG = np.random.default_rng(11)
@@ -390,7 +390,7 @@ class TestCurves:
         middle = (prediction > 0.1) & (prediction < 0.9)
         assert np.abs(target - prediction**2)[middle].max() < 0.02
 
-    def test_forms(self):
+    def test_forms_of_a_smooth_curve(self):
         curve = cal.smooth_reliability([0, 1, 1], [0.2, 0.6, 0.9])
         assert "smoothed over predictions" in repr(curve) and "<table>" in curve._repr_html_()
         assert len(curve.to_frame("pandas")) == 513

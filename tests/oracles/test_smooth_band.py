@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 
 
 def kernel(places, u, sigma, kind):

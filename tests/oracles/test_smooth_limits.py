@@ -7,11 +7,11 @@ import pytest
 from scipy.optimize import brentq
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._data.to_samples import to_samples
-from calibrant._engines.arrays.selection import engine
 from calibrant._measures import smooth
 from calibrant._summaries.smooth import SmoothSummary
+from every_engine import engine
 from needs import need
 
 Y, P = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]

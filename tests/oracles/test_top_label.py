@@ -11,7 +11,7 @@ import pytest
 
 import calibrant as cal
 import twins
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._inference import cells
 from every_engine import call
 

@@ -13,7 +13,7 @@ import pytest
 
 import calibrant as cal
 import twins
-from calibrant._engines.arrays.selection import available, engine
+from every_engine import available, engine
 from pairs import pairs
 
 N_ROWS = 44

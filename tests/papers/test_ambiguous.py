@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError, reproduce
 from calibrant._core.progress import TaskProgress
 from calibrant._research.papers import ambiguous
 from calibrant._research.papers.ambiguous_experiments import (
@@ -26,7 +26,6 @@ from calibrant._research.papers.ambiguous_experiments import (
 )
 from calibrant._research.papers.ambiguous_printed import PRINTED
 from calibrant._research.papers.ambiguous_votes import read_votes
-from calibrant._research.papers.reproduce import reproduce
 from needs import need
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from calibrant import InputError, MissingExtra, reproduce
 from calibrant._core import optional
-from calibrant._core.errors import InputError, MissingExtra
 from calibrant._core.progress import TaskProgress
 from calibrant._research.papers import output
 from calibrant._research.papers.figures import new_figure
 from calibrant._research.papers.folder import Erratum, Figure, Reproduction, Section, Table
-from calibrant._research.papers.reproduce import reproduce
 from needs import need
 
 NASTY = "<script>alert('x')</script> & \"quotes\""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from calibrant._core.errors import InputError
+from calibrant import InputError, reproduce
 from calibrant._research.papers import logit_smoothing
 from calibrant._research.papers.folder import Reproduction
 from calibrant._research.papers.logit_experiments import (
@@ -19,7 +19,6 @@ from calibrant._research.papers.logit_experiments import (
     true_error,
 )
 from calibrant._research.papers.predictions import read_predictions
-from calibrant._research.papers.reproduce import reproduce
 from needs import need
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant import reproduce
 from calibrant._research.papers import soft_mean, soft_mean_experiments
 from calibrant._research.papers.folder import Reproduction
-from calibrant._research.papers.reproduce import reproduce
 from calibrant._research.papers.soft_mean_experiments import (
     Draw,
     draw,

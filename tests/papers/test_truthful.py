@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant import reproduce
 from calibrant._core.progress import TaskProgress
 from calibrant._research.papers import pool, truthful, truthful_theory
-from calibrant._research.papers.reproduce import reproduce
 from calibrant._research.papers.truthful import TABLE_1
 from needs import need
 

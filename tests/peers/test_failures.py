@@ -12,12 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant._engines.arrays.selection import available, engine
+from every_engine import each_array_engine, engine
 from needs import need
 
 Array = NDArray[Any]
 
-every_engine = pytest.mark.parametrize("engine_name", available())
 
 # The data that reference values of several tools are known for.
 RNG = np.random.default_rng(12345)
@@ -52,7 +51,7 @@ def concentrated(n: int, dtype: Any) -> tuple[Array, Array]:
 # --- sums in the precision of the predictions saturate --------------------------------------------
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 def test_sums_of_low_precision_predictions_do_not_saturate(dtype: Any, engine_name: str) -> None:
     predictions, labels = concentrated(1_000_000, dtype)
@@ -70,7 +69,7 @@ def test_sums_of_low_precision_predictions_saturate_elsewhere() -> None:
 # --- logits are guessed from the values ---------------------------------------------------------
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("hair", [1 + 1e-7, -1e-9])
 def test_a_hair_outside_the_range_changes_nothing(hair: float, engine_name: str) -> None:
     nearly = REPORTS.copy()
@@ -119,7 +118,7 @@ def one_and_nearly_one() -> tuple[Array, Array]:
     return np.repeat([1.0, 0.91], 100), labels
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_one_shares_the_last_bin(dtype: Any, engine_name: str) -> None:
     predictions, labels = one_and_nearly_one()
@@ -135,7 +134,7 @@ def test_one_has_a_bin_of_its_own_elsewhere() -> None:
     assert relplot_error(predictions, labels, 10) == pytest.approx(0.095)
 
 
-@every_engine
+@each_array_engine
 @pytest.mark.parametrize(
     "rule",
     [
@@ -173,7 +172,7 @@ def test_predictions_of_0_that_come_true_are_seen() -> None:
 # --- soft labels --------------------------------------------------------------------------------
 
 
-@every_engine
+@each_array_engine
 def test_soft_labels_give_the_error_against_them(engine_name: str) -> None:
     with engine(engine_name):
         found = cal.ece(SOFT, REPORTS, bins=15)
@@ -210,7 +209,7 @@ def tenths() -> tuple[Array, Array]:
     return predictions, (np.random.default_rng(1).random(predictions.size) < chances).astype(int)
 
 
-@every_engine
+@each_array_engine
 def test_predictions_on_edges_give_one_answer_in_both_precisions(engine_name: str) -> None:
     predictions, labels = tenths()
     with engine(engine_name):
@@ -233,7 +232,7 @@ def test_predictions_on_edges_give_two_answers_elsewhere(error: Any) -> None:
 # --- ties ---------------------------------------------------------------------------------------
 
 
-@every_engine
+@each_array_engine
 def test_ties_in_quantile_bins_neither_raise_nor_depend_on_row_order(engine_name: str) -> None:
     predictions = np.random.default_rng(2).choice([0.1, 0.3, 0.3, 0.3, 0.8], 1000)
     labels = np.random.default_rng(3).integers(0, 2, 1000)
@@ -335,7 +334,7 @@ def test_labels_1_and_2_are_accepted_elsewhere() -> None:
 # --- classes that never come --------------------------------------------------------------------
 
 
-@every_engine
+@each_array_engine
 def test_a_class_that_never_comes_counts_as_a_class(engine_name: str) -> None:
     rng = np.random.default_rng(5)
     rows = rng.dirichlet(np.ones(4), 500)

@@ -16,7 +16,6 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant._engines.arrays.selection import available, engine
 from calibrant._measures.peer_rules import (
     mccaffrey_ece,
     netcal_ece,
@@ -26,6 +25,7 @@ from calibrant._measures.peer_rules import (
     uncertainty_calibration_ece,
     uncertainty_calibration_equal_mass_ece,
 )
+from every_engine import available, engine
 from needs import compiled_only, need
 
 Array = NDArray[Any]

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import examples
-from calibrant._api.report.report import report
+from calibrant import examples, report
 from chromium import chromium
 from needs import need
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant import InputError
 from calibrant._api.report import recalibration
 from calibrant._api.report.recalibration import (
     _halves,
@@ -17,12 +18,12 @@ from calibrant._api.report.recalibration import (
     side_by_side,
 )
 from calibrant._core.binning import both_rules
-from calibrant._core.errors import InputError
 from calibrant._core.map_names import METHODS
 from calibrant._data.to_samples import to_samples
+from calibrant.results import BeforeAfter, Change
 from calibrant.results._pages.report_page import _call
 from calibrant.results._pages.rows import map_rows
-from calibrant.results._report import BeforeAfter, Change, spoken
+from calibrant.results._report import spoken
 from calibrant.scaling import SCALERS, TemperatureScaling
 from calibrant.scaling._load import new_scaler
 

@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant import InputError, report
 from calibrant._api.report.bins import COUNTS, bin_views
 from calibrant._api.report.recalibration import before_after
-from calibrant._api.report.report import report
 from calibrant._api.report.text import answer, sentences
 from calibrant._core.binning import both_rules
-from calibrant._core.errors import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant.results._pages import charts, page
 from calibrant.results._pages.page import script_json, write_page

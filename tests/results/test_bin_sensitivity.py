@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import examples
-from calibrant._api.bin_sensitivity import bin_sensitivity
-from calibrant._core.errors import InputError
+from calibrant import InputError, bin_sensitivity, examples
 from calibrant._summaries import bin_counts
 
 COUNTS = (1, 2, 3, 7, 15, 64, 100)
@@ -75,7 +73,7 @@ def test_calibrated_predictions_show_more_error_the_more_bins_there_are():
     assert found["ece"][0] < found["ece"][1] < found["ece"][2]
 
 
-def test_forms():
+def test_forms_of_a_bin_sensitivity():
     found = bin_sensitivity([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], bins=(4, 2, 2), measures=["ece"])
     assert found.bins == (2, 4)
     assert found.columns() == {"bins": [2, 4], "ece": list(found["ece"])}

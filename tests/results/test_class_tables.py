@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.reliability import classwise_reliability
-from calibrant._core.errors import InputError
+from calibrant import InputError, classwise_reliability
 
 NAMES = ("red", "green", "<b>blue</b>", "black")
 
@@ -50,7 +49,7 @@ def test_soft_labels_and_logits():
     np.testing.assert_allclose(found["2"].columns()["gap"], column.columns()["gap"], atol=1e-12)
 
 
-def test_forms():
+def test_forms_of_class_tables():
     y, p, _ = sample()
     found = classwise_reliability(y, p, bins=3, classes=NAMES)
     assert len(found) == 4 and set(found.columns()["class"]) == set(NAMES)
@@ -64,7 +63,7 @@ def test_forms():
     assert "<b>blue" not in html and "&lt;b&gt;blue" in html
 
 
-def test_frames():
+def test_frames_of_class_tables():
     pandas = pytest.importorskip("pandas")
     y, p, _ = sample()
     frame = classwise_reliability(y, p, bins=3, classes=NAMES).to_frame(level=0.95)

@@ -104,7 +104,7 @@ class TestLatex:
         assert "[" not in "".join(rows_of(found.to_latex(intervals=False))[0][1:])
         assert r"$\uparrow$" in found.to_latex(measures=["brier_discrimination"])
 
-    def test_errors(self, found):
+    def test_options_of_latex_that_are_wrong_are_named(self, found):
         with pytest.raises(cal.InputError, match="no measure 'ece'"):
             found.to_latex(measures=["ece"])
         with pytest.raises(cal.InputError, match="digits must be"):
@@ -144,7 +144,7 @@ class TestDigits:
         page = self.made([0.2, 0.200003, 0.3]).to_html()
         assert ">0.200000<" in page and ">0.200003<" in page
 
-    def test_by_hand(self):
+    def test_marked_numbers_have_the_digits_that_tell_them_apart(self):
         assert marked_numbers([0.1, 0.2], [True, False]) == ["0.1000", "0.2000"]
         assert marked_numbers([0.1, 0.10001], [True, False]) == ["0.10000", "0.10001"]
         assert marked_numbers([0.1, 0.10001], [True, True]) == ["0.1000", "0.1000"]
@@ -260,7 +260,7 @@ class TestScaleOn:
             ({"y_true": Y[:9], "y_proba": {"close": Y, "far": Y}}, "scale_on, close: "),
         ],
     )
-    def test_errors(self, scale_on, said):
+    def test_rows_to_scale_on_that_are_wrong_are_named(self, scale_on, said):
         with pytest.raises(cal.InputError, match=said):
             cal.compare(Y, self.given(slice(None)), scale_on=scale_on)
         with pytest.raises(cal.InputError, match="did you mean 'temperature'"):

@@ -15,8 +15,7 @@ import pytest
 import calibrant
 import calibrant as cal
 import calibrant.results
-from calibrant._core.errors import MissingExtra
-from calibrant._research.papers.reproduce import reproduce
+from calibrant import MissingExtra, reproduce
 
 mpl.use("Agg")
 RNG = np.random.default_rng(0)

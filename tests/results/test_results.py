@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import examples
-from calibrant._core.errors import InputError
+from calibrant import InputError, examples
 from calibrant.results._notebook import html_table
 from calibrant.results._rendering import as_text, shown
 
@@ -76,7 +75,7 @@ def test_json_holds_everything_and_nothing_that_json_cannot():
 
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
-def test_frames(backend):
+def test_frames_of_results(backend):
     pytest.importorskip(backend)
     frame = SOFT.to_frame(backend)
     assert type(frame).__module__.startswith(backend)

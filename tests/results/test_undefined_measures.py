@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.check import check
-from calibrant._core.errors import InputError
+from calibrant import InputError, check
 from needs import need
 
 RNG = np.random.default_rng(0)

@@ -7,8 +7,15 @@ import numpy as np
 import pytest
 from scaling_problems import BINARY, KINDS, MULTICLASS, PENALISED, SHAPES, TEMPERATURES, softmax
 
-from calibrant._core.binning import EqualWidth, LevelSets, Quantile
-from calibrant._core.errors import CalibrantWarning, InputError, StateError, UnknownOption
+from calibrant import (
+    CalibrantWarning,
+    EqualWidth,
+    InputError,
+    LevelSets,
+    Quantile,
+    StateError,
+    UnknownOption,
+)
 from calibrant.scaling import (
     SCALERS,
     DirichletCalibration,

@@ -9,10 +9,9 @@ import warnings
 import numpy as np
 import pytest
 
-from calibrant import InputError
-from calibrant._core.errors import CalibrantWarning
-from calibrant._engines.arrays.selection import engine
+from calibrant import CalibrantWarning, InputError
 from calibrant.scaling import TemperatureScaling, from_json
+from every_engine import engine
 from needs import need
 
 torch = need("torch")

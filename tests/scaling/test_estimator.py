@@ -7,7 +7,7 @@ import pytest
 from scaling_problems import BINARY, KINDS, MULTICLASS, NEW
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant.scaling import (
     SCALERS,
     DirichletCalibration,

@@ -5,7 +5,7 @@ import pytest
 from scaling_problems import BINARY, KINDS, MULTICLASS, NEW, PENALISED, SHAPES, softmax
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant.scaling import (
     SCALERS,
     LabelSmoothingTemperature,

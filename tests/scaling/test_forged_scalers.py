@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from scaling_problems import KINDS, SHAPES
 
-from calibrant import scaling
-from calibrant._core.binning import Quantile
-from calibrant._core.errors import CalibrantError, StateError
+from calibrant import CalibrantError, Quantile, StateError, scaling
 from calibrant.scaling import SCALERS, HistogramBinning
 
 DEEP = "a nest of 20,000 lists"

@@ -8,8 +8,7 @@ import pytest
 from scaling_problems import BINARY, MULTICLASS, NEW, softmax
 from scipy.optimize import minimize_scalar
 
-from calibrant import scaling
-from calibrant._core.errors import CalibrantWarning
+from calibrant import CalibrantWarning, scaling
 from calibrant.scaling import LabelSmoothingTemperature, TemperatureScaling
 
 

@@ -9,8 +9,7 @@ import pytest
 from scaling_problems import BINARY, KINDS, MULTICLASS, NEW, PENALISED, SHAPES, TEMPERATURES
 
 import calibrant as cal
-from calibrant import examples
-from calibrant._core.errors import CalibrantWarning
+from calibrant import CalibrantWarning, examples
 from calibrant.scaling import (
     SCALERS,
     HistogramBinning,

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from calibrant._core.errors import CalibrantWarning, InputError
+from calibrant import CalibrantWarning, InputError
 from calibrant.scaling import SCALERS
 
 

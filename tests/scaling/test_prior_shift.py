@@ -8,8 +8,7 @@ from scaling_problems import BINARY, MULTICLASS, softmax
 from scipy.optimize import minimize
 
 import calibrant as cal
-from calibrant import scaling
-from calibrant._core.errors import CalibrantWarning, InputError, StateError
+from calibrant import CalibrantWarning, InputError, StateError, scaling
 from calibrant._data.links import sigmoid
 from calibrant.scaling import PriorShift, at_prior
 from needs import need

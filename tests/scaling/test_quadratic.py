@@ -7,7 +7,7 @@ import pytest
 from scaling_problems import BINARY, MULTICLASS, NEW
 from scipy.optimize import minimize
 
-from calibrant._core.errors import CalibrantWarning, InputError
+from calibrant import CalibrantWarning, InputError
 from calibrant.scaling import PlattScaling, QuadraticScaling
 
 H = BINARY.logits

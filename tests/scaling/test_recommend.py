@@ -9,8 +9,8 @@ import pytest
 from scaling_problems import BINARY, MULTICLASS, binary
 
 import calibrant as cal
+from calibrant import InputError
 from calibrant._api import recommend as module
-from calibrant._core.errors import InputError
 from calibrant._core.map_names import METHODS
 from calibrant.scaling import SCALERS, from_json
 from needs import need
@@ -272,7 +272,7 @@ def test_trying_is_quiet_and_the_fit_is_not():
         ({"seed": -1}, "seed"),
     ],
 )
-def test_what_is_refused(options, message):
+def test_recommend_refuses_options_that_are_wrong(options, message):
     with pytest.raises(InputError, match=message):
         cal.recommend(BINARY.hard, BINARY.proba, **options)
 

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 from scaling_problems import BINARY, KINDS, MULTICLASS, NEW, SHAPES
 
-from calibrant import scaling
-from calibrant._core.binning import Edges, EqualWidth, Quantile
-from calibrant._core.errors import InputError, StateError
+from calibrant import Edges, EqualWidth, InputError, Quantile, StateError, scaling
 from calibrant.scaling import SCALERS, HistogramBinning, SameRows, TemperatureScaling
 
 

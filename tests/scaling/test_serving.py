@@ -9,8 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from calibrant import scaling
-from calibrant._core.errors import InputError, StateError
+from calibrant import InputError, StateError, scaling
 from calibrant._data.logprobs import LOGPROBS
 from calibrant.scaling import (
     SCALERS,
@@ -176,6 +175,12 @@ def test_a_map_can_be_saved_without_its_rows(tmp_path):
         scaler.to_json(fitted_rows=0)
 
 
+@cache
+def duckdb_connection():
+    """One for all tests: opening a connection takes as long as a query."""
+    return need("duckdb").connect()
+
+
 def function_of(scaler, name="recalibrate"):
     made: dict = {}
     exec(scaler.to_python(name), made)
@@ -218,16 +223,15 @@ def test_written_as_sql_it_is_the_same_map(kind, columns, given, database):
     names = ["p"] if columns is None else [f"p{j}" for j in range(columns)]
     written = scaler.to_sql(names if columns else "p")
     shown = ", ".join([written] if columns is None else written)
-    if database == "duckdb":
-        connection = pytest.importorskip("duckdb").connect()
-    else:
-        connection = sqlite3.connect(":memory:")
+    connection = duckdb_connection() if database == "duckdb" else sqlite3.connect(":memory:")
     types = ", ".join(f"{name} DOUBLE PRECISION" for name in names)
+    connection.execute("DROP TABLE IF EXISTS t")
     connection.execute(f"CREATE TABLE t (i INTEGER, {types})")
-    marks = ", ".join("?" * (len(names) + 1))
     table = new.reshape(len(new), -1).tolist()
-    connection.executemany(
-        f"INSERT INTO t VALUES ({marks})", [[i, *row] for i, row in enumerate(table)]
+    one = f"({', '.join('?' * (len(names) + 1))})"
+    connection.execute(
+        f"INSERT INTO t VALUES {', '.join([one] * len(table))}",
+        [value for i, row in enumerate(table) for value in (i, *row)],
     )
     connection.execute(f"INSERT INTO t (i) VALUES ({len(new)})")
     found = connection.execute(f"SELECT {shown} FROM t ORDER BY i").fetchall()
@@ -321,13 +325,18 @@ def test_what_is_refused_is_refused_by_what_is_written(kind, columns, given):
     expected = answers_of(made, new)
     assert 0 < sum(each is None for each in expected) < len(new)
     assert_same_answers(answers_of(function_of(scaler), new), expected)
-    connection = need("duckdb").connect()
     names = "abc" if columns else "a"
     written = scaler.to_sql(list(names) if columns else "a")
     shown = ", ".join(written if columns else [written])
-    marks = ", ".join(f"?::DOUBLE AS {name}" for name in names)
-    found = [
-        connection.execute(f"SELECT {shown} FROM (SELECT {marks})", row).fetchone()
-        for row in (new if columns else [[value] for value in new])
-    ]
+    # One query for all rows: DuckDB takes as long to read the map as to look at every row.
+    table = [[i, *np.ravel(row).tolist()] for i, row in enumerate(new)]
+    marks = ", ".join([f"({', '.join(['?::DOUBLE'] * len(table[0]))})"] * len(table))
+    found = (
+        duckdb_connection()
+        .execute(
+            f"SELECT {shown} FROM (VALUES {marks}) AS t(i, {', '.join(names)}) ORDER BY i",
+            [value for row in table for value in row],
+        )
+        .fetchall()
+    )
     assert_same_answers([None if row[0] is None else row for row in found], expected)

@@ -9,7 +9,7 @@ from scaling_problems import BINARY, NEW, binary
 from scipy.optimize import minimize
 
 import calibrant as cal
-from calibrant._core.errors import CalibrantWarning, InputError
+from calibrant import CalibrantWarning, InputError
 from calibrant._data.links import sigmoid
 from calibrant.scaling import (
     BetaCalibration,
@@ -237,7 +237,7 @@ def test_a_search_that_cannot_end_says_so(monkeypatch):
         ({"smoothing": "much"}, "got 'much'"),
     ],
 )
-def test_options_are_checked(options, message):
+def test_options_of_a_spline_are_checked(options, message):
     with pytest.raises(InputError, match=message):
         SplineScaling(**options).fit(BINARY.hard, BINARY.proba)
 

@@ -7,7 +7,7 @@ import pytest
 from scaling_problems import BINARY, MULTICLASS, NEW, multiclass, softmax
 from scipy.optimize import minimize, minimize_scalar
 
-from calibrant._core.errors import CalibrantWarning, InputError
+from calibrant import CalibrantWarning, InputError
 from calibrant.scaling import (
     MatrixScaling,
     StructuredMatrixScaling,

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.bin_sensitivity import bin_sensitivity
-from calibrant._core.errors import InputError
+from calibrant import InputError, bin_sensitivity
 from calibrant.plots import BinSensitivityDisplay
 from needs import need
 
@@ -51,7 +50,7 @@ def test_one_scale_is_drawn_on_the_axes_given():
         display.sensitivity.plot(measures=["ecee"])
 
 
-def test_a_classifier():
+def test_bin_sensitivity_display_of_a_classifier():
     need("sklearn")
     from sklearn.datasets import load_iris
     from sklearn.naive_bayes import GaussianNB

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant.plots import ClasswiseDisplay
 from needs import need
 
@@ -65,7 +65,7 @@ def test_one_class_of_predictions_is_no_grid():
         ClasswiseDisplay.from_predictions([0, 1], [0.2, 0.7])
 
 
-def test_a_classifier():
+def test_classwise_display_of_a_classifier():
     need("sklearn")
     from sklearn.datasets import load_iris
     from sklearn.naive_bayes import GaussianNB

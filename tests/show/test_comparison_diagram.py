@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant.plots import ComparisonDisplay, OverlaidReliabilityDisplay
 from calibrant.results._plots.style import COLOURS
 from needs import need
@@ -68,7 +68,7 @@ class TestComparisons:
             columns["low"][0] < columns["estimate"][0] == columns["brier"][0] < columns["high"][0]
         )
 
-    def test_ranks(self, found):
+    def test_ranks_of_a_comparison_are_drawn(self, found):
         display = found.plot(kind="ranks", measures=["log_loss"])
         ranking = found.ranking("log_loss")
         expected = np.column_stack([ranking[key] for key in ("rank", "rank_low", "rank_high")])

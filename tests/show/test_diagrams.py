@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import examples
-from calibrant._core.errors import InputError, UnknownOption
+from calibrant import InputError, UnknownOption, examples
 from calibrant.plots import ReliabilityDisplay
 from calibrant.results._plots.style import COLOURS, series_style
 from needs import need

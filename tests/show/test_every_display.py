@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.bin_sensitivity import bin_sensitivity
-from calibrant._api.reliability import classwise_reliability
-from calibrant._core.errors import InputError, UnknownOption
+from calibrant import InputError, UnknownOption, bin_sensitivity, classwise_reliability
 from calibrant.plots import (
     BinSensitivityDisplay,
     ClasswiseDisplay,

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant import examples
-from calibrant._api.bin_sensitivity import bin_sensitivity
-from calibrant._api.reliability import classwise_reliability
+from calibrant import bin_sensitivity, classwise_reliability, examples
 from calibrant.results._notebook import MOST_ROWS, Drawing, html_table
 from calibrant.results._rendering import as_text
 from calibrant.results._sketch import reliability_sketch, sparkline

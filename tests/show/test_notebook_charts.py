@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.bin_sensitivity import bin_sensitivity
-from calibrant._core.errors import InputError
+from calibrant import InputError, bin_sensitivity
 from needs import need
 
 need("altair")

@@ -82,7 +82,7 @@ def test_parts_can_be_left_out_and_coloured():
     assert plain.line_.get_color() == "black" and plain.line_.get_linewidth() == 3
 
 
-def test_a_classifier():
+def test_smooth_display_of_a_classifier():
     need("sklearn")
     from sklearn.datasets import load_iris
     from sklearn.naive_bayes import GaussianNB

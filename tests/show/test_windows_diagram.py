@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant.plots import WindowsDisplay
 from calibrant.results._plots.style import COLOURS
 from needs import need
@@ -73,7 +73,7 @@ def test_one_window_is_enough():
     assert len(display.line_.get_ydata()) == 1
 
 
-def test_a_classifier():
+def test_windows_display_of_a_classifier():
     need("sklearn")
     from sklearn.datasets import load_iris
     from sklearn.naive_bayes import GaussianNB

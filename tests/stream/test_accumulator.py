@@ -13,7 +13,7 @@ import pytest
 
 import calibrant as cal
 import forks
-from calibrant._core.errors import InputError, StateError
+from calibrant import InputError, StateError
 from needs import need
 
 DOCS = Path(__file__).parents[2] / "docs"

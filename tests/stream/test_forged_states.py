@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import CalibrantError, StateError
+from calibrant import CalibrantError, StateError
 
 RNG = np.random.default_rng(1)
 Y, P = RNG.integers(0, 2, 50), RNG.random(50)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant import InputError, UnknownOption
 from calibrant._api.streaming.spans import window_width
-from calibrant._core.errors import InputError, UnknownOption
 from monitored import (
     BEGIN,
     DAY,
@@ -154,7 +154,7 @@ def test_bad_input_in_one_window_leaves_all_as_they_were(in_order):
         ({"missing": "ignore"}, "missing="),
     ],
 )
-def test_options_are_checked(options, said):
+def test_options_of_a_monitor_are_checked(options, said):
     with pytest.raises(InputError, match=said):
         cal.Monitor(**options)
 
@@ -271,7 +271,7 @@ FRAMES = {
 
 @pytest.mark.parametrize("library", FRAMES)
 @pytest.mark.parametrize("column", ["ts", "text"])
-def test_columns_of_a_frame(library, column):
+def test_monitor_reads_columns_of_a_frame(library, column):
     frame = FRAMES[library](columns_of())
     found = cal.Monitor().update("label", "p", time=column, sample_weight="w", data=frame)
     moments = np.array([m.replace(tzinfo=None) for m in columns_of()["ts"]], dtype="datetime64[us]")

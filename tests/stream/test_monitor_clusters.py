@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError, StateError
+from calibrant import InputError, StateError
 from calibrant._inference.streams import log_e_value
 
 DAY = "2026-01-05"
@@ -104,7 +104,7 @@ def test_a_cluster_in_several_windows_is_refused_and_nothing_is_added():
         (True, {"groups": "name"}, "no data=frame"),
     ],
 )
-def test_errors(grouped, options, message):
+def test_groups_of_a_monitor_that_are_wrong_are_named(grouped, options, message):
     with pytest.raises(InputError, match=message):
         cal.Monitor(grouped=grouped).update([0, 1], [0.2, 0.7], time=DAY, **options)
 

@@ -12,7 +12,7 @@ import pytest
 
 import calibrant as cal
 import forks
-from calibrant._core.errors import InputError, StateError
+from calibrant import InputError, StateError
 from monitored import (
     LABELS,
     OUTCOMES,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._core.errors import InputError
+from calibrant import InputError
 from calibrant._data.times import microseconds
 from monitored import (
     BEGIN,
