@@ -167,3 +167,11 @@ class TestInterpreter:
         if Path(system).exists():
             assert self.ask(system, "2.7").returncode == 1
             assert self.ask(system).stdout.strip() == system
+
+
+def test_the_picture_of_the_rooms_is_that_of_the_code():
+    """If not: python docs/make/rooms.py."""
+    drawn = runpy.run_path(str(ROOT / "docs/make/rooms.py"))
+    assert drawn["PICTURE"].read_text(encoding="utf-8") == drawn["picture"]()
+    heights = {room: row for row, rooms in enumerate(drawn["floors"]()) for room in rooms}
+    assert all(heights[a] <= heights[b] for a, b in drawn["imports"]() if {a, b} <= set(heights))
