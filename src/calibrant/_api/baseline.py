@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calibrant._api.groups import group_index
 from calibrant._api.slices import slice_labels
 from calibrant._core.errors import InputError, about, check_some_left, nearest
+from calibrant._core.messages import Note, name_of, setting
 from calibrant._data.align_rows import align, row_of_id
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
@@ -55,6 +56,9 @@ class Pair:
     old: Side
     paired: bool
     notes: tuple[str, ...]
+
+
+PAIRED = "paired"
 
 
 @dataclass(frozen=True)
@@ -101,8 +105,8 @@ def pair_of(
         raise InputError(f"paired must be True, False, or None to find out; got {paired!r}")
     if own_labels and (new.ids is None or paired is False):
         raise InputError(
-            "own_labels=True needs ids: rows of models with labels of their own are the same by "
-            "these alone"
+            f"{setting('own_labels', True)} needs {name_of('ids')}: rows of models with labels of "
+            "their own are the same by these alone"
         )
     given = baseline if isinstance(baseline, Mapping) else {"y_proba": baseline}
     unknown = [key for key in given if key not in KEYS]
@@ -112,8 +116,8 @@ def pair_of(
     labelled = given.get("y_true") is not None
     if not labelled and paired is False:
         raise InputError(
-            "paired=False needs labels of the baseline's own: baseline={'y_true': ..., "
-            "'y_proba': ...}"
+            f"{setting('paired', False)} needs labels of the baseline's own: baseline={{'y_true': "
+            "..., 'y_proba': ...}"
         )
     old = _old_side(given, reading, y_true, sample_weight, votes, data, labelled=labelled)
     if old.samples.predictions.shape[1:] != new.samples.predictions.shape[1:]:
@@ -195,14 +199,14 @@ def _by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
         raise InputError(
             f"no id is in both, such as {next(iter(rows['ids']))!r} and "
             f"{next(iter(rows['ids of the baseline']))!r}: give ids of the same rows, or say that "
-            "the two are independent samples with paired=False"
+            f"the two are independent samples with {setting('paired', False)}"
         )
     for name, keys in aligned.unmatched.items():
         if keys and not drop:
             raise InputError(
                 f"{len(keys):,} {name} are not in both, such as {keys[0]!r}: give the same rows, "
-                "compare those that both have with missing='drop', or say that the two are "
-                "independent samples with paired=False"
+                f"compare those that both have with {setting('missing', 'drop')}, or say that the "
+                f"two are independent samples with {setting('paired', False)}"
             )
     return _paired(new, old, a, b, "by id", own=own)
 
@@ -218,7 +222,7 @@ def _paired(
     samples = replace(second.samples, weights=weights)
     second = Side(samples, first.groups, first.slices)
     left_out = new.samples.n - a.size, old.samples.n - b.size
-    notes = [f"the baseline has the same {a.size:,} rows, paired {how}"]
+    notes: list[str] = [paired_note(a.size, how)]
     if any(left_out):
         notes.append(
             f"changes are of the rows that both have: {left_out[0]:,} of the checked rows and "
@@ -226,6 +230,11 @@ def _paired(
         )
     notes += _other_labels(first, second, own=own)
     return Pair(first, second, True, tuple(notes))
+
+
+def paired_note(n: int, how: str) -> Note:
+    """The note on how the rows of both were matched."""
+    return Note(f"the baseline has the same {n:,} rows, paired {how}", PAIRED, n=n)
 
 
 def _other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
@@ -245,7 +254,7 @@ def _other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
     if not own:
         raise InputError(
             f"{fault}: give the same labels. If they say whether each model's own answer was "
-            "right: own_labels=True"
+            f"right: {setting('own_labels', True)}"
         )
     return [f"{fault}: each model has labels of its own (whether its answer was right)"]
 

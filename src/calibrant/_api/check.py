@@ -17,6 +17,7 @@ from calibrant._api.limit_checks import effective_rows, limited, rows_to_pass
 from calibrant._api.limits import Limited, limits_of
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError, NotDefined
+from calibrant._core.messages import name_of, setting, worded
 from calibrant._core.validation import check_level, check_resamples, public
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.logprobs import given_as
@@ -212,16 +213,18 @@ def _check_baseline_used(
     changes = [each.limit for each in limits if each.limit.of_change]
     if changes and baseline is None:
         raise InputError(
-            f"{changes[0].kind}={{'{changes[0].measure}': ...}} needs a baseline= to compare with"
+            f"{setting(changes[0].kind, {changes[0].measure: ...})} needs a "
+            f"{worded(python='baseline=', command='baseline (--baseline FILE)')} to compare with"
         )
     if baseline is not None and not changes:
         raise InputError(
-            "baseline has no effect without a limit of a change: say max_increase={'ece': 0.005}"
+            f"{name_of('baseline')} has no effect without a limit of a change: say "
+            f"{setting('max_increase', {'ece': 0.005})}"
         )
     if ids is not None and baseline is None:
         raise InputError("ids match rows with those of a baseline: there is none")
     if own_labels and baseline is None:
-        raise InputError("own_labels=True is of a baseline's labels: there is none")
+        raise InputError(f"{setting('own_labels', True)} is of a baseline's labels: there is none")
 
 
 def _slice_of(side: Side, name: Any) -> Side:

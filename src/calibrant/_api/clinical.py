@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
-from calibrant._api.metrics.significance import cox_of
+from calibrant._api.metrics.significance import clipped_note, cox_of
 from calibrant._api.slices import slice_labels
 from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.blas_threads import one_blas_thread
@@ -189,14 +189,14 @@ def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
     fields = {
         "slope": "slope", "intercept": "intercept", "intercept_in_the_large": "intercept_at_slope_1"
     }  # fmt: skip
-    out = {}
+    out, clipped = {}, clipped_note(fit.n_clipped, EPS)
     for name, attribute in fields.items():
         value, low, high = (getattr(fit, attribute + end) for end in ("", "_low", "_high"))
         title = SLOPE_TITLES[name]
         out[name] = (
             not_estimable(title, _reason(fit.note))
             if math.isnan(value)
-            else ClinicalValue(value, low, high, "Wald, of a logistic fit", _about(fit), title)
+            else ClinicalValue(value, low, high, "Wald, of a logistic fit", clipped, title)
         )
     return out
 
@@ -204,12 +204,6 @@ def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
 def _reason(note: str) -> str:
     """Why there is no fit, without what the value says of itself."""
     return note.rpartition("not estimable: ")[2]
-
-
-def _about(fit: CoxCalibration) -> str:
-    if not fit.n_clipped:
-        return ""
-    return fit.note.partition(";")[0]
 
 
 def _measured(measure: Measure, uncertainty: Uncertainty, title: str) -> ClinicalValue:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting, worded
 from calibrant._inference.coefficients import COEFFICIENTS, Coefficient
 from calibrant._measures.catalogue import Measure, Shape, find
 from calibrant.results._check import Kind, Limit
@@ -45,7 +46,10 @@ def limits_of(
     }  # fmt: skip
     limits = tuple(_parsed(given, shape))
     if not limits:
-        raise InputError("there is no limit to check: say at_most={'ece': 0.05}, or at_least=")
+        raise InputError(
+            f"there is no limit to check: say {setting('at_most', {'ece': 0.05})}, or "
+            f"{worded(python='at_least=', command='--min MEASURE=LIMIT')}"
+        )
     _check_directions(limits)
     return limits
 
@@ -97,5 +101,5 @@ def _check_directions(limits: tuple[Limited, ...]) -> None:
             better = "higher" if what.higher_is_better else "lower"
             raise InputError(
                 f"{what.name} is better the {better} it is, so {limit} would be kept by models "
-                f"that become worse: say {ARGUMENTS[other]}={{'{what.name}': ...}}"
+                f"that become worse: say {setting(ARGUMENTS[other], {what.name: ...})}"
             )

@@ -10,12 +10,10 @@ from calibrant._cli import inputs
 from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
 from calibrant._cli.parsing import add_json, named_number, names
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
-from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError, counted
 
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import ReadRequest, Rows
-    from calibrant._measures.catalogue import Shape
     from calibrant.results._check import Check
     from calibrant.results._evaluation import Evaluation
 
@@ -121,7 +119,7 @@ def _found(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
         return _of_state(state, options)
     taken = inputs.take_from_logs(options, by=False, held=not options.point)
     result, messages = _checked(options)
-    return result, (*map(in_options, messages), *taken)
+    return result, (*messages, *taken)
 
 
 def _write_error(path: str | None, title: str, error: BaseException) -> None:
@@ -132,7 +130,7 @@ def _write_error(path: str | None, title: str, error: BaseException) -> None:
 
     if path is None:
         return
-    said = in_options(str(error)) or "interrupted"
+    said = str(error) or "interrupted"
     with suppress(InputError), atomic_write(path) as temp:
         temp.write_text(junit_error(title, said), encoding="utf-8")
 
@@ -238,12 +236,20 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     if old is not None:
         messages = (*messages, *(f"baseline: {line}" for line in old.messages))
     notes = result.notes
-    if options.id is None:  # then the ids were places
-        notes = tuple(
-            note.replace("paired by id", "paired by place in the files") for note in notes
-        )
+    if "ids" in more and more["ids"] is not None and options.id is None:
+        notes = tuple(map(_matched_by_place, notes))
     whole = replace(result, rows=tuple(parts), n_missing=rows.n_missing, notes=notes)
     return whole, messages
+
+
+def _matched_by_place(note: str) -> str:
+    """The note on paired rows, where the ids that matched them were their places in the files."""
+    from calibrant._api.baseline import PAIRED, paired_note
+    from calibrant._core.messages import Note
+
+    if not isinstance(note, Note) or note.code != PAIRED:
+        return note
+    return paired_note(note.values["n"], "by place in the files")
 
 
 def _of_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
@@ -287,7 +293,7 @@ def _ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[Any, Any]:
     if options.id is not None:
         from calibrant._data.align_rows import id_texts
 
-        ids, others = (id_texts(each.other("--id", options.id)) for each in (rows, old))
+        ids, others = (id_texts(each.other("ids", options.id)) for each in (rows, old))
         return ids, others
     dropped = rows.n_missing or old.n_missing
     if options.unpaired or not dropped or rows.n + rows.n_missing != old.n + old.n_missing:
@@ -303,9 +309,10 @@ def _ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[Any, Any]:
 def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     from calibrant._api.check import check_values
     from calibrant._api.limits import limits_of
+    from calibrant._data.checks import noted_shape
 
     result = _stream_values(options, inputs.request_of(options, options.files))
-    shape = _shape(result)
+    shape = noted_shape(result.inferred)
     limits = limits_of(shape=shape, **_limits(options))
     before, messages = None, result.inferred
     if options.baseline is not None:
@@ -313,7 +320,7 @@ def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
         if options.baseline_proba is not None:
             request = replace(request, y_proba=inputs.one_or_several(options.baseline_proba))
         before = _stream_values(options, request)
-        if _shape(before) != shape:
+        if noted_shape(before.inferred) != shape:
             raise InputError("the baseline has other classes than the checked rows")
         messages = (*messages, *(f"baseline: {line}" for line in before.inferred))
     n_missing = int(result.recipe.get("n_missing", 0))
@@ -344,14 +351,6 @@ def _stream_values(options: argparse.Namespace, request: ReadRequest) -> Evaluat
     )  # fmt: skip
 
 
-def _shape(result: Evaluation) -> Shape:
-    from calibrant._data.answers import ANSWERS
-
-    if result.inferred[0].startswith("multiclass"):
-        return "multiclass"
-    return "answers" if ANSWERS in result.inferred else "binary"
-
-
 def _show(result: Check, messages: tuple[str, ...], files: str) -> None:
     import sys
 
@@ -359,7 +358,6 @@ def _show(result: Check, messages: tuple[str, ...], files: str) -> None:
     from calibrant._cli.terminal import PLAIN, print_styled
 
     print_styled(f"{result.verdict}: {files}", _STYLES[result.verdict], file=sys.stdout)
-    notes = (in_options(missing_note(result.n_missing)),) if result.n_missing else ()
-    changes = map(in_options, result.notes)
-    for line in (*messages, *notes, *changes, *(limit.sentence for limit in result.rows)):
+    notes = (missing_note(result.n_missing),) if result.n_missing else ()
+    for line in (*messages, *notes, *result.notes, *(limit.sentence for limit in result.rows)):
         print_styled(f"  {line}", PLAIN, file=sys.stdout)

@@ -30,8 +30,10 @@ from calibrant._cli import (
     scale,
 )
 from calibrant._cli.exit_codes import INTERRUPTED, NOT_DONE
+from calibrant._cli.naming import OptionNames
 from calibrant._cli.parsing import Parser
 from calibrant._core.errors import CalibrantError, CalibrantWarning
+from calibrant._core.messages import named_by
 from calibrant._core.version import __version__
 
 VERBS = (
@@ -65,7 +67,7 @@ def run(
         import numpy  # noqa: F401 - an interrupt in its compiled start is lost, or breaks it
 
         on_loaded()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), named_by(OptionNames()):
             _show_warnings(debug=options.debug)
             code = options.run(options)
         sys.stdout.flush()
@@ -123,11 +125,9 @@ def _unsaid() -> Any:
 
 
 def _error_message(error: Exception) -> str:
-    """An error as one message, in the words of the command line."""
-    from calibrant._cli.words import in_options
-
+    """An error as one message."""
     if isinstance(error, CalibrantError):
-        return in_options(str(error))
+        return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"{f'{error.filename}: ' if error.filename else ''}{error.strerror}"
     if isinstance(error, MemoryError):
@@ -175,11 +175,10 @@ def _show_warnings(*, debug: bool) -> None:
         line: str | None = None,
     ) -> None:
         from calibrant._cli.terminal import visible
-        from calibrant._cli.words import in_options
 
         if str(message) not in shown:  # a verb may look at the same rows several times
             shown.add(str(message))
-            print(f"calibrant: {visible(in_options(str(message)))}", file=sys.stderr)
+            print(f"calibrant: {visible(str(message))}", file=sys.stderr)
 
     shown: set[str] = set()
     warnings.simplefilter("ignore")

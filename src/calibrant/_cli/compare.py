@@ -15,7 +15,6 @@ from calibrant._cli.output import (
     tell,
 )
 from calibrant._cli.parsing import add_json, distinct, share
-from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
 
@@ -114,7 +113,7 @@ def run(options: argparse.Namespace) -> None:
     options.split, value = split_of(options)
     taken = take_ids_from_logs(options)
     models = read_models(options)
-    models = replace(models, messages=(*map(in_options, models.messages), *taken))
+    models = replace(models, messages=(*models.messages, *taken))
     validation = None
     if options.split is not None:
         models, validation = divided(models, options.split, value)
@@ -171,7 +170,7 @@ def _compared(models: Models, options: argparse.Namespace, validation: Models | 
         comparison,
         slices=slices,
         inferred=(*comparison.inferred, *models.messages),
-        notes=(*models.notes, *map(in_options, comparison.notes)),
+        notes=(*models.notes, *comparison.notes),
     )
 
 

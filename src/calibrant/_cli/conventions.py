@@ -8,7 +8,6 @@ from typing import Any
 from calibrant._cli import inputs
 from calibrant._cli.output import print_json, say
 from calibrant._cli.parsing import add_json, bin_count
-from calibrant._cli.words import in_options
 from calibrant._core.errors import counted
 
 
@@ -47,9 +46,9 @@ def run(options: argparse.Namespace) -> None:
     from calibrant._cli.tables import print_table
 
     say(f"{', '.join(options.files)}: {counted(rows.n, 'row')}")
-    missing = (in_options(missing_note(rows.n_missing)),) if rows.n_missing else ()
+    missing = (missing_note(rows.n_missing),) if rows.n_missing else ()
     note = (result.note,) if result.note else ()
-    for line in (*map(in_options, rows.messages), *missing, *note):
+    for line in (*rows.messages, *missing, *note):
         say(f"  {line}")
     say()
     kept = {k: v for k, v in result.columns().items() if k not in ("rule", "why", "version")}

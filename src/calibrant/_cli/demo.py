@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from typing import Any
 
 from calibrant._cli.output import (
@@ -14,7 +13,6 @@ from calibrant._cli.output import (
     say,
 )
 from calibrant._cli.parsing import add_json
-from calibrant._cli.words import in_options
 
 
 def add(commands: Any) -> None:
@@ -74,7 +72,6 @@ def _results() -> tuple[str, dict[str, Any]]:
     example = examples.load("fashion")
     rows = to_samples(example.test_labels, example.test_proba, classes=example.class_names)
     hard = evaluate_samples(rows, Options(intervals="cheap"))
-    hard = replace(hard, notes=tuple(map(in_options, hard.notes)))
     soft = evaluate(example.test_soft_labels, example.test_proba, classes=example.class_names)
     tools = conventions(example.test_labels, example.test_proba)
     scaler = TemperatureScaling().fit(example.val_labels, example.val_logits)

@@ -114,6 +114,19 @@ def add_chance(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=whole, default=0, help="seed of the resampling; default 0")
 
 
+# Options that name further columns, and the arguments that errors name them by.
+_OTHER_COLUMNS = {
+    "by": "by",
+    "groups": "groups",
+    "id": "ids",
+    "keep": "keep",
+    "model_column": "model_column",
+    "segments": "segments",
+    "split": "scale_on",
+    "time": "time",
+}
+
+
 def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
     """What the options say is to be read."""
     from calibrant._data.columns import check_apart
@@ -123,10 +136,10 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
 
     check_apart(options.label, getattr(options, "proba", None))
     others: dict[str, str] = {}
-    for option in ("by", "groups", "id", "keep", "model_column", "segments", "split", "time"):
+    for option, argument in _OTHER_COLUMNS.items():
         given_names = getattr(options, option, None) or []
         for name in [given_names] if isinstance(given_names, str) else given_names:
-            others.setdefault(name, f"--{option.replace('_', '-')}")
+            others.setdefault(name, argument)
     return ReadRequest(
         path[0] if isinstance(path, list) and len(path) == 1 else path,
         y_true=one_or_several(options.label),
@@ -253,4 +266,4 @@ def slices_of(rows: Rows, by: list[str] | None) -> Any:
 
 def groups_of(rows: Rows, name: str | None) -> Any:
     """The cluster of every row."""
-    return None if name is None else rows.other("--groups", name).astype(str)
+    return None if name is None else rows.other("groups", name).astype(str)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._cli.output import check_writable, say, tell
 from calibrant._cli.parsing import add_json
-from calibrant._cli.words import in_options
 from calibrant._core.errors import CalibrantError, InputError, StateError, counted
 
 if TYPE_CHECKING:
@@ -130,7 +129,7 @@ def _show(state: Accumulator | Monitor, *, as_json: bool) -> None:
         windows = state.evaluate()
         for line in (
             f"{counted(state.n_rows, 'row', '')}",
-            *(f"  {in_options(note)}" for note in windows.notes),
+            *(f"  {note}" for note in windows.notes),
             "",
         ):
             say(line)

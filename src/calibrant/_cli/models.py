@@ -183,7 +183,7 @@ def _long(options: argparse.Namespace) -> Models:
             "--model-column needs --id COLUMN: rows of different models are the same by it"
         )
     rows = read_rows(inputs.request_of(options, options.files))
-    whose = rows.other("--model-column", options.model_column).astype(str)
+    whose = rows.other("model_column", options.model_column).astype(str)
     names = list(dict.fromkeys(whose.tolist()))
     if len(names) < 2:
         raise InputError(f"--model-column {options.model_column} names one model, {names[0]!r}")

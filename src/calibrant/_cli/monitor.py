@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from calibrant._cli import inputs
 from calibrant._cli.output import check_page_possible, check_writable, say, tell
 from calibrant._cli.parsing import add_json, at_least_one, distinct
-from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -213,7 +212,7 @@ def _add(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: str) -
     import numpy as np
 
     classes, drops = monitor.recipe()["classes"], monitor.recipe()["missing"] == "drop"
-    times = rows.others[options.time] if drops else rows.other("--time", options.time)
+    times = rows.others[options.time] if drops else rows.other("time", options.time)
     labels, predictions, weights = rows.y_true, rows.y_proba, rows.sample_weight
     clusters = inputs.groups_of(rows, options.groups)
     if classes is not None and labels.ndim == 1 and labels.dtype.kind in "iu":
@@ -271,7 +270,7 @@ def _show(windows: Windows, monitor: Monitor, options: argparse.Namespace) -> in
         return int(options.code)
     say(f"{options.state}: {counted(monitor.n_rows, 'row')}")
     for note in windows.notes:
-        say(f"  {in_options(note)}")
+        say(f"  {note}")
     say()
     print_table(windows.display_columns(), windows.title)
     return int(options.code)

@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> None:
         )
     check_apart(labels, predictions)
     if options.classes is not None:
-        check_paired(options.classes, labels, ("--classes", "--label"))
+        check_paired(options.classes, labels, ("classes", "y_true"))
     result = _evaluated(options, labels, predictions)
     if options.json:
         print_json(result.to_dict())

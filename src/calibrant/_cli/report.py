@@ -11,7 +11,6 @@ from calibrant._cli import inputs
 from calibrant._cli.output import check_page_possible, check_writable, print_json, tell
 from calibrant._cli.parsing import add_json, at_least_one, distinct, names, share
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
-from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -267,9 +266,7 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
         level=options.level, seed=options.seed, recalibrate=options.recalibrate,
         source=_source(rows, options), **_segments(rows, options),
     )  # fmt: skip
-    notes = tuple(map(in_options, page.evaluation.notes))
-    evaluation = replace(_named_slices(page.evaluation, options), notes=notes)
-    page = replace(page, evaluation=evaluation)
+    page = replace(page, evaluation=_named_slices(page.evaluation, options))
     page.save(options.out)
     names = {measure.name for measure in shown}
     kept = tuple(each for each in page.evaluation.estimates if each.name in names)
@@ -307,8 +304,8 @@ def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace)
     more = {"n_missing": rows.n_missing, "files": rows.n_files, "columns": columns}
     return replace(
         _named_slices(result, options),
-        inferred=(*result.inferred, *map(in_options, rows.messages), *options.taken),
-        notes=(*map(in_options, notes), *map(in_options, result.notes)),
+        inferred=(*result.inferred, *rows.messages, *options.taken),
+        notes=(*notes, *result.notes),
         recipe={**result.recipe, **more},
     )
 
@@ -335,8 +332,4 @@ def _streamed(options: argparse.Namespace) -> Evaluation:
         **inputs.streamed_arguments(options), bins=options.bins, measures=options.measures,
         by=options.by, exact=not options.one_pass, progress=options.progress,
     )  # fmt: skip
-    return replace(
-        result,
-        inferred=(*map(in_options, result.inferred), *options.taken),
-        notes=tuple(map(in_options, result.notes)),
-    )
+    return replace(result, inferred=(*result.inferred, *options.taken))

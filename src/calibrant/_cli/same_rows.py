@@ -44,7 +44,7 @@ def by_id(
     ids: dict[str, dict[str, int]] = {}
     for name, rows in read.items():
         try:
-            ids[name] = row_of_id(id_texts(rows.other("--id", column).tolist()))
+            ids[name] = row_of_id(id_texts(rows.other("ids", column).tolist()))
         except KeyError as error:
             raise InputError(
                 f"{name}: --id {column} must name each row once; {error.args[0]!r} is twice"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from calibrant._cli import inputs
 from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
 from calibrant._cli.parsing import add_json, names, shares
-from calibrant._cli.words import in_options
 from calibrant._core.atomic_files import version_of
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
@@ -153,7 +152,7 @@ def _check_kept(options: argparse.Namespace) -> None:
 
     reader = open_reader(find_files(options.apply, options.format)[0])
     for name in options.keep if reader.names else ():
-        require(reader, "--keep", name)
+        require(reader, "keep", name)
 
 
 def _apply(fit_result: Fitted, options: argparse.Namespace) -> dict[str, Any]:
@@ -198,7 +197,7 @@ def _show(fit_result: Fitted, result: dict[str, Any]) -> None:
         for line in section["inferred"]:
             say(f"  {line}")
         if section["n_missing"]:
-            say(f"  {in_options(missing_note(section['n_missing']))}")
+            say(f"  {missing_note(section['n_missing'])}")
         if section["measures"] is None:
             say("  no labels were found or named (--label): the map is not evaluated")
         else:

@@ -36,7 +36,7 @@ def split_of(options: argparse.Namespace) -> tuple[str | None, str]:
 
 def divided(models: Models, column: str, value: str) -> tuple[Models, Models]:
     """The rows to compare, and those to fit maps to."""
-    values = models.first.other("--scale-on", column).astype(str)
+    values = models.first.other("scale_on", column).astype(str)
     chosen = values == value
     if chosen.all() or not chosen.any():
         seen = ", ".join(map(repr, sorted(set(values.tolist()))[:5]))

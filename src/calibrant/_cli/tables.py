@@ -16,7 +16,6 @@ from calibrant._cli.terminal import (
     print_styled,
     visible,
 )
-from calibrant._cli.words import in_options
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._rendering import as_text, shown
 from calibrant.results._verdict import tone_of
@@ -74,7 +73,7 @@ def print_evaluation(evaluation: Evaluation, title: str, *, file: TextIO | None 
     if evaluation.verdict:
         style = _STYLES[tone_of(evaluation.verdict)]
         print_styled(f"  {evaluation.verdict}", style, file=out)
-    for line in (*evaluation.inferred, *map(in_options, evaluation.notes)):
+    for line in (*evaluation.inferred, *evaluation.notes):
         print_styled(f"  {line}", PLAIN, file=out)
     print(file=out)
     measures = {k: v for k, v in evaluation.columns().items() if k != "title"}

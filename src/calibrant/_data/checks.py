@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import Note, argument_order, find_note, setting, values_of
 from calibrant._data.answers import ANSWERS
 from calibrant._data.arrays import precision_name, to_array
 from calibrant._data.columns import check_frames_paired
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 from calibrant._data.logits import LOG_PROBABILITIES, tell_kind_of_logits
+from calibrant._data.samples import Shape, shape_of
 
 # The largest weight is in this range, or all are scaled: up to fourth powers are numbers.
 WEIGHTS = (2.0**-150, 2.0**150)
@@ -51,7 +53,7 @@ def check_names(y_true: Any, y_proba: Any) -> None:
     for argument, value in (("y_true", y_true), ("y_proba", y_proba)):
         if value is None or isinstance(value, str):
             raise InputError(
-                f"{argument} must be numbers; it is {value!r}: give an array, or name a "
+                f"{values_of(argument)} must be numbers; it is {value!r}: give an array, or name a "
                 "column of data=frame"
             )
     check_frames_paired(y_true, y_proba)
@@ -69,17 +71,17 @@ def _numeric(array: NDArray[Any], argument: str) -> NDArray[Any]:
         what = "text" if array.dtype.kind in "US" else f"dtype {array.dtype}"
         if array.dtype.kind == "O" and array.size and _is_list(array.flat[0]):
             raise InputError(
-                f"{argument} must be numbers; it holds a list in each row: give them as an array "
-                "of the shape (n, k), np.stack(column), or a column for each class"
+                f"{values_of(argument)} must be numbers; it holds a list in each row: give them as "
+                "an array of the shape (n, k), np.stack(column), or a column for each class"
             )
         hint = (
-            ": say which label is which column with classes=[...]"
+            f": say which label is which column with {setting('classes', [...])}"
             if argument == "y_true"
             else ": convert it to numbers"
         )
-        raise InputError(f"{argument} must be numbers; it holds {what}{hint}")
+        raise InputError(f"{values_of(argument)} must be numbers; it holds {what}{hint}")
     if array.dtype.kind == "c":
-        raise InputError(f"{argument} must be real numbers; it holds complex ones")
+        raise InputError(f"{values_of(argument)} must be real numbers; it holds complex ones")
     return array
 
 
@@ -92,19 +94,19 @@ def checked_predictions(predictions: NDArray[Any]) -> NDArray[Any]:
     _numeric(predictions, "y_proba")
     if predictions.ndim not in (1, 2):
         raise InputError(
-            f"y_proba must have the shape (n,) for binary or (n, k) for multiclass predictions; "
-            f"got {predictions.shape}{_flattened(predictions)}"
+            f"{values_of('y_proba')} must have the shape (n,) for binary or (n, k) for multiclass "
+            f"predictions; got {predictions.shape}{_flattened(predictions)}"
         )
     if predictions.ndim == 2 and predictions.shape[1] == 0:
         raise InputError(
-            f"y_proba has the shape {predictions.shape}: it has no columns, where every class "
-            f"needs one"
+            f"{values_of('y_proba')} has the shape {predictions.shape}: it has no columns, where "
+            "every class needs one"
         )
     if predictions.ndim == 2 and predictions.shape[1] < 2:
         raise InputError(
-            f"y_proba has the shape {predictions.shape}: one column is one class only, where two "
-            f"are "
-            "needed. For a binary problem give the probability of class 1 as (n,): y_proba[:, 0]"
+            f"{values_of('y_proba')} has the shape {predictions.shape}: one column is one class "
+            "only, where two are needed. For a binary problem give the probability of class 1 as "
+            f"(n,): {values_of('y_proba')}[:, 0]"
         )
     if predictions.dtype.kind == "f" and predictions.dtype.itemsize > 8:
         return predictions.astype(np.float64)
@@ -117,9 +119,9 @@ def _flattened(predictions: NDArray[Any]) -> str:
         return ""
     return (
         ". Of a map, put its classes last and its positions into rows: (B, C, ...) by "
-        f"np.moveaxis(y_proba, 1, -1).reshape(-1, {predictions.shape[1]}), (B, ..., C) by "
-        f"y_proba.reshape(-1, {predictions.shape[-1]}), a binary one by ravel(); and "
-        "y_true.ravel()"
+        f"np.moveaxis({values_of('y_proba')}, 1, -1).reshape(-1, {predictions.shape[1]}), (B, ..., "
+        f"C) by {values_of('y_proba')}.reshape(-1, {predictions.shape[-1]}), a binary one by "
+        f"ravel(); and {values_of('y_true')}.ravel()"
     )
 
 
@@ -129,25 +131,30 @@ def checked_targets(targets: NDArray[Any], predictions: NDArray[Any]) -> NDArray
     n = predictions.shape[0]
     if targets.shape[:1] != (n,):
         raise InputError(
-            f"y_true and y_proba must have the same number of rows; got {targets.shape[0]} and {n}"
+            f"{values_of('y_true')} and {values_of('y_proba')} must have the same number of rows; "
+            f"got {targets.shape[0]} and {n}"
             if targets.ndim
-            else f"y_true must have one entry per row; got a single {targets.item()!r}"
+            else f"{values_of('y_true')} must have one entry per row; got a single "
+            f"{targets.item()!r}"
         )
     if targets.ndim == 2 and targets.shape == (n, 1):
         targets = targets[:, 0]
     if predictions.ndim == 1 and targets.ndim != 1:
         raise InputError(
-            f"y_true has the shape {targets.shape} while y_proba is (n,): binary predictions need "
-            "targets of the shape (n,), or counts of votes for both classes, (n, 2). If there are "
-            "several classes, give y_proba as (n, k); the order is (y_true, y_proba)"
+            f"{values_of('y_true')} has the shape {targets.shape} while {values_of('y_proba')} is "
+            "(n,): binary predictions need targets of the shape (n,), or counts of votes for both "
+            f"classes, (n, 2). If there are several classes, give {values_of('y_proba')} as (n, "
+            f"k); the order is {argument_order()}"
         )
     if predictions.ndim == 2 and targets.ndim == 2 and targets.shape != predictions.shape:
         raise InputError(
-            f"y_true and y_proba must have the same classes; got {targets.shape[1]} and "
-            f"{predictions.shape[1]} columns"
+            f"{values_of('y_true')} and {values_of('y_proba')} must have the same classes; got "
+            f"{targets.shape[1]} and {predictions.shape[1]} columns"
         )
     if targets.ndim > 2:
-        raise InputError(f"y_true must have the shape (n,) or (n, k); got {targets.shape}")
+        raise InputError(
+            f"{values_of('y_true')} must have the shape (n,) or (n, k); got {targets.shape}"
+        )
     return targets
 
 
@@ -174,11 +181,7 @@ def inferred_from(
     votes; the result echoes it.
     """
     kind = "logits" if from_logits else "probabilities"
-    inferred = [
-        f"multiclass {kind}, {predictions.shape[1]} classes"
-        if predictions.ndim == 2
-        else f"binary {kind}"
-    ]
+    inferred: list[str] = [shape_note(kind, 1 if predictions.ndim == 1 else predictions.shape[1])]
     if votes is not None:
         inferred.append(votes)
     elif targets.ndim == 2:
@@ -194,8 +197,35 @@ def inferred_from(
     return tuple(inferred)
 
 
+def shape_note(kind: str, n_columns: int) -> Note:
+    """The note on what so many columns of predictions were taken for."""
+    if n_columns == 1:
+        return Note(f"binary {kind}", "shape", multiclass=False)
+    return Note(f"multiclass {kind}, {n_columns} classes", "shape", multiclass=True)
+
+
+def noted_shape(inferred: tuple[str, ...]) -> Shape:
+    """The shape of a problem, as the notes on its input have it."""
+    shape = find_note(inferred, "shape")
+    if shape is not None and shape.values["multiclass"]:
+        return "multiclass"
+    return shape_of(1, find_note(inferred, ANSWERS.code) is not None)
+
+
+def softness_note(text: str, *, soft: bool) -> Note:
+    """The note on whether labels are probabilities, now that they have been seen."""
+    return Note(f"labels are {text}", "labels", soft=soft)
+
+
+def noted_soft(inferred: tuple[str, ...]) -> bool:
+    """Whether labels are probabilities, as the notes on the input have it."""
+    labels = find_note(inferred, "labels")
+    return labels is not None and bool(labels.values["soft"])
+
+
 # Two columns may be meant as a binary problem, whose errors are others.
-TWO_COLUMNS = (
+TWO_COLUMNS = Note(
     "of two columns, errors are those of the top label, whichever class it is; for those of "
-    "P(y = 1) give the second column alone"
+    "P(y = 1) give the second column alone",
+    "two columns",
 )

@@ -12,9 +12,10 @@ from calibrant._core.validation import is_number
 from calibrant._data.counts import (
     COUNTED,
     COUNTED_BESIDE,
-    IN_STREAMS,
     NOT_COUNTED,
-    UNDECIDED,
+    undecided_in_streams,
+    undecided_labels,
+    vote_note,
 )
 from calibrant._data.frame_samples import column_of
 from calibrant._data.logits import warn_caller
@@ -52,22 +53,22 @@ def counted(
     if not all(schema[name].is_numeric() for name in targets):
         return Counted(frame, targets)
     if len(targets) > 1 and not multiclass:  # votes for class 0 and for class 1
-        return Counted(frame, targets[1:], targets, votes, COUNTED)
+        return Counted(frame, targets[1:], targets, votes, vote_note(COUNTED))
     if len(targets) > 1:
         if _has_fraction(frame, targets) or not _any_several(frame, targets):
             return Counted(frame, targets)
-        return Counted(frame, targets, targets, votes, COUNTED)
+        return Counted(frame, targets, targets, votes, vote_note(COUNTED))
     if multiclass or votes is None:
         return Counted(frame, targets)
     if _any_above_one(frame, targets[0]):
-        return Counted(frame, targets, (votes,), None, COUNTED_BESIDE)
+        return Counted(frame, targets, (votes,), None, vote_note(COUNTED_BESIDE))
     whole = schema[targets[0]].is_integer() or not _has_fraction(frame, targets)
     undecided = whole and _any_above_one(frame, votes)
     if undecided and stream:
-        raise InputError(IN_STREAMS)
+        raise InputError(undecided_in_streams())
     if undecided:
-        warn_caller(UNDECIDED)
-    return Counted(frame, targets, note=NOT_COUNTED if undecided else None)
+        warn_caller(undecided_labels())
+    return Counted(frame, targets, note=vote_note(NOT_COUNTED) if undecided else None)
 
 
 def check_votes_name(votes: Any, schema: Any) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 import narwhals as nw
 
 from calibrant._core.errors import InputError, MissingExtra, nearest
+from calibrant._core.messages import name_of, setting
 from calibrant._data.answers import ANSWERS, are_answers
-from calibrant._data.checks import TWO_COLUMNS
+from calibrant._data.checks import TWO_COLUMNS, shape_note
 from calibrant._data.columns import check_apart, check_column_order, check_columns_of_classes
 from calibrant._data.frame_counts import Counted, check_votes_name, counted
 from calibrant._data.frame_samples import FrameSamples, Labels, column_of
@@ -108,7 +109,7 @@ def frame_to_samples(
             frame = frame.with_columns(logs.exp().alias(predictions[0]))
             schema = frame.collect_schema()
     kind = "log-probabilities" if logprobs else "logits" if logits else "probabilities"
-    kind_note = f"multiclass {kind}, {len(predictions)} classes" if multiclass else f"binary {kind}"
+    kind_note = shape_note(kind, len(predictions))
     answers = not multiclass and are_answers(y_true, data)
     if answers and label_note is None:
         label_note = ANSWERS
@@ -155,7 +156,7 @@ def named(names: Any, argument: str, schema: Any) -> tuple[str, ...]:
     for name in wanted:
         if name not in schema:
             raise InputError(
-                f"{argument} names the column {name!r}, which data does not have: "
+                f"{name_of(argument)} names the column {name!r}, which data does not have: "
                 f"{nearest(name, schema)}"
             )
         if name in ("", "*") or (name.startswith("^") and name.endswith("$")):
@@ -205,7 +206,7 @@ def _check_number(name: str, schema: Any, argument: str) -> None:
     if dtype in (nw.List, nw.Array):
         hint = "make a column of each entry, and name these"
     elif argument == "y_true":
-        hint = "say which label is which class with classes=[...]"
+        hint = f"say which label is which class with {setting('classes', [...])}"
     raise InputError(f"{argument} must be numbers; the column {name!r} holds {what}: {hint}")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting
 from calibrant._data.arrays import to_array
 from calibrant._data.checks import checked_weights
 from calibrant._data.columns import (
@@ -177,9 +178,12 @@ def _check_entries(
         if in_unit:
             bad |= (predictions < -OVERSHOOT) | (predictions > 1 + OVERSHOOT)
         wrong = (targets < -OVERSHOOT) | (targets > 1 + OVERSHOOT)
+    in_range = (
+        f"predictions must lie in [0, 1]. If these are logits, pass {setting('from_logits', True)}"
+    )
     for argument, values, flags, need in (
-        ("y_proba", predictions, bad & annotated, "predictions must lie in [0, 1]. If these are "
-         "logits, pass from_logits=True" if in_unit else "predictions must be finite numbers"),
+        ("y_proba", predictions, bad & annotated,
+         in_range if in_unit else "predictions must be finite numbers"),
         ("y_true", targets, wrong & annotated, "labels must be 0, 1 or a probability; NaN where a "
          "label was not annotated"),
     ):  # fmt: skip

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import values_of
 from calibrant._core.validation import have_no_index
 from calibrant._data.arrays import plain_tensor, precision_name, to_array
 from calibrant._data.checks import (
@@ -67,7 +68,9 @@ def tensors_to_samples(
         predictions = _probabilities_of(predictions)
     targets = _values(parts["y_true"], "y_true")
     if (0 in targets.shape or shape.shape[0] == 0) and kept is None:
-        raise InputError("y_true and y_proba must hold at least one row; got none")
+        raise InputError(
+            f"{values_of('y_true')} and {values_of('y_proba')} must hold at least one row; got none"
+        )
     label_note: str | None = None
     if classes is not None:
         n_classes = shape.shape[1] if shape.ndim == 2 else 2
@@ -120,7 +123,7 @@ def _probabilities_of(logs: Tensor) -> Tensor:
     above = (logs > OVERSHOOT).reshape(logs.shape[0], -1).any(1)
     if bool(above.any()):
         row = int(above.int().argmax())
-        raise InputError(above_zero(f"y_proba[{row}]", logs[row].cpu().numpy()))
+        raise InputError(above_zero(f"{values_of('y_proba')}[{row}]", logs[row].cpu().numpy()))
     logs = logs.clamp(max=0.0)
     return logs.exp() if logs.ndim == 1 else logs.softmax(1)
 

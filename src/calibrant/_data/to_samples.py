@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import values_of
 from calibrant._data.answers import are_answers
 from calibrant._data.arrays import stays_on_device, to_array
 from calibrant._data.checks import (
@@ -114,7 +115,9 @@ def to_samples(
         predictions = probabilities_of(predictions)
     targets = to_array(y_true, "y_true")
     if (targets.size == 0 or predictions.shape[0] == 0) and kept is None:
-        raise InputError("y_true and y_proba must hold at least one row; got none")
+        raise InputError(
+            f"{values_of('y_true')} and {values_of('y_proba')} must hold at least one row; got none"
+        )
     n_classes = predictions.shape[1] if predictions.ndim == 2 else 2
     label_note: str | None = None
     if classes is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._core.messages import setting
 from calibrant._core.validation import public
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import is_lazy, pick
@@ -154,12 +155,9 @@ def count_votes(
         if len(classes) < 2:
             raise InputError(
                 f"label holds {classes[0]!r} alone: name all classes, in the order of the "
-                "predictions' columns, with classes=[...]"
+                f"predictions' columns, with {setting('classes', [...])}"
             )
-    try:
-        codes, _ = encode(labels, classes, len(classes), True)
-    except InputError as error:
-        raise InputError(str(error).replace("y_true[", "label[")) from None
+    codes, _ = encode(labels, classes, len(classes), True, "label")
     return table_of(
         columns["item"].tolist(), codes, columns.get("annotator"), tuple(classes),
         None if items is None else to_array(items, "items"),
@@ -280,6 +278,6 @@ def _check_one_vote_each(index: NDArray[np.intp], who: NDArray[Any], names: list
         if pair in seen:
             raise InputError(
                 f"annotator {pair[1]!r} votes twice on the item {names[pair[0]]!r}: keep one of "
-                "the votes, or leave out annotator="
+                f"the votes, or leave out {setting('annotator')}"
             )
         seen.add(pair)

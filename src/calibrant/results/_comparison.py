@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
-from calibrant._data.answers import ANSWERS
-from calibrant._measures.catalogue import Shape, find
+from calibrant._data.checks import noted_shape, noted_soft
+from calibrant._measures.catalogue import find
 from calibrant.results._annotator_ceiling import AnnotatorCeiling
 from calibrant.results._base import Result
 from calibrant.results._notebook import boxed, folded, html_table, notes
@@ -265,7 +265,8 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     @property
     def glossary(self) -> tuple[Entry, ...]:
         """The catalogue's entries of the measures."""
-        return tuple(entry(name, self._shape) for name in self.measures)
+        shape = noted_shape(self.inferred)
+        return tuple(entry(name, shape) for name in self.measures)
 
     def _paper_columns(self, measures: Sequence[str] | None) -> list[tuple[str, str, bool]]:
         chosen = self.measures if measures is None else tuple(measures)
@@ -282,14 +283,8 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     @property
     def _called(self) -> dict[str, str]:
         """What each measure is called in sentences: SMECE, not ECE, for soft labels."""
-        soft = any(line.startswith("labels are soft") for line in self.inferred)
-        return {name: find(name, self._shape).called(soft=soft) for name in self.measures}
-
-    @property
-    def _shape(self) -> Shape:
-        if "binary" not in self.inferred[0]:
-            return "multiclass"
-        return "answers" if ANSWERS in self.inferred else "binary"
+        soft, shape = noted_soft(self.inferred), noted_shape(self.inferred)
+        return {name: find(name, shape).called(soft=soft) for name in self.measures}
 
     def _page(self, name: str | None, source: Any) -> str:
         from calibrant.results._pages.comparison_page import comparison_page

@@ -12,6 +12,7 @@ from calibrant._api.slices import no_weight_note, ranked_slices, slice_of_sums
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._core.binning import FixedRule
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting
 from calibrant._data.readers.chunks import Names
 from calibrant._data.samples import Samples
 from calibrant._data.slice_names import Key, key_of, names_of
@@ -50,8 +51,8 @@ class SliceSums:
         if key not in self.sums:
             if len(self.sums) == MOST:
                 raise InputError(
-                    f"by={', '.join(self.by)!r} has more than {MOST:,} values: slice by something "
-                    "coarser, a day or a region"
+                    f"{setting('by', ', '.join(self.by))} has more than {MOST:,} values: slice by "
+                    "something coarser, a day or a region"
                 )
             self.sums[key] = Accumulator(
                 bins=self.rule,

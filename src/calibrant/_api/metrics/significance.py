@@ -477,13 +477,17 @@ def cox_of(
     if n_moved == 0:
         return fit
     kept = ~moved & (problem.weights > 0)
-    note = f"{counted(n_moved, 'prediction', '')} moved to within [{eps:g}, 1 - {eps:g}]"
     without = None
     if kept.any():
         some = None if clusters is None else np.unique(clusters[kept], return_inverse=True)[1]
         without = _cox(_rows(problem, kept), logit(u[kept]), some, level)
-    notes = "; ".join(filter(None, (note, fit.note)))
+    notes = "; ".join(filter(None, (clipped_note(n_moved, eps), fit.note)))
     return replace(fit, note=notes, n_clipped=n_moved, without_clipped=without)
+
+
+def clipped_note(n: int, eps: float) -> str:
+    """The note on predictions that were moved away from 0 and 1; empty where none was."""
+    return f"{counted(n, 'prediction', '')} moved to within [{eps:g}, 1 - {eps:g}]" if n else ""
 
 
 def _cox(problem: Problem, h: NDArray[np.float64], clusters: Any, level: float) -> CoxCalibration:

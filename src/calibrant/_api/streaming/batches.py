@@ -15,6 +15,7 @@ from calibrant._api.streaming.clusters import cluster_weights
 from calibrant._api.streaming.lazy_windows import lazy_batch
 from calibrant._api.streaming.spans import Rows, WindowWidth, split
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.explain import explained
 from calibrant._data.missing import with_gaps
@@ -114,7 +115,8 @@ def _times(time: Any, data: Any, missing: str) -> Times:
     if missing != "drop" and absent.any():
         row = f"[{int(np.argmax(absent))}]" if us.ndim else ""
         raise InputError(
-            f"time{row} is missing: remove such rows, or drop them with missing='drop'"
+            f"time{row} is missing: remove such rows, or drop them with "
+            f"{setting('missing', 'drop')}"
         )
     return times
 

@@ -10,6 +10,7 @@ from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.batch import Batch
 from calibrant._api.streaming.spans import WindowWidth
 from calibrant._core.errors import InputError, counted, nearest
+from calibrant._core.messages import setting
 from calibrant._data.explain import explained
 from calibrant._data.frame_samples import column_of
 from calibrant._data.times import moment, single
@@ -48,7 +49,7 @@ def lazy_batch(
     if absent and stream.missing != "drop":
         raise InputError(
             f"time is missing in {counted(absent, 'row')}: remove such rows, or drop them with "
-            "missing='drop'"
+            f"{setting('missing', 'drop')}"
         )
     if first is None:
         return Batch([], 1 if isinstance(y_proba, str) else len(y_proba), absent)

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import find_note, name_of, setting
 from calibrant._data.answers import as_answers
 from calibrant._data.checks import inferred_from
-from calibrant._data.counts import VOTE_NOTES, BadCount
+from calibrant._data.counts import COUNTED, COUNTED_BESIDE, NOT_COUNTED, ONE_HOT, BadCount
 from calibrant._data.explain import explain, first_bad_row
 from calibrant._data.readers.chunks import Chunk, Column, Field, Names, location_of
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
@@ -70,9 +71,9 @@ class Batch:
             raise InputError(f"{location}: {bad.told(bad.template, number)}") from None
         except InputError as error:
             raise InputError(f"{self.file}: {error}") from None
-        told = next((note for note in checked.inferred if note in VOTE_NOTES), None)
         inferred = inferred_from(
-            checked.targets, checked.predictions, from_logits, self.taken, told,
+            checked.targets, checked.predictions, from_logits, self.taken,
+            find_note(checked.inferred, COUNTED, COUNTED_BESIDE, ONE_HOT, NOT_COUNTED),
             answers=checked.answers,
         )  # fmt: skip
         return replace(
@@ -161,8 +162,9 @@ def _labels(file: File, chunk: Chunk, chosen: ColumnMapping, predictions: Column
         return _side_by_side(file, chosen.y_true, columns)
     if predictions.values.ndim == 2:
         raise InputError(
-            f"{file}: answer and gold say whether the answer was right, which needs one confidence "
-            "a row; y_proba has several columns: give labels as class indices (y_true)"
+            f"{file}: {name_of('answer')} and {name_of('gold')} say whether the answer was right, "
+            "which needs one confidence a row; y_proba has several columns: give labels as class "
+            "indices (y_true)"
         )
     answer, gold = columns
     assert isinstance(answer, Names) and isinstance(gold, Names)
@@ -193,7 +195,8 @@ def _check_no_gaps(file: File, chunk: Chunk, argument: str, column: Column) -> N
     raise InputError(
         f"{location_of(file, first, chunk.line)}: {argument} is missing, here and in "
         f"{np.count_nonzero(column.gaps) - 1} more of the {chunk.n_rows} rows read with it: fix "
-        "these rows, or drop such rows and have them counted with missing='drop'"
+        "these rows, or drop such rows and have them counted with "
+        f"{setting('missing', 'drop')}"
     )
 
 

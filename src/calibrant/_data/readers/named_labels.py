@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._core.messages import setting, two_classes
 from calibrant._data.labels import Lookup, are_indices, named_once, short, taken
 from calibrant._data.readers.chunks import Chunk, Column, Names, location_of, plain_number
 from calibrant._data.readers.columns import ColumnMapping
@@ -72,7 +73,7 @@ def _unknown(file: File, chunk: Chunk, row: int, label: Any, chosen: ColumnMappi
     if chosen.from_one:
         hint = (
             "the columns are numbered from 1, and so are classes. If these are others, say which "
-            "class each column is of with classes=[...]"
+            f"class each column is of with {setting('classes', [...])}"
         )
     location = location_of(file, chunk.first_row + row, chunk.line)
     return InputError(f"{location}: y_true is {short(label)}, which is not in classes: {hint}")
@@ -96,11 +97,12 @@ def _numbers_before_a_name(file: File, chunk: Chunk, labels: Names) -> Column:
     if odd.any() and among > np.count_nonzero(odd[labels.codes]):
         raise InputError(
             f"{said}, where {among:,} labels read with it are numbers: remove the row if it is no "
-            "row, such as a total, or give all rows numbers, or names and classes=[...]"
+            "row, such as a total, or give all rows numbers, or names and "
+            f"{setting('classes', [...])}"
         )
     raise InputError(
-        f"{said}: say which label is which column of y_proba with classes=[...]; of a binary "
-        "problem, classes=[negative, positive]"
+        f"{said}: say which label is which column of y_proba with {setting('classes', [...])}; of "
+        f"a binary problem, {two_classes()}"
     )
 
 

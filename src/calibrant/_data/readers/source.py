@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting
 from calibrant._data.readers.batches import Batch, batch_of
 from calibrant._data.readers.chunks import Reader
 from calibrant._data.readers.columns import (
@@ -113,7 +114,7 @@ class FileRows:
             if file.fingerprint() != before:
                 raise InputError(
                     f"{file} changed while it was read. Measure a copy that nobody writes to; or "
-                    "with exact=False, which reads once"
+                    f"with {setting('exact', False)}, which reads once"
                 )
 
 
