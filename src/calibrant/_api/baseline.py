@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant._api.groups import group_index
 from calibrant._api.slices import slice_labels
 from calibrant._core.errors import InputError, about, check_some_left, nearest
-from calibrant._core.messages import Note, name_of, setting
+from calibrant._core.messages import Note, setting, worded
 from calibrant._data.align_rows import align, row_of_id
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
@@ -104,10 +104,7 @@ def pair_of(
     if paired not in (None, True, False):
         raise InputError(f"paired must be True, False, or None to find out; got {paired!r}")
     if own_labels and (new.ids is None or paired is False):
-        raise InputError(
-            f"{setting('own_labels', True)} needs {name_of('ids')}: rows of models with labels of "
-            "their own are the same by these alone"
-        )
+        raise needs_ids()
     given = baseline if isinstance(baseline, Mapping) else {"y_proba": baseline}
     unknown = [key for key in given if key not in KEYS]
     if unknown or "y_proba" not in given:
@@ -230,6 +227,14 @@ def _paired(
         )
     notes += _other_labels(first, second, own=own)
     return Pair(first, second, True, tuple(notes))
+
+
+def needs_ids() -> InputError:
+    """The error for models with labels of their own and no ids."""
+    return InputError(
+        f"{setting('own_labels', True)} needs {worded(python='ids', command='--id COLUMN')}: rows "
+        "of models with labels of their own are the same by these alone"
+    )
 
 
 def paired_note(n: int, how: str) -> Note:

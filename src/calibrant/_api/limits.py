@@ -45,13 +45,19 @@ def limits_of(
         "max": at_most, "min": at_least, "max_increase": max_increase, "max_decrease": max_decrease,
     }  # fmt: skip
     limits = tuple(_parsed(given, shape))
-    if not limits:
-        raise InputError(
-            f"there is no limit to check: say {setting('at_most', {'ece': 0.05})}, or "
-            f"{worded(python='at_least=', command='--min MEASURE=LIMIT')}"
-        )
+    check_some_limit(limits)
     _check_directions(limits)
     return limits
+
+
+def check_some_limit(*given: Any) -> None:
+    """An error if nothing is to be checked."""
+    if not any(given):
+        raise InputError(
+            f"there is {worded(python='no limit', command='nothing')} to check: say "
+            f"{setting('at_most', {'ece': 0.05})}, or "
+            f"{worded(python='at_least=', command='--min MEASURE=LIMIT')}"
+        )
 
 
 def _parsed(given: Mapping[Kind, Any], shape: Shape) -> Iterator[Limited]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from calibrant._cli.output import check_folder, check_known_columns, tell
+from calibrant._cli.output import Outcome, check_folder, check_known_columns, tell
 from calibrant._cli.parsing import add_json, whole
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> Outcome:
     from calibrant._cli.terminal import working
     from calibrant._research.audits.audit import audit
 
@@ -46,10 +46,8 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None:
         _save(result, options.out)
         tell(f"written: {options.out}")
-    # A reader that is gone before the end (head) must not change the code.
-    options.code = 1 if result.refuted else 0 if result else 2
-    print(result.to_json() if options.json else result)
-    return int(options.code)
+    code = 1 if result.refuted else 0 if result else 2
+    return Outcome(code, lambda: print(result.to_json() if options.json else result))
 
 
 # What an audit writes, and what each begins with.

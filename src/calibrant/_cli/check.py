@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
+from calibrant._cli.output import Outcome, atomic_write, check_writable, print_json, say, tell
 from calibrant._cli.parsing import add_json, named_number, names
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._core.errors import InputError, counted
+from calibrant._core.messages import name_of
 
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import ReadRequest, Rows
@@ -32,13 +33,23 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
     parser.add_argument(
-        "--max", dest="at_most", type=named_number, action="append", default=[],
-        metavar="MEASURE=LIMIT", help="at most this much, such as ece=0.05; may be repeated",
-    )  # fmt: skip
+        "--max",
+        dest="at_most",
+        type=named_number,
+        action="append",
+        default=[],
+        metavar="MEASURE=LIMIT",
+        help="at most this much, such as ece=0.05; may be repeated",
+    )
     parser.add_argument(
-        "--min", dest="at_least", type=named_number, action="append", default=[],
-        metavar="MEASURE=LIMIT", help="at least this much, such as auroc=0.8 or slope=0.9",
-    )  # fmt: skip
+        "--min",
+        dest="at_least",
+        type=named_number,
+        action="append",
+        default=[],
+        metavar="MEASURE=LIMIT",
+        help="at least this much, such as auroc=0.8 or slope=0.9",
+    )
     _add_baseline(parser)
     parser.add_argument(
         "--point", action="store_true", help="judge the values alone, without intervals"
@@ -48,10 +59,11 @@ def add(commands: Any) -> None:
     inputs.add_groups(parser, "check each value of these columns too")
     inputs.add_chance(parser)
     parser.add_argument(
-        "--summary", choices=("github",),
+        "--summary",
+        choices=("github",),
         help="also write a Markdown summary to $GITHUB_STEP_SUMMARY (or print it), and an "
         "annotation for each limit that is not kept",
-    )  # fmt: skip
+    )
     parser.add_argument("--junit", metavar="FILE", help="also write JUnit XML, for build servers")
     add_json(parser)
     parser.set_defaults(run=run)
@@ -60,36 +72,49 @@ def add(commands: Any) -> None:
 def _add_baseline(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("baseline")
     group.add_argument(
-        "--baseline", metavar="FILE",
+        "--baseline",
+        metavar="FILE",
         help="predictions to compare with: file, folder or pattern, with the same columns",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--max-increase", type=named_number, action="append", default=[], metavar="MEASURE=LIMIT",
+        "--max-increase",
+        type=named_number,
+        action="append",
+        default=[],
+        metavar="MEASURE=LIMIT",
         help="at most so much above the baseline, such as ece=0.005; may be repeated",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--max-decrease", type=named_number, action="append", default=[], metavar="MEASURE=LIMIT",
+        "--max-decrease",
+        type=named_number,
+        action="append",
+        default=[],
+        metavar="MEASURE=LIMIT",
         help="at most so much below the baseline, for what is better the higher it is",
-    )  # fmt: skip
+    )
     group.add_argument(
         "--id", metavar="COLUMN", help="match rows with the baseline's by this column"
     )
     group.add_argument(
-        "--own-labels", action="store_true",
+        "--own-labels",
+        action="store_true",
         help="each file has its model's own labels, such as whether its own answer was right; of "
         "columns called correct this is known",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--unpaired", action="store_true",
+        "--unpaired",
+        action="store_true",
         help="take the baseline's rows for other rows, even if their labels are the same",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--baseline-proba", type=names, metavar="COLUMN[,...]",
+        "--baseline-proba",
+        type=names,
+        metavar="COLUMN[,...]",
         help="predictions in the baseline, if their columns are called otherwise",
-    )  # fmt: skip
+    )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> Outcome:
     check_writable(options.junit, [*options.files, options.baseline], options.format)
     title = f"calibrant check {inputs.format_files(options.files)}"
     try:
@@ -97,18 +122,20 @@ def run(options: argparse.Namespace) -> int:
     except (Exception, KeyboardInterrupt) as error:
         _write_error(options.junit, title, error)
         raise
-    options.code = result.code  # true whether or not anyone reads what follows
     if options.junit is not None:
         with atomic_write(options.junit) as temp:
             temp.write_text(result.to_junit(name=title), encoding="utf-8")
         tell(f"written: {options.junit}")
-    if options.json:
-        print_json({**result.to_dict(), "files": options.files, "inferred": list(messages)})
-    else:
-        _show(result, messages, inputs.format_files(options.files))
-    if options.summary is not None:
-        _summarise(result, title, as_json=options.json)
-    return result.code
+
+    def show() -> None:
+        if options.json:
+            print_json({**result.to_dict(), "files": options.files, "inferred": list(messages)})
+        else:
+            _show(result, messages, inputs.format_files(options.files))
+        if options.summary is not None:
+            _summarise(result, title, as_json=options.json)
+
+    return Outcome(result.code, show)
 
 
 def _found(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
@@ -117,7 +144,7 @@ def _found(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     state = state_among(options.files)
     if state is not None:
         return _of_state(state, options)
-    taken = inputs.take_from_logs(options, by=False, held=not options.point)
+    options, taken = inputs.columns_of_logs(options, by=False, held=not options.point)
     result, messages = _checked(options)
     return result, (*messages, *taken)
 
@@ -135,43 +162,39 @@ def _write_error(path: str | None, title: str, error: BaseException) -> None:
         temp.write_text(junit_error(title, said), encoding="utf-8")
 
 
-_SPELT = {
-    "at_most": "--max", "at_least": "--min", "max_increase": "--max-increase",
-    "max_decrease": "--max-decrease",
-}  # fmt: skip
-
-
 def _limits(options: argparse.Namespace) -> dict[str, dict[str, float]]:
-    return {name: dict(getattr(options, name)) for name in _SPELT}
+    """The limits by measure, under the arguments of `check`."""
+    arguments = ("at_most", "at_least", "max_increase", "max_decrease")
+    return {argument: dict(getattr(options, argument)) for argument in arguments}
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    for option, limits in _limits(options).items():
-        if len(limits) < len(getattr(options, option)):
-            raise InputError(f"{_SPELT[option]} names a measure twice: say its limit once")
-    changes = options.max_increase or options.max_decrease
-    if not (options.at_most or options.at_least or changes):
-        raise InputError("there is nothing to check: say --max ece=0.05, or --min MEASURE=LIMIT")
-    if changes and options.baseline is None:
-        raise InputError(
-            "--max-increase and --max-decrease compare with a baseline: say --baseline FILE"
-        )
-    if options.baseline is not None and not changes:
-        raise InputError("--baseline has no effect without --max-increase or --max-decrease")
-    only = ("id", "own_labels", "unpaired", "baseline_proba")
-    alone = [name for name in only if getattr(options, name)]
-    if alone and options.baseline is None:
-        raise InputError(f"--{alone[0].replace('_', '-')} has no effect without --baseline")
-    if options.own_labels and options.id is None:
-        raise InputError(
-            "--own-labels needs --id COLUMN: rows of different models are the same by it alone"
-        )
+    """An error for options that contradict each other, before any row is read."""
+    from calibrant._api.check import check_options
+    from calibrant._api.limits import check_some_limit
+
+    limits = _limits(options)
+    for argument, by_measure in limits.items():
+        if len(by_measure) < len(getattr(options, argument)):
+            raise InputError(f"{name_of(argument)} names a measure twice: say its limit once")
+    check_some_limit(*limits.values())
+    about_baseline = {
+        "ids": options.id,
+        "own_labels": options.own_labels,
+        "paired": options.unpaired,
+        "baseline_proba": options.baseline_proba,
+    }
+    check_options(
+        [(name, each) for name in ("max_increase", "max_decrease") for each in limits[name]],
+        baseline=options.baseline is not None,
+        needs_baseline=[argument for argument, given in about_baseline.items() if given],
+        own_labels=options.own_labels,
+        ids=options.id is not None,
+        point=options.point,
+        groups=options.groups is not None,
+    )
     if options.id is not None and options.unpaired:
         raise InputError("--id matches the rows that --unpaired takes for others: drop one of them")
-    if options.point and options.groups is not None:
-        raise InputError(
-            "--groups has no effect with --point, which computes no interval: drop one of them"
-        )
 
 
 def _summarise(result: Check, title: str, *, as_json: bool) -> None:
@@ -214,19 +237,31 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
             "own_labels": options.id is not None
             and (options.own_labels or are_correctness(rows, old)),
             "baseline": {
-                "y_true": old.y_true, "y_proba": old.y_proba, "sample_weight": old.sample_weight,
-                "votes": old.votes, "groups": inputs.groups_of(old, options.groups), "ids": old_ids,
+                "y_true": old.y_true,
+                "y_proba": old.y_proba,
+                "sample_weight": old.sample_weight,
+                "votes": old.votes,
+                "groups": inputs.groups_of(old, options.groups),
+                "ids": old_ids,
                 "by": inputs.slices_of(old, options.by),
             },
-        }  # fmt: skip
+        }
     with working("intervals"):
         result = check(
-            rows.y_true, rows.y_proba, level=options.level, point=options.point,
-            bins=options.bins, groups=inputs.groups_of(rows, options.groups),
-            by=inputs.slices_of(rows, options.by), seed=options.seed,
-            sample_weight=rows.sample_weight, votes=rows.votes,
-            from_logits=options.from_logits, missing=options.missing, **more,
-        )  # fmt: skip
+            rows.y_true,
+            rows.y_proba,
+            level=options.level,
+            point=options.point,
+            bins=options.bins,
+            groups=inputs.groups_of(rows, options.groups),
+            by=inputs.slices_of(rows, options.by),
+            seed=options.seed,
+            sample_weight=rows.sample_weight,
+            votes=rows.votes,
+            from_logits=options.from_logits,
+            missing=options.missing,
+            **more,
+        )
     name = ", ".join(options.by or ())
     parts = [
         limit if limit.where is None else replace(limit, where=f"{name} {limit.where}")
@@ -263,9 +298,7 @@ def _of_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str,
             f"{path} is a state of a stream: its sums give values, and an interval needs rows. "
             "Check the values alone with --point, or give the files of rows"
         )
-    check_no_rows_needed({
-        "--by": options.by, "--groups": options.groups, "--baseline": options.baseline,
-    })  # fmt: skip
+    check_no_rows_needed(by=options.by, groups=options.groups, baseline=options.baseline)
     _, total = sums_in(path)
     limits = limits_of(shape=total.shape, **_limits(options))
     fitted = [each.what.name for each in limits if each.what.name in COEFFICIENTS]
@@ -283,8 +316,8 @@ def _baseline_rows(rows: Rows, options: argparse.Namespace) -> Rows:
     request = inputs.request_of(options, options.baseline)
     if options.baseline_proba is not None:
         request = replace(request, y_proba=inputs.one_or_several(options.baseline_proba))
-    if request.classes is None and rows.chosen.classes is not None:
-        request = replace(request, classes=[str(name) for name in rows.chosen.classes])
+    if request.classes is None:
+        request = replace(request, classes=inputs.class_texts(rows))
     return read_rows(request, at_most=HELD)
 
 
@@ -325,10 +358,13 @@ def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
         messages = (*messages, *(f"baseline: {line}" for line in before.inferred))
     n_missing = int(result.recipe.get("n_missing", 0))
     found = check_values(
-        result.values, limits, result.recipe["n"], n_missing,
+        result.values,
+        limits,
+        result.recipe["n"],
+        n_missing,
         None if before is None else before.values,
         None if before is None else before.recipe["n"],
-    )  # fmt: skip
+    )
     return found, messages
 
 
@@ -346,9 +382,7 @@ def _stream_values(options: argparse.Namespace, request: ReadRequest) -> Evaluat
         )
     arguments = inputs.streamed_arguments(options)
     arguments |= {"path": request.path, "y_proba": request.y_proba}
-    return evaluate_file(
-        **arguments, bins=options.bins, measures=names,
-    )  # fmt: skip
+    return evaluate_file(**arguments, bins=options.bins, measures=names)
 
 
 def _show(result: Check, messages: tuple[str, ...], files: str) -> None:

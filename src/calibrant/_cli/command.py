@@ -7,7 +7,6 @@ not be done (bad input, a wrong option, a file that cannot be read or written); 
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -31,15 +30,27 @@ from calibrant._cli import (
 )
 from calibrant._cli.exit_codes import INTERRUPTED, NOT_DONE
 from calibrant._cli.naming import OptionNames
+from calibrant._cli.output import Outcome
 from calibrant._cli.parsing import Parser
 from calibrant._core.errors import CalibrantError, CalibrantWarning
 from calibrant._core.messages import named_by
 from calibrant._core.version import __version__
 
 VERBS = (
-    report, compare, check, decide, scale, conventions, audit, reproduce, monitor, merge, info,
-    demo, completion,
-)  # fmt: skip
+    report,
+    compare,
+    check,
+    decide,
+    scale,
+    conventions,
+    audit,
+    reproduce,
+    monitor,
+    merge,
+    info,
+    demo,
+    completion,
+)
 _AFTER_HELP = (
     "exit codes: 0 done, or the check passed; 1 the check failed; 2 the check is undecided; "
     "3 it could not be done; 130 interrupted"
@@ -55,27 +66,27 @@ def run(
     """
     _open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
-    options: Any = None
+    code = 0
     try:
-        parser = build_parser()
-        options = parser.parse_args(given)
-        options.typed = shlex.join(["calibrant", *given])
-        options.parser = parser
+        options = build_parser().parse_args(given)
         if options.command is None:
-            parser.print_help()
+            options.parser.print_help()
             return NOT_DONE
         import numpy  # noqa: F401 - an interrupt in its compiled start is lost, or breaks it
 
         on_loaded()
         with warnings.catch_warnings(), named_by(OptionNames()):
             _show_warnings(debug=options.debug)
-            code = options.run(options)
+            outcome: Outcome | None = options.run(options)
+            if outcome is not None:
+                code = outcome.code
+                outcome.show()
         sys.stdout.flush()
-        return int(code or 0)
+        return code
     except BrokenPipeError:
-        # A reader such as `head` has seen enough; what was found out stays true.
+        # A reader such as `head` has seen enough; the exit code stays the same.
         _drop_output()
-        return int(getattr(options, "code", 0))
+        return code
     except KeyboardInterrupt:
         # Maybe in the middle of importing NumPy, which cannot be imported again: nothing here may.
         return _ended("interrupted", INTERRUPTED, debug="--debug" in given)

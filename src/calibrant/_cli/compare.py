@@ -14,7 +14,7 @@ from calibrant._cli.output import (
     print_json,
     tell,
 )
-from calibrant._cli.parsing import add_json, distinct, share
+from calibrant._cli.parsing import add_json, changed, distinct, share
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
 
@@ -40,24 +40,30 @@ def add(commands: Any) -> None:
     parser.add_argument("-o", "--out", metavar="PAGE", help="also write a comparison page (.html)")
     parser.add_argument("--title", help="title of the page")
     parser.add_argument(
-        "--models", nargs="+", metavar="NAME=COLUMN[,...]",
+        "--models",
+        nargs="+",
+        metavar="NAME=COLUMN[,...]",
         help="models in one file: a column, one for each class, or a pattern such as big_*",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--labels", nargs="+", metavar="NAME=COLUMN",
+        "--labels",
+        nargs="+",
+        metavar="NAME=COLUMN",
         help="with --models: the column of each model's own labels, such as whether its own answer "
         "was right",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--model-column", metavar="COLUMN",
+        "--model-column",
+        metavar="COLUMN",
         help="long format: a column that says which model a row is of; rows are matched by --id",
-    )  # fmt: skip
+    )
     parser.add_argument("--id", metavar="COLUMN", help="match the rows of files by this column")
     parser.add_argument(
-        "--own-labels", action="store_true",
+        "--own-labels",
+        action="store_true",
         help="each file has its model's own labels, such as whether its own answer was right; of "
         "columns called correct this is known",
-    )  # fmt: skip
+    )
     inputs.add_columns(parser)
     inputs.add_bins(parser)
     parser.add_argument(
@@ -65,23 +71,28 @@ def add(commands: Any) -> None:
     )
     inputs.add_groups(parser, "compare within each value of these columns too")
     parser.add_argument(
-        "--tolerance", type=share, default=0.05,
+        "--tolerance",
+        type=share,
+        default=0.05,
         help="largest error that would not matter in a slice, as a gap between prediction and "
         "outcome; default 0.05",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--scale-on", nargs="+", metavar="[NAME=]FILE | COLUMN=VALUE",
+        "--scale-on",
+        nargs="+",
+        metavar="[NAME=]FILE | COLUMN=VALUE",
         help="recalibrate each model first, by a map fitted to these validation files (or to the "
         "rows in which a column has a value, which are then not compared)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--method", choices=METHODS, help="the map of --scale-on; default temperature"
     )
     parser.add_argument(
-        "--ceiling", action="store_true",
+        "--ceiling",
+        action="store_true",
         help="rows of how well annotators predict each other, in the same table; needs votes "
         "(--counts, or --votes beside shares)",
-    )  # fmt: skip
+    )
     inputs.add_chance(parser)
     parser.add_argument(
         "--table", metavar="FILE", help="also write the table for a paper (.tex or .md)"
@@ -92,13 +103,15 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     from calibrant._cli.models import (
+        divided,
         given_paths,
+        ids_of_logs,
         named_files,
         path_of,
         read_models,
-        take_ids_from_logs,
+        split_of,
+        validation_models,
     )
-    from calibrant._cli.scale_on import divided, split_of, validation_models
     from calibrant._cli.terminal import working
 
     check_page_possible(options.out)
@@ -110,13 +123,13 @@ def run(options: argparse.Namespace) -> None:
         raise InputError("--title is of the page: say where to write it with -o PAGE")
     for path in (options.out, options.table):
         check_writable(path, [*named_files(options).values(), *fitted], options.format)
-    options.split, value = split_of(options)
-    taken = take_ids_from_logs(options)
+    column, value = split_of(options)
+    options, taken = ids_of_logs(changed(options, split=column))
     models = read_models(options)
     models = replace(models, messages=(*models.messages, *taken))
     validation = None
-    if options.split is not None:
-        models, validation = divided(models, options.split, value)
+    if column is not None:
+        models, validation = divided(models, column, value)
     elif options.scale_on is not None:
         validation = validation_models(options, models)
     with working("intervals of the differences"):
@@ -151,15 +164,23 @@ def _compared(models: Models, options: argparse.Namespace, validation: Models | 
 
     first = models.first
     comparison = compare(
-        first.y_true if models.labels is None else models.labels, models.predictions,
-        measures=options.measures, bins=options.bins, tolerance=options.tolerance,
-        level=options.level, groups=inputs.groups_of(first, options.groups),
-        by=inputs.slices_of(first, options.by), seed=options.seed,
-        sample_weight=first.sample_weight, votes=first.votes, from_logits=options.from_logits,
+        first.y_true if models.labels is None else models.labels,
+        models.predictions,
+        measures=options.measures,
+        bins=options.bins,
+        tolerance=options.tolerance,
+        level=options.level,
+        groups=inputs.groups_of(first, options.groups),
+        by=inputs.slices_of(first, options.by),
+        seed=options.seed,
+        sample_weight=first.sample_weight,
+        votes=first.votes,
+        from_logits=options.from_logits,
         classes=first.class_names,
         scale_on=None if validation is None else _to_fit(validation),
-        scaler=options.method or "temperature", ceiling=options.ceiling,
-    )  # fmt: skip
+        scaler=options.method or "temperature",
+        ceiling=options.ceiling,
+    )
     slices = comparison.slices
     if slices is not None:
         name = ", ".join(options.by)
@@ -180,7 +201,7 @@ def _to_fit(validation: Models) -> dict[str, Any]:
         "y_true": rows.y_true if validation.labels is None else validation.labels,
         "y_proba": validation.predictions,
         "sample_weight": rows.sample_weight,
-    }  # fmt: skip
+    }
 
 
 def _show(comparison: Comparison) -> None:

@@ -11,8 +11,12 @@ from calibrant._core.errors import MissingExtra
 SHELLS = ("bash", "zsh", "fish")
 # What the values of options are called, and what completes them.
 FILES = {
-    "FILE": "FILE", "[NAME=]FILE": "FILE", "PAGE": "FILE", "STATE": "FILE", "FOLDER": "DIRECTORY",
-}  # fmt: skip
+    "FILE": "FILE",
+    "[NAME=]FILE": "FILE",
+    "PAGE": "FILE",
+    "STATE": "FILE",
+    "FOLDER": "DIRECTORY",
+}
 
 
 def add(commands: Any) -> None:

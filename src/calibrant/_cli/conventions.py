@@ -21,9 +21,11 @@ def add(commands: Any) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
     inputs.add_columns(parser, weight=False)
     parser.add_argument(
-        "--bins", type=bin_count, default=15,
+        "--bins",
+        type=bin_count,
+        default=15,
         help="number of bins for all tools; default 15; or cbrt or auto, by the number of rows",
-    )  # fmt: skip
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -38,9 +40,13 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.json:
         print_json(
-            {**result.to_dict(), "n": rows.n, "n_missing": rows.n_missing,
-             "inferred": list(rows.messages)}
-        )  # fmt: skip
+            {
+                **result.to_dict(),
+                "n": rows.n,
+                "n_missing": rows.n_missing,
+                "inferred": list(rows.messages),
+            }
+        )
         return
     from calibrant._api.evaluate_samples import missing_note
     from calibrant._cli.tables import print_table

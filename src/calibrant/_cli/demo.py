@@ -23,9 +23,11 @@ def add(commands: Any) -> None:
         "labels and its teacher's probabilities.",
     )
     parser.add_argument(
-        "-o", "--out", metavar="FOLDER",
+        "-o",
+        "--out",
+        metavar="FOLDER",
         help="instead, write the example's predictions to files, to try the other verbs on",
-    )  # fmt: skip
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 

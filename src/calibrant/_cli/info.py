@@ -12,9 +12,17 @@ from calibrant._core.version import __version__
 
 # What makes more formats, colours, figures and engines possible.
 PACKAGES = (
-    "pyarrow", "rich", "shtab", "matplotlib", "pandas", "polars", "duckdb", "pyspark", "torch",
+    "pyarrow",
+    "rich",
+    "shtab",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "duckdb",
+    "pyspark",
+    "torch",
     "sklearn",
-)  # fmt: skip
+)
 
 
 def add(commands: Any) -> None:

@@ -9,16 +9,26 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from calibrant._cli.parsing import bins, names, worded
+from calibrant._cli.parsing import bins, changed, names, share, whole, worded
 from calibrant._core.errors import InputError
 
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import ReadRequest, Rows
 
 FORMATS = (
-    "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval", "inspect", "excel", "stata",
-    "sas", "r",
-)  # fmt: skip
+    "parquet",
+    "csv",
+    "jsonl",
+    "arrow",
+    "npz",
+    "json",
+    "lm-eval",
+    "inspect",
+    "excel",
+    "stata",
+    "sas",
+    "r",
+)
 DESCRIPTION = (
     "Files are Parquet, CSV, JSONL, JSON lists, Arrow, NPZ, logs of lm-evaluation-harness and "
     "Inspect AI, or tables of Excel, Stata, SAS or R. Columns are found by their usual names "
@@ -32,32 +42,41 @@ def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: b
     group.add_argument("--label", type=names, metavar="COLUMN", help="labels (y_true)")
     if many:
         group.add_argument(
-            "--proba", type=names, action="extend", metavar="COLUMN[,...]",
+            "--proba",
+            type=names,
+            action="extend",
+            metavar="COLUMN[,...]",
             help="predictions (y_proba): a column, or one per class; repeat it, or give a list",
-        )  # fmt: skip
+        )
     if weight:
         group.add_argument("--weight", metavar="COLUMN", help="weight of each row")
     group.add_argument(
-        "--votes", metavar="COLUMN",
+        "--votes",
+        metavar="COLUMN",
         help="number of votes behind each soft label, or behind a count of votes for class 1",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--counts", type=names, metavar="COLUMN,...",
+        "--counts",
+        type=names,
+        metavar="COLUMN,...",
         help="counts of votes, a column for each class, in place of labels; for a binary problem, "
         "NEGATIVE,POSITIVE",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--item", metavar="COLUMN",
+        "--item",
+        metavar="COLUMN",
         help="rows are one vote each (--label), on the item that this column names",
-    )  # fmt: skip
+    )
     group.add_argument(
         "--annotator", metavar="COLUMN", help="who gave the vote, where rows are one vote each"
     )
     group.add_argument(
-        "--classes", type=names, metavar="NAME,...",
+        "--classes",
+        type=names,
+        metavar="NAME,...",
         help="labels in the order of the columns of predictions; for a binary problem, "
         "NEGATIVE,POSITIVE",
-    )  # fmt: skip
+    )
     group.add_argument(
         "--answer", metavar="COLUMN", help="answers, to be compared with --gold, in place of labels"
     )
@@ -70,18 +89,21 @@ def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: b
         "--percent", action="store_true", help='predictions are percentages: 85, or "85%%"'
     )
     group.add_argument(
-        "--words", type=worded, metavar="WORD=P,...",
+        "--words",
+        type=worded,
+        metavar="WORD=P,...",
         help="predictions are words, each with its probability: likely=0.7,unlikely=0.2; or a file "
         "with such a pair a line, or with a JSON record",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--missing", choices=("error", "drop"), default="error",
+        "--missing",
+        choices=("error", "drop"),
+        default="error",
         help="rows in which something is missing: an error (the default), or dropped and counted",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--format", choices=FORMATS,
-        help="format of the files, if their names or fields do not say",
-    )  # fmt: skip
+        "--format", choices=FORMATS, help="format of the files, if their names or fields do not say"
+    )
     group.add_argument(
         "--filter", metavar="NAME", help="filter of a log of lm-evaluation-harness, of several"
     )
@@ -89,25 +111,26 @@ def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: b
 
 def add_bins(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--bins", type=bins, default=15,
+        "--bins",
+        type=bins,
+        default=15,
         help="a count (the default is 15), edges such as 0,0.5,1, quantile:15, or a count that "
         "follows from the rows: cbrt (their cube root) or auto (the same, from 5 to 100)",
-    )  # fmt: skip
+    )
 
 
 def add_groups(parser: argparse.ArgumentParser, purpose: str) -> None:
     """Slices and clusters."""
     parser.add_argument("--by", type=names, metavar="COLUMN,...", help=purpose)
     parser.add_argument(
-        "--groups", metavar="COLUMN",
+        "--groups",
+        metavar="COLUMN",
         help="column that names the cluster of each row (patient, day), for intervals and p-values",
-    )  # fmt: skip
+    )
 
 
 def add_chance(parser: argparse.ArgumentParser) -> None:
     """How intervals are found."""
-    from calibrant._cli.parsing import share, whole
-
     parser.add_argument(
         "--level", type=share, default=0.95, help="confidence level of intervals; default 0.95"
     )
@@ -150,8 +173,10 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
         missing=options.missing,
         format=options.format,
         written=written_as(
-            from_logits=options.from_logits, from_logprobs=options.from_logprobs,
-            percent=options.percent, words=options.words,
+            from_logits=options.from_logits,
+            from_logprobs=options.from_logprobs,
+            percent=options.percent,
+            words=options.words,
         ),
         answers=answers_of(options.answer, options.gold),
         filter=options.filter,
@@ -160,12 +185,14 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
         item=options.item,
         annotator=options.annotator,
         others=others,
-    )  # fmt: skip
+    )
 
 
-def take_from_logs(options: argparse.Namespace, *, by: bool, held: bool = True) -> tuple[str, ...]:
-    """What logs of evaluations say beside labels and predictions becomes options, unless these are
-    given: clusters (epochs of a sample) and, on request, slices (tasks). What was taken, in words.
+def columns_of_logs(
+    options: argparse.Namespace, *, by: bool, held: bool = True
+) -> tuple[argparse.Namespace, tuple[str, ...]]:
+    """The options with columns that logs of evaluations have, unless these are given: clusters
+    (epochs of a sample) and, on request, slices (tasks); and messages on what was taken.
     """
     from calibrant._data.readers.find import LOGS
     from calibrant._data.readers.recognise import find_files
@@ -173,21 +200,21 @@ def take_from_logs(options: argparse.Namespace, *, by: bool, held: bool = True) 
 
     files = find_files(options.files, options.format)
     if not all(file.format in LOGS for file in files):
-        return ()
+        return options, ()
     logs: list[Any] = [open_reader(file) for file in files]
     logs = [getattr(log, "inner", log) for log in logs]
-    messages = []
+    messages, taken = [], {}
     if held and options.groups is None and any(log.clusters for log in logs):
-        options.groups = next(log.clusters for log in logs if log.clusters)
-        messages.append(f"clusters are {options.groups!r}: epochs of a sample belong together")
+        taken["groups"] = next(log.clusters for log in logs if log.clusters)
+        messages.append(f"clusters are {taken['groups']!r}: epochs of a sample belong together")
     elif held and options.groups is None and _answered_again(logs):
-        options.groups = "sample"
+        taken["groups"] = "sample"
         messages.append("clusters are 'sample': answers of several models to it belong together")
     tasks = {record.get("task") for log in logs for record in log.records}
     if by and options.by is None and len(tasks) > 1:
-        options.by = [logs[0].slices]
-        messages.append(f"slices by {options.by[0]!r}, of which there are {len(tasks)}")
-    return tuple(messages)
+        taken["by"] = [logs[0].slices]
+        messages.append(f"slices by {logs[0].slices!r}, of which there are {len(tasks)}")
+    return changed(options, **taken), tuple(messages)
 
 
 def _answered_again(logs: Sequence[Any]) -> bool:
@@ -205,13 +232,23 @@ def streamed_arguments(options: argparse.Namespace) -> dict[str, Any]:
             "leave out --stream"
         )
     return {
-        "path": request.path, "y_true": request.y_true, "y_proba": request.y_proba,
-        "sample_weight": request.sample_weight, "classes": request.classes,
-        "from_logits": request.from_logits, "from_logprobs": options.from_logprobs,
-        "percent": options.percent, "words": options.words, "answer": options.answer,
-        "gold": options.gold, "filter": options.filter, "missing": request.missing,
-        "format": request.format, "votes": request.votes, "counts": request.counts,
-    }  # fmt: skip
+        "path": request.path,
+        "y_true": request.y_true,
+        "y_proba": request.y_proba,
+        "sample_weight": request.sample_weight,
+        "classes": request.classes,
+        "from_logits": request.from_logits,
+        "from_logprobs": options.from_logprobs,
+        "percent": options.percent,
+        "words": options.words,
+        "answer": options.answer,
+        "gold": options.gold,
+        "filter": options.filter,
+        "missing": request.missing,
+        "format": request.format,
+        "votes": request.votes,
+        "counts": request.counts,
+    }
 
 
 def one_or_several(given: list[str] | None) -> Any:
@@ -253,6 +290,11 @@ def without_folders(options: argparse.Namespace, paths: Sequence[str]) -> dict[s
         "command": shlex.join(map(told, shlex.split(options.typed))),
         "files": format_files(list(map(told, options.files))),
     }
+
+
+def class_texts(rows: Rows) -> list[str] | None:
+    """The names of the classes, as --classes takes them."""
+    return None if rows.chosen.classes is None else [str(name) for name in rows.chosen.classes]
 
 
 def slices_of(rows: Rows, by: list[str] | None) -> Any:

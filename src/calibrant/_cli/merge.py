@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._cli.output import check_writable, say, tell
 from calibrant._cli.parsing import add_json
+from calibrant._cli.states import load_state
 from calibrant._core.errors import CalibrantError, InputError, StateError, counted
 
 if TYPE_CHECKING:
@@ -90,21 +91,6 @@ def _check_unique(paths: list[str]) -> None:
         if real in seen:
             raise InputError(f"{path} and {seen[real]} are one file: its rows would count twice")
         seen[real] = path
-
-
-def load_state(path: str) -> Accumulator | Monitor:
-    from calibrant._api.streaming.accumulator import Accumulator
-    from calibrant._api.streaming.monitor import Monitor
-    from calibrant._core.state_file import read, refused
-
-    try:
-        state = read(path)
-    except OSError as error:
-        raise StateError(f"{path} cannot be read: {error.strerror}") from error
-    with refused(path):
-        if state.kind == "monitor":
-            return Monitor.restored(state)
-        return Accumulator.restored(state)
 
 
 def _save(state: Accumulator | Monitor, path: str) -> None:

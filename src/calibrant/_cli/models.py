@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._api.baseline import needs_ids
 from calibrant._cli import inputs
+from calibrant._cli.parsing import changed
 from calibrant._cli.same_rows import by_id, by_position
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.columns import (
@@ -48,9 +50,7 @@ class Models:
 def read_models(options: argparse.Namespace) -> Models:
     """Every model that the options name."""
     if options.own_labels and options.id is None:
-        raise InputError(
-            "--own-labels needs --id COLUMN: rows of different models are the same by it alone"
-        )
+        raise needs_ids()
     if options.model_column is not None:
         return _long(options)
     files = named_files(options)
@@ -145,9 +145,12 @@ def _in_one_file(options: argparse.Namespace, path: str) -> Models:
     total = next(iter(read.values()))
     n_gone = total.n + total.n_missing - common.size
     return Models(
-        first, {name: rows.y_proba for name, rows in kept.items()}, messages,
-        _dropped_note(n_gone), None if own is None else _labels(kept),
-    )  # fmt: skip
+        first,
+        {name: rows.y_proba for name, rows in kept.items()},
+        messages,
+        _dropped_note(n_gone),
+        None if own is None else _labels(kept),
+    )
 
 
 def _labels(read: Mapping[str, Rows]) -> dict[str, NDArray[Any]]:
@@ -198,24 +201,26 @@ def _long(options: argparse.Namespace) -> Models:
     )
 
 
-def take_ids_from_logs(options: argparse.Namespace) -> tuple[str, ...]:
-    """Rows of logs are matched by their own ids, and epochs of a sample belong together."""
+def ids_of_logs(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[str, ...]]:
+    """The options with the ids that match the rows of logs, and with samples as clusters of their
+    epochs; and messages on what was taken.
+    """
     if options.models is not None or options.model_column is not None:
-        return ()
+        return options, ()
     logs: list[Any] = []
     for path in named_files(options).values():
         files = find_files(path, options.format)
         if not all(file.format in LOGS for file in files):
-            return ()
+            return options, ()
         logs += [open_reader(file) for file in files]
-    messages = []
+    messages, taken = [], {}
     if options.id is None:
-        options.id = "id"
+        taken["id"] = "id"
         messages.append("rows of the logs are matched by 'id'")
     if options.groups is None and any(getattr(log, "clusters", None) for log in logs):
-        options.groups = "sample"
+        taken["groups"] = "sample"
         messages.append("clusters are 'sample': epochs of a sample belong together")
-    return tuple(messages)
+    return changed(options, **taken), tuple(messages)
 
 
 def _dropped_note(n: int) -> tuple[str, ...]:
@@ -263,12 +268,13 @@ def _a_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Model
         request: ReadRequest = inputs.request_of(options, path)
         if read and options.classes is None:
             # The order of the first file's classes is everyone's.
-            request = replace(request, classes=_classes(next(iter(read.values()))))
+            request = replace(request, classes=inputs.class_texts(next(iter(read.values()))))
         read[name] = read_rows(request)
     if options.classes is None:
         _check_alike(read)
-    notes = tuple(f"{name}: {line}" for name, rows in read.items()
-                  for line in _dropped_note(rows.n_missing))  # fmt: skip
+    notes = tuple(
+        f"{name}: {line}" for name, rows in read.items() for line in _dropped_note(rows.n_missing)
+    )
     more: tuple[str, ...] = ()
     if options.id is None:
         read = by_position(read, own=options.own_labels)
@@ -295,5 +301,79 @@ def _check_alike(read: Mapping[str, Rows]) -> None:
         )
 
 
-def _classes(rows: Rows) -> list[str] | None:
-    return None if rows.chosen.classes is None else [str(name) for name in rows.chosen.classes]
+# --- `compare --scale-on`: validation rows that maps are fitted to, of files or of a column ------
+
+
+def split_of(options: argparse.Namespace) -> tuple[str | None, str]:
+    """The column and the value that divide the rows; None where --scale-on names files."""
+    given = options.scale_on
+    if given is None or len(given) != 1 or "=" not in given[0] or os.path.exists(given[0]):
+        return None, ""
+    name, _, value = given[0].partition("=")
+    place = os.path.expanduser(value)
+    if os.path.exists(place) or glob.glob(place):
+        return None, ""
+    known = open_reader(find_files(next(iter(named_files(options).values())), options.format)[0])
+    if name not in known.names:
+        raise InputError(
+            f"--scale-on {given[0]}: there is no file {value!r}, nor a column {name!r} to divide "
+            f"rows by: {nearest(name, known.names)}"
+        )
+    return name, value
+
+
+def divided(models: Models, column: str, value: str) -> tuple[Models, Models]:
+    """The rows to compare, and those to fit maps to."""
+    values = models.first.other("scale_on", column).astype(str)
+    chosen = values == value
+    if chosen.all() or not chosen.any():
+        seen = ", ".join(map(repr, sorted(set(values.tolist()))[:5]))
+        which = "every row" if chosen.all() else "no row"
+        raise InputError(
+            f"--scale-on {column}={value}: {which} has that value, and there must be rows to fit "
+            f"to and rows to compare; the values are {seen}"
+        )
+    n = int(chosen.sum())
+    note = (
+        f"maps are fitted to the {n:,} rows in which {column} is {value}; the others are compared"
+    )
+    compared = _some(models, np.flatnonzero(~chosen))
+    return replace(compared, notes=(note, *models.notes)), _some(models, np.flatnonzero(chosen))
+
+
+def _some(models: Models, rows: NDArray[np.intp]) -> Models:
+    return replace(
+        models,
+        first=models.first.take(rows),
+        predictions={name: each[rows] for name, each in models.predictions.items()},
+        labels=None if models.labels is None else {n: y[rows] for n, y in models.labels.items()},
+    )
+
+
+def validation_models(options: argparse.Namespace, models: Models) -> Models:
+    """The validation rows of every model, read as the others are."""
+    matched = options.model_column is not None or (
+        options.models is None and len(options.scale_on) > 1
+    )
+    own = changed(
+        options,
+        files=options.scale_on,
+        by=None,
+        groups=None,
+        id=options.id if matched else None,
+        classes=options.classes or inputs.class_texts(models.first),
+    )
+    try:
+        for path in named_files(own).values():
+            find_files(path, options.format)
+        found = read_models(own)
+    except InputError as error:
+        raise InputError(f"--scale-on: {error}") from error
+    names, others = list(models.predictions), list(found.predictions)
+    if sorted(names) != sorted(others):
+        raise InputError(
+            f"--scale-on has the models {', '.join(others)}, and the rows to compare have "
+            f"{', '.join(names)}: give the same names, with NAME=FILE where files are called "
+            "otherwise"
+        )
+    return found

@@ -8,8 +8,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import check_page_possible, check_writable, say, tell
-from calibrant._cli.parsing import add_json, at_least_one, distinct
+from calibrant._cli.output import Outcome, check_page_possible, check_writable, say, tell
+from calibrant._cli.parsing import add_json, at_least_one, bins, changed, distinct
 from calibrant._core.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -39,10 +39,11 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--time", metavar="COLUMN", help="column of times, for --update")
     parser.add_argument(
-        "--groups", metavar="COLUMN",
+        "--groups",
+        metavar="COLUMN",
         help="column of clusters (patient, session), each of which counts once; its rows lie in "
         "one window and in one file",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "-o", "--out", metavar="PAGE", help="also write a page with a time axis (.html)"
     )
@@ -59,13 +60,15 @@ def add(commands: Any) -> None:
         "--measures", type=_measures, metavar="NAME,...", help="what to sum for, or all"
     )
     inputs.add_columns(parser)
-    parser.add_argument("--bins", type=_bins, help="of a state that is begun; default 15")
+    parser.add_argument("--bins", type=bins, help="of a state that is begun; default 15")
     parser.add_argument("--start", metavar="TIME", help="start of the first window to show")
     parser.add_argument("--stop", metavar="TIME", help="start of the first window not to show")
     parser.add_argument(
-        "--baseline", type=at_least_one, metavar="N",
+        "--baseline",
+        type=at_least_one,
+        metavar="N",
         help="compare each window with the N before it",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--alarm", action="store_true", help="end with 1 where there is an alarm, for a scheduler"
     )
@@ -79,13 +82,7 @@ def _measures(text: str) -> list[str] | str:
     return "all" if found == ["all"] else found
 
 
-def _bins(text: str) -> Any:
-    from calibrant._cli.parsing import bins
-
-    return bins(text)
-
-
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> Outcome:
     check_page_possible(options.out)
     if options.title is not None and options.out is None:
         raise InputError("--title is of the page: say where to write it with -o PAGE")
@@ -96,7 +93,12 @@ def run(options: argparse.Namespace) -> int:
     if not monitor.n_rows:
         raise InputError(f"{options.state} holds no rows yet: add some with --update FILE")
     windows = monitor.evaluate(start=options.start, stop=options.stop, baseline=options.baseline)
-    return _show(windows, monitor, options)
+    if options.out is not None:
+        source = {"state": os.path.basename(options.state), "rows": f"{monitor.n_rows:,}"}
+        windows.save(options.out, name=options.title, source=source)
+        tell(f"written: {options.out}")
+    code = ALARMED if options.alarm and windows.alarm is not None else 0
+    return Outcome(code, lambda: _show(windows, monitor, options))
 
 
 def _grown(options: argparse.Namespace) -> Monitor:
@@ -123,10 +125,13 @@ def _dropped(monitor: Monitor) -> int:
 def _recipe(options: argparse.Namespace) -> dict[str, Any]:
     """What a state is begun with, as far as it was given."""
     given = {
-        "every": options.every, "keep": options.keep, "bins": options.bins,
-        "measures": options.measures, "from_logits": options.from_logits or None,
+        "every": options.every,
+        "keep": options.keep,
+        "bins": options.bins,
+        "measures": options.measures,
+        "from_logits": options.from_logits or None,
         "grouped": None if options.groups is None else True,
-    }  # fmt: skip
+    }
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -178,27 +183,26 @@ def _updated(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
 
     if options.time is None:
         raise InputError("--update needs the times of the rows: --time COLUMN")
-    own = argparse.Namespace(**vars(options))
-    own.keep = None  # a number of windows here, columns elsewhere
+    own = changed(options, keep=None)  # a number of windows here, columns elsewhere
     if monitor is not None:
-        own.missing = monitor.recipe()["missing"]
-        if options.missing == "drop" and own.missing != "drop":
+        missing = monitor.recipe()["missing"]
+        if options.missing == "drop" and missing != "drop":
             raise InputError(
-                f"--missing: {options.state} was begun with {own.missing!r}, and sums cannot be "
+                f"--missing: {options.state} was begun with {missing!r}, and sums cannot be "
                 "changed: leave it out, or begin another state"
             )
+        own = changed(own, missing=missing)
     for file in find_files(options.update, options.format):
         if monitor is not None and own.classes is None:
-            own.classes = monitor.recipe()["classes"]
+            own = changed(own, classes=monitor.recipe()["classes"])
         with working(str(file.path)):
             seen = AddedFiles() if monitor is None or options.again else monitor.added
             added = seen.check_new(file)
             rows = read_rows(inputs.request_of(own, str(file.path)))
             if monitor is None:
                 # The first file's order of classes is that of all.
-                classes = rows.chosen.classes
-                named = None if classes is None else [str(name) for name in classes]
-                monitor = Monitor(classes=named, missing=options.missing, **_recipe(options))
+                classes = inputs.class_texts(rows)
+                monitor = Monitor(classes=classes, missing=options.missing, **_recipe(options))
             _add(monitor, rows, options, str(file.path))
             monitor.added.add([added])
     assert monitor is not None
@@ -256,21 +260,14 @@ def _as_times(values: Any) -> Any:
 _DAY = re.compile(r"\s*(?:19|20)\d\d[01]\d[0-3]\d\s*")
 
 
-def _show(windows: Windows, monitor: Monitor, options: argparse.Namespace) -> int:
+def _show(windows: Windows, monitor: Monitor, options: argparse.Namespace) -> None:
     from calibrant._cli.tables import print_table
 
-    alarmed = options.alarm and windows.alarm is not None
-    options.code = ALARMED if alarmed else 0
-    if options.out is not None:
-        source = {"state": os.path.basename(options.state), "rows": f"{monitor.n_rows:,}"}
-        windows.save(options.out, name=options.title, source=source)
-        tell(f"written: {options.out}")
     if options.json:
         print(windows.to_json())
-        return int(options.code)
+        return
     say(f"{options.state}: {counted(monitor.n_rows, 'row')}")
     for note in windows.notes:
         say(f"  {note}")
     say()
     print_table(windows.display_columns(), windows.title)
-    return int(options.code)

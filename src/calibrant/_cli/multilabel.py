@@ -17,11 +17,21 @@ if TYPE_CHECKING:
 
 # What is about one problem, or about a page.
 _WITHOUT = {
-    "out": "-o", "by": "--by", "segments": "--segments", "depth": "--depth",
-    "clinical": "--clinical", "recalibrate": "--recalibrate", "stream": "--stream",
-    "one_pass": "--one-pass", "votes": "--votes", "counts": "--counts", "item": "--item",
-    "annotator": "--annotator", "answer": "--answer", "gold": "--gold",
-}  # fmt: skip
+    "out": "-o",
+    "by": "--by",
+    "segments": "--segments",
+    "depth": "--depth",
+    "clinical": "--clinical",
+    "recalibrate": "--recalibrate",
+    "stream": "--stream",
+    "one_pass": "--one-pass",
+    "votes": "--votes",
+    "counts": "--counts",
+    "item": "--item",
+    "annotator": "--annotator",
+    "answer": "--answer",
+    "gold": "--gold",
+}
 
 
 def run(options: argparse.Namespace) -> None:
@@ -53,8 +63,9 @@ def run(options: argparse.Namespace) -> None:
     print_styled(
         f"{inputs.format_files(options.files)}: {counted(result.n, 'row')}, "
         f"{counted(len(result.rows), 'label', '')}",
-        "bold", file=sys.stdout,
-    )  # fmt: skip
+        "bold",
+        file=sys.stdout,
+    )
     for line in result._messages():
         print_styled(f"  {line}", PLAIN, file=sys.stdout)
     print()
@@ -73,21 +84,35 @@ def _evaluated(
     groups = [] if options.groups is None else [options.groups]
     # The reader wants labels without gaps: a column of predictions stands in for them.
     rows = read_file(
-        options.files, y_true=predictions[0], y_proba=inputs.one_or_several(predictions),
-        sample_weight=options.weight, percent=options.percent, words=options.words,
-        missing=options.missing, format=options.format, filter=options.filter,
+        options.files,
+        y_true=predictions[0],
+        y_proba=inputs.one_or_several(predictions),
+        sample_weight=options.weight,
+        percent=options.percent,
+        words=options.words,
+        missing=options.missing,
+        format=options.format,
+        filter=options.filter,
         columns=list(dict.fromkeys([*labels, *groups])),
-    )  # fmt: skip
+    )
     y_proba = rows.y_proba.reshape(len(rows.y_proba), -1)
     y_true = np.stack([_numbers(name, rows.columns[name]) for name in labels], axis=1)
     with working("labels"):
         return multilabel(
-            y_true, y_proba, labels=options.classes or labels, measures=options.measures,
-            bins=options.bins, uncertainty=True, tolerance=options.tolerance, level=options.level,
+            y_true,
+            y_proba,
+            labels=options.classes or labels,
+            measures=options.measures,
+            bins=options.bins,
+            uncertainty=True,
+            tolerance=options.tolerance,
+            level=options.level,
             groups=None if options.groups is None else rows.columns[options.groups].astype(str),
-            seed=options.seed, sample_weight=rows.sample_weight, from_logits=options.from_logits,
+            seed=options.seed,
+            sample_weight=rows.sample_weight,
+            from_logits=options.from_logits,
             from_logprobs=options.from_logprobs,
-        )  # fmt: skip
+        )
 
 
 _WORDS = {"true": 1.0, "false": 0.0}

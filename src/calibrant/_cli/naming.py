@@ -10,6 +10,7 @@ _OPTIONS = {
     "y_proba": "--proba",
     "sample_weight": "--weight",
     "ids": "--id",
+    "paired": "--unpaired",
     "at_most": "--max",
     "at_least": "--min",
     "columns": "--label or --groups",

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -17,6 +18,17 @@ if TYPE_CHECKING:
     from calibrant._core.atomic_files import Version
 
 PAGE_ENDINGS = (".html", ".htm")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The exit code of a verb that has one, and what prints its result.
+
+    The code is known before anything is printed: a reader who stops early does not change it.
+    """
+
+    code: int
+    show: Callable[[], None]
 
 
 def check_writable(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import shlex
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -15,18 +16,37 @@ from calibrant._core.errors import InputError, nearest
 
 # What options are called in Python, and in other programs.
 _CALLED = {
-    "--y-true": "--label", "--labels": "--label", "--target": "--label", "--truth": "--label",
-    "--y-proba": "--proba", "--y-prob": "--proba", "--y-pred": "--proba",
-    "--sample-weight": "--weight", "--weights": "--weight", "--output": "-o", "--at-most": "--max",
-    "--at-least": "--min", "--ids": "--id", "--measure": "--measures", "--metrics": "--measures",
+    "--y-true": "--label",
+    "--labels": "--label",
+    "--target": "--label",
+    "--truth": "--label",
+    "--y-proba": "--proba",
+    "--y-prob": "--proba",
+    "--y-pred": "--proba",
+    "--sample-weight": "--weight",
+    "--weights": "--weight",
+    "--output": "-o",
+    "--at-most": "--max",
+    "--at-least": "--min",
+    "--ids": "--id",
+    "--measure": "--measures",
+    "--metrics": "--measures",
     "--n-bins": "--bins",
-}  # fmt: skip
+}
 
 
 # What other programs call verbs.
-_VERBS = {"evaluate": "report", "eval": "report", "fit": "scale", "calibrate": "scale",
-          "recalibrate": "scale", "transform": "scale", "update": "monitor", "diff": "compare",
-          "test": "check"}  # fmt: skip
+_VERBS = {
+    "evaluate": "report",
+    "eval": "report",
+    "fit": "scale",
+    "calibrate": "scale",
+    "recalibrate": "scale",
+    "transform": "scale",
+    "update": "monitor",
+    "diff": "compare",
+    "test": "check",
+}
 
 
 def _nearest_option(given: str, known: list[str]) -> str:
@@ -53,6 +73,8 @@ class Parser(argparse.ArgumentParser):
             known = [text for action in verb._actions for text in action.option_strings]
             hint = f": {_nearest_option(rest[0], known)}" if rest[0].startswith("-") else ""
             verb.error(f"{rest[0]!r} is not understood{hint}")
+        # What was typed stands on pages; completion describes the parser.
+        parsed.typed, parsed.parser = shlex.join([self.prog, *args]), self
         return parsed
 
     def verbs(self) -> Iterator[tuple[str, argparse.ArgumentParser]]:
@@ -212,6 +234,11 @@ def named_number(text: str) -> tuple[str, float]:
     if not sign or not name.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form ece=0.05")
     return name.strip(), number(value)
+
+
+def changed(options: argparse.Namespace, **values: Any) -> argparse.Namespace:
+    """The options with other values for some; those that were parsed stay as they are."""
+    return argparse.Namespace(**{**vars(options), **values})
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

@@ -79,9 +79,12 @@ def fitted(
     if any(prior is not None for prior in priors):
         scaler.set_params(prior=priors[0], source_prior=priors[1])
     fit = scaler.fit_transform(
-        rows.y_true, rows.y_proba, sample_weight=rows.sample_weight, votes=rows.votes,
+        rows.y_true,
+        rows.y_proba,
+        sample_weight=rows.sample_weight,
+        votes=rows.votes,
         classes=rows.class_names,
-    )  # fmt: skip
+    )
     classes, spec = rows.chosen.classes, rows.chosen.y_proba
     fit_result = Fitted(
         scaler,
@@ -106,9 +109,13 @@ def _choice(rows: Rows, from_logits: bool, groups: Any) -> Recommendation:
     from calibrant._api.recommend import choose_map
 
     samples = to_samples(
-        rows.y_true, rows.y_proba, rows.sample_weight, from_logits, rows.class_names,
+        rows.y_true,
+        rows.y_proba,
+        rows.sample_weight,
+        from_logits,
+        rows.class_names,
         votes=rows.votes,
-    )  # fmt: skip
+    )
     index = group_index(groups, samples, None)
     n_units = samples.n if index is None else int(index.max()) + 1
     progress = TaskProgress(in_log=True)
@@ -220,15 +227,20 @@ def _rows(request: ReadRequest) -> tuple[Rows, bool]:
     if named or not reader.names or has_usual(reader.names, "y_true"):
         return read_rows(request), True
     chosen = choose_columns(
-        reader, reader.names[0], request.y_proba, None, None, request.classes,
-        request.from_logits, as_text=request.written.as_text,
-    )  # fmt: skip
+        reader,
+        reader.names[0],
+        request.y_proba,
+        None,
+        None,
+        request.classes,
+        request.from_logits,
+        as_text=request.written.as_text,
+    )
     spec = chosen.y_proba
     predictions = list(spec.names) if spec.stacked else spec.names[0]
     unlabelled = replace(
-        request, y_true=spec.names[0], y_proba=predictions, classes=None, labelled=False,
-        votes=None,
-    )  # fmt: skip
+        request, y_true=spec.names[0], y_proba=predictions, classes=None, labelled=False, votes=None
+    )
     rows = read_rows(unlabelled)
     return replace(rows, chosen=chosen, messages=chosen.messages), False
 
@@ -270,9 +282,13 @@ def before_and_after(
             **{n: [v[m] for m in names] for n, v in zip(both, values, strict=True)},
         }
     compared = compare(
-        rows.y_true, both, bins=bins, measures=names, sample_weight=rows.sample_weight,
+        rows.y_true,
+        both,
+        bins=bins,
+        measures=names,
+        sample_weight=rows.sample_weight,
         votes=rows.votes,
-    )  # fmt: skip
+    )
     differences = [compared.difference("recalibrated", "as reported", name) for name in names]
     return {
         "measure": list(names),

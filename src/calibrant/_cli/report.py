@@ -37,43 +37,52 @@ def add(commands: Any) -> None:
     parser.add_argument("-o", "--out", metavar="PAGE", help="also write a report page (.html)")
     inputs.add_columns(parser)
     parser.add_argument(
-        "--multilabel", action="store_true",
+        "--multilabel",
+        action="store_true",
         help="rows may have several labels: every column of --label, with its own of --proba, is a "
         "problem of its own; empty where a label was not annotated",
-    )  # fmt: skip
+    )
     inputs.add_bins(parser)
     parser.add_argument(
         "--measures", type=distinct, metavar="NAME,...", help="evaluate only these measures"
     )
     inputs.add_groups(parser, "evaluate each value of these columns too")
     parser.add_argument(
-        "--segments", type=names, metavar="COLUMN,...",
+        "--segments",
+        type=names,
+        metavar="COLUMN,...",
         help="search the values of these columns, and their crossings, for rows where predictions "
         "are wrong",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--depth", type=at_least_one, help="most columns that segments are crossings of; default 2"
     )
     parser.add_argument(
-        "--tolerance", type=share, default=0.05,
+        "--tolerance",
+        type=share,
+        default=0.05,
         help="largest error that would not matter, as a gap between prediction and outcome; "
         "default 0.05",
-    )  # fmt: skip
+    )
     inputs.add_chance(parser)
     parser.add_argument(
-        "--all-intervals", action="store_true",
+        "--all-intervals",
+        action="store_true",
         help="intervals for every measure, not only for those that are quick",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--clinical", action="store_true",
+        "--clinical",
+        action="store_true",
         help="also slope, O:E, C-statistic, ICI and others of a binary outcome, with intervals",
-    )  # fmt: skip
+    )
     parser.add_argument("--title", help="title of the page; default: the files' names")
     parser.add_argument(
-        "--recalibrate", type=distinct, metavar="NAME,...",
+        "--recalibrate",
+        type=distinct,
+        metavar="NAME,...",
         help="recalibration maps that the page shows side by side, such as beta,isotonic; default: "
         "those that suit the rows",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--stream",
         action="store_true",
@@ -105,32 +114,29 @@ def run(options: argparse.Namespace) -> None:
     if options.title is not None and options.out is None:
         raise InputError("--title is of the page: say where to write it with -o PAGE")
     if options.recalibrate is not None:
-        from calibrant._core.errors import one_of
-        from calibrant._core.map_names import METHODS
+        from calibrant._api.report.map_choice import checked_maps
 
-        for name in options.recalibrate:
-            one_of("--recalibrate", name, METHODS)
+        checked_maps(options.recalibrate)
         if options.out is None:
             raise InputError("--recalibrate is about the page: say where to write it with -o PAGE")
     state = state_among(options.files)
     if state is not None:
-        _of_state(state, options)
+        _report_state(state, options)
         return
     streamed = options.stream or options.one_pass
-    options.people = None
-    options.taken = inputs.take_from_logs(options, by=True, held=not streamed)
+    options, taken = inputs.columns_of_logs(options, by=True, held=not streamed)
     if streamed and options.all_intervals:
         raise InputError(
             "--all-intervals needs the rows in memory: leave it out, or --stream and --one-pass"
         )
     if streamed and options.out is not None:
         raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
-    result = None if streamed else _in_memory(options)
+    result, people = (None, None) if streamed else _in_memory(options)
     if result is None:
         result = _streamed(options)
+    result = replace(result, inferred=(*result.inferred, *taken))
     if options.out is not None:
         tell(f"written: {options.out}")
-    people = options.people
     if options.json:
         more = {} if people is None else {"annotators": people.to_dict()}
         print_json({**result.to_dict(), **more})
@@ -145,14 +151,12 @@ def run(options: argparse.Namespace) -> None:
         print_table(shown, people.title)
 
 
-def _of_state(path: str, options: argparse.Namespace) -> None:
-    """What the sums of a stream say; of a monitor, the page is over time."""
+def _report_state(path: str, options: argparse.Namespace) -> None:
+    """Evaluate the sums of a stream; the page of a monitor is over time."""
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._cli.tables import print_evaluation
 
-    check_no_rows_needed(
-        {"--by": options.by, "--groups": options.groups, "--segments": options.segments}
-    )
+    check_no_rows_needed(by=options.by, groups=options.groups, segments=options.segments)
     state, total = sums_in(path)
     if options.out is not None:
         if not isinstance(state, Monitor):
@@ -167,8 +171,10 @@ def _of_state(path: str, options: argparse.Namespace) -> None:
     print_evaluation(result, f"{path}: sums of {counted(total.n_rows, 'row')}")
 
 
-def _in_memory(options: argparse.Namespace) -> Evaluation | None:
-    """The evaluation with intervals, and the page; None if there are too many rows."""
+def _in_memory(options: argparse.Namespace) -> tuple[Evaluation | None, Annotators | None]:
+    """The evaluation with intervals, and the annotators of votes; also writes the page. Without an
+    evaluation if there are too many rows.
+    """
     from calibrant._cli.terminal import working
     from calibrant._data.readers.read_rows import TooLarge, read_rows
 
@@ -183,15 +189,15 @@ def _in_memory(options: argparse.Namespace) -> Evaluation | None:
                 f"there are more than {HELD_FOR_PAGE:,} predictions: make the page of fewer rows; "
                 "without -o they are summed as they are read"
             ) from None
-        return None
-    options.people = _people(rows, options)
+        return None, None
+    people = _annotators(rows, options)
     with working("intervals"):
-        result = _written(rows, options) if page else _with_intervals(rows, options)
-    return _with_file_info(result, rows, options)
+        result = _written(rows, people, options) if page else _with_intervals(rows, options)
+    return _with_file_info(result, rows, options), people
 
 
-def _people(rows: Rows, options: argparse.Namespace) -> Annotators | None:
-    """Who agrees with the rest how far, where rows say who gave a vote."""
+def _annotators(rows: Rows, options: argparse.Namespace) -> Annotators | None:
+    """How far each annotator agrees with the others, where rows say who gave a vote."""
     votes = rows.vote_table
     if votes is None or votes.annotator is None:
         return None
@@ -203,9 +209,12 @@ def _people(rows: Rows, options: argparse.Namespace) -> Annotators | None:
         return None
     with working("annotators"):
         return annotators(
-            votes, rows.y_proba if several <= JUDGED_PEOPLE else None, level=options.level,
-            seed=options.seed, from_logits=options.from_logits,
-        )  # fmt: skip
+            votes,
+            rows.y_proba if several <= JUDGED_PEOPLE else None,
+            level=options.level,
+            seed=options.seed,
+            from_logits=options.from_logits,
+        )
 
 
 def _with_intervals(rows: Rows, options: argparse.Namespace) -> Evaluation:
@@ -214,20 +223,28 @@ def _with_intervals(rows: Rows, options: argparse.Namespace) -> Evaluation:
     from calibrant._data.to_samples import to_samples
 
     samples = to_samples(
-        rows.y_true, rows.y_proba, rows.sample_weight, options.from_logits, rows.class_names,
+        rows.y_true,
+        rows.y_proba,
+        rows.sample_weight,
+        options.from_logits,
+        rows.class_names,
         votes=rows.votes,
-    )  # fmt: skip
+    )
     return evaluate_samples(
         samples,
         Options(
-            bins=options.bins, measures=options.measures,
-            intervals="all" if options.all_intervals else "cheap", tolerance=options.tolerance,
-            level=options.level, seed=options.seed, by=inputs.slices_of(rows, options.by),
+            bins=options.bins,
+            measures=options.measures,
+            intervals="all" if options.all_intervals else "cheap",
+            tolerance=options.tolerance,
+            level=options.level,
+            seed=options.seed,
+            by=inputs.slices_of(rows, options.by),
             groups=group_index(inputs.groups_of(rows, options.groups), samples, None),
             clinical=_wants_clinical(options, multiclass=samples.multiclass),
             **_segments(rows, options),
         ),
-    )  # fmt: skip
+    )
 
 
 def _segments(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
@@ -247,8 +264,8 @@ def _wants_clinical(options: argparse.Namespace, *, multiclass: bool) -> bool:
     return bool(options.clinical)
 
 
-def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
-    """The page's own evaluation, so that page and terminal say the same."""
+def _written(rows: Rows, people: Annotators | None, options: argparse.Namespace) -> Evaluation:
+    """Write the page, and return its own evaluation: page and terminal say the same."""
     from calibrant._api.evaluate_samples import choose
     from calibrant._api.report.report import report
 
@@ -256,16 +273,26 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
     shown = choose(options.measures, rows.shape)
     clinical = _wants_clinical(options, multiclass=rows.multiclass)
     page = report(
-        rows.y_true, rows.y_proba, measures=options.measures,
+        rows.y_true,
+        rows.y_proba,
+        measures=options.measures,
         name=options.title or inputs.without_folders(options, options.files)["files"],
-        bins=options.bins, by=inputs.slices_of(rows, options.by),
-        groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
-        votes=rows.votes, annotators=options.people,
-        from_logits=options.from_logits, missing=options.missing, classes=rows.class_names,
+        bins=options.bins,
+        by=inputs.slices_of(rows, options.by),
+        groups=inputs.groups_of(rows, options.groups),
+        sample_weight=rows.sample_weight,
+        votes=rows.votes,
+        annotators=people,
+        from_logits=options.from_logits,
+        missing=options.missing,
+        classes=rows.class_names,
         tolerance=options.tolerance,
-        level=options.level, seed=options.seed, recalibrate=options.recalibrate,
-        source=_source(rows, options), **_segments(rows, options),
-    )  # fmt: skip
+        level=options.level,
+        seed=options.seed,
+        recalibrate=options.recalibrate,
+        source=_source(rows, options),
+        **_segments(rows, options),
+    )
     page = replace(page, evaluation=_named_slices(page.evaluation, options))
     page.save(options.out)
     names = {measure.name for measure in shown}
@@ -304,7 +331,7 @@ def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace)
     more = {"n_missing": rows.n_missing, "files": rows.n_files, "columns": columns}
     return replace(
         _named_slices(result, options),
-        inferred=(*result.inferred, *rows.messages, *options.taken),
+        inferred=(*result.inferred, *rows.messages),
         notes=(*notes, *result.notes),
         recipe={**result.recipe, **more},
     )
@@ -328,8 +355,11 @@ def _streamed(options: argparse.Namespace) -> Evaluation:
         )
     if options.groups is not None:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
-    result = evaluate_file(
-        **inputs.streamed_arguments(options), bins=options.bins, measures=options.measures,
-        by=options.by, exact=not options.one_pass, progress=options.progress,
-    )  # fmt: skip
-    return replace(result, inferred=(*result.inferred, *options.taken))
+    return evaluate_file(
+        **inputs.streamed_arguments(options),
+        bins=options.bins,
+        measures=options.measures,
+        by=options.by,
+        exact=not options.one_pass,
+        progress=options.progress,
+    )

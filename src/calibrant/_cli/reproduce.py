@@ -38,9 +38,13 @@ def run(options: argparse.Namespace) -> None:
 
     check_folder(options.out)
     done = reproduce(
-        options.paper, out=options.out, data=options.data, quick=options.quick, seed=options.seed,
+        options.paper,
+        out=options.out,
+        data=options.data,
+        quick=options.quick,
+        seed=options.seed,
         progress=not options.json,
-    )  # fmt: skip
+    )
     if options.json:
         print_json(done.to_dict())
         return

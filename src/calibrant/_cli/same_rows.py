@@ -60,8 +60,9 @@ def by_id(
         raise InputError(f"no value of --id {column} is in every file: nothing is left")
     notes = tuple(
         f"{name}: {len(keys):,} rows were dropped because not every file has them"
-        for name, keys in aligned.unmatched.items() if keys
-    )  # fmt: skip
+        for name, keys in aligned.unmatched.items()
+        if keys
+    )
     kept = {name: rows.take(aligned.rows[name]) for name, rows in read.items()}
     _check_same_rows(kept, f"for the same {column}", matched=True, own=own)
     return kept, notes

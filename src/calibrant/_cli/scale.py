@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
 from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
-from calibrant._cli.parsing import add_json, names, shares
+from calibrant._cli.parsing import add_json, changed, names, shares
 from calibrant._core.atomic_files import version_of
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
@@ -30,36 +30,49 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--fit", metavar="FILE", help="held-out rows to fit a map to")
     parser.add_argument(
-        "--map", "--method", dest="method", choices=(*METHODS, AUTO), default="temperature",
+        "--map",
+        "--method",
+        dest="method",
+        choices=(*METHODS, AUTO),
+        default="temperature",
         help="the map; default temperature. auto: the simplest of those whose log loss, on rows of "
         "the fit that a map was not fitted to, is within one standard error of the lowest",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--groups", metavar="COLUMN",
+        "--groups",
+        metavar="COLUMN",
         help="column that names the cluster of each row (patient, day): --map auto keeps a cluster "
         "together",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--prior", type=shares, metavar="SHARE",
+        "--prior",
+        type=shares,
+        metavar="SHARE",
         help="with --method prior-shift: the share of class 1 where the map is used (of all "
         "classes: a,b,c)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--source-prior", type=shares, metavar="SHARE",
+        "--source-prior",
+        type=shares,
+        metavar="SHARE",
         help="with --method prior-shift: the share at which the predictions are calibrated; by "
         "default that of the labels, if --prior is given",
-    )  # fmt: skip
+    )
     parser.add_argument("--apply", metavar="FILE", help="rows to put through the map")
     parser.add_argument("--scaler", metavar="FILE", help="the map's file (.json)")
     parser.add_argument(
-        "--no-fitted-rows", dest="fitted_rows", action="store_false",
+        "--no-fitted-rows",
+        dest="fitted_rows",
+        action="store_false",
         help="write the map without the hashes of up to 4,096 rows by which rows of the fit are "
         "recognised",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "-o", "--out", metavar="FILE",
+        "-o",
+        "--out",
+        metavar="FILE",
         help="recalibrated rows (.csv, .jsonl, .parquet, .arrow, .npz); without --apply, the map",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--keep", type=names, metavar="COLUMN,...", help="columns to copy to the output"
     )
@@ -79,13 +92,16 @@ def run(options: argparse.Namespace) -> None:
     if options.fit is not None:
         before = None if written_map is None else version_of(written_map)
         _check_kept(options)
-        own = argparse.Namespace(**{**vars(options), "keep": None})  # of the applied rows alone
+        own = changed(options, keep=None)  # of the applied rows alone
         request = inputs.request_of(own, options.fit)
         kind = None if options.method == AUTO else METHODS[options.method]
         fit_result = fitted(
-            request, kind, options.bins, groups=options.groups,
+            request,
+            kind,
+            options.bins,
+            groups=options.groups,
             priors=(options.prior, options.source_prior),
-        )  # fmt: skip
+        )
         if written_map is not None:
             with atomic_write(written_map, since=before) as temp:
                 text = fit_result.to_json(fitted_rows=options.fitted_rows)
@@ -160,7 +176,7 @@ def _apply(fit_result: Fitted, options: argparse.Namespace) -> dict[str, Any]:
     from calibrant._cli.recalibration import before_and_after, mapped, rows_to_map
     from calibrant._cli.written_rows import renamed_labels, write_rows
 
-    own = argparse.Namespace(**{**vars(options), "groups": None})  # clusters are of the fit
+    own = changed(options, groups=None)  # clusters are of the fit
     request = inputs.request_of(own, options.apply)
     rows, labelled = rows_to_map(request, fit_result)
     after, share = mapped(rows, fit_result)

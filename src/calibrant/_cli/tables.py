@@ -83,9 +83,10 @@ def print_evaluation(evaluation: Evaluation, title: str, *, file: TextIO | None 
     print_reliability(evaluation, out)
     if evaluation.slices is not None:
         print_table(
-            evaluation.slices.display_columns(), f"Slices by {evaluation.slices.by}, worst first",
+            evaluation.slices.display_columns(),
+            f"Slices by {evaluation.slices.by}, worst first",
             file=out,
-        )  # fmt: skip
+        )
     if evaluation.segments is not None:
         print_table(evaluation.segments.display_columns(), evaluation.segments.title, file=out)
         print_styled(f"  {evaluation.segments.sentence}", PLAIN, file=out)
