@@ -7,7 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import Outcome, atomic_write, check_writable, print_json, say, tell
+from calibrant._cli.output import (
+    Outcome,
+    atomic_write,
+    check_writable,
+    print_json,
+    print_line,
+    print_status,
+)
 from calibrant._cli.parsing import add_json, named_number, names
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._core.errors import InputError, counted
@@ -18,8 +25,8 @@ if TYPE_CHECKING:
     from calibrant.results._check import Check
     from calibrant.results._evaluation import Evaluation
 
-# Predictions that are kept in memory, (n, k) counted as n k.
-HELD = 200_000_000
+# The most predictions that are kept in memory; (n, k) are n k predictions.
+MOST_IN_MEMORY = 200_000_000
 _STYLES = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow"}
 
 
@@ -118,14 +125,14 @@ def run(options: argparse.Namespace) -> Outcome:
     check_writable(options.junit, [*options.files, options.baseline], options.format)
     title = f"calibrant check {inputs.format_files(options.files)}"
     try:
-        result, messages = _found(options)
+        result, messages = _run_check(options)
     except (Exception, KeyboardInterrupt) as error:
         _write_error(options.junit, title, error)
         raise
     if options.junit is not None:
         with atomic_write(options.junit) as temp:
             temp.write_text(result.to_junit(name=title), encoding="utf-8")
-        tell(f"written: {options.junit}")
+        print_status(f"written: {options.junit}")
 
     def show() -> None:
         if options.json:
@@ -133,24 +140,24 @@ def run(options: argparse.Namespace) -> Outcome:
         else:
             _show(result, messages, inputs.format_files(options.files))
         if options.summary is not None:
-            _summarise(result, title, as_json=options.json)
+            _print_github_summary(result, title, as_json=options.json)
 
     return Outcome(result.code, show)
 
 
-def _found(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    """The verdict, and what was inferred, of files or of a state."""
+def _run_check(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+    """Check files or a state; return the result and what was inferred about the input."""
     _check_options(options)
     state = state_among(options.files)
     if state is not None:
-        return _of_state(state, options)
+        return _check_state(state, options)
     options, taken = inputs.columns_of_logs(options, by=False, held=not options.point)
-    result, messages = _checked(options)
+    result, messages = _check_rows(options)
     return result, (*messages, *taken)
 
 
 def _write_error(path: str | None, title: str, error: BaseException) -> None:
-    """XML of a check that could not be done, so that none of an earlier one stays and passes."""
+    """Write XML of a failed run over that of an earlier one, which may say that it passed."""
     from contextlib import suppress
 
     from calibrant.results._build_servers import junit_error
@@ -163,13 +170,13 @@ def _write_error(path: str | None, title: str, error: BaseException) -> None:
 
 
 def _limits(options: argparse.Namespace) -> dict[str, dict[str, float]]:
-    """The limits by measure, under the arguments of `check`."""
+    """Collect the limits by measure, under the arguments of `check`."""
     arguments = ("at_most", "at_least", "max_increase", "max_decrease")
     return {argument: dict(getattr(options, argument)) for argument in arguments}
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    """An error for options that contradict each other, before any row is read."""
+    """Raise an error for options that contradict each other, before any row is read."""
     from calibrant._api.check import check_options
     from calibrant._api.limits import check_some_limit
 
@@ -197,8 +204,8 @@ def _check_options(options: argparse.Namespace) -> None:
         raise InputError("--id matches the rows that --unpaired takes for others: drop one of them")
 
 
-def _summarise(result: Check, title: str, *, as_json: bool) -> None:
-    """The summary of a job on GitHub, and its annotations; elsewhere they are printed."""
+def _print_github_summary(result: Check, title: str, *, as_json: bool) -> None:
+    """Add to the summary of a job on GitHub, or print it elsewhere; print the annotations."""
     import os
     import sys
 
@@ -208,29 +215,29 @@ def _summarise(result: Check, title: str, *, as_json: bool) -> None:
         with open(path, "a", encoding="utf-8") as file:
             file.write(markdown)
     for line in (*(() if path else markdown.splitlines()), *annotations.splitlines()):
-        say(line, file=sys.stderr if as_json else sys.stdout)
+        print_line(line, file=sys.stderr if as_json else sys.stdout)
 
 
-def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    """The verdict, and what was found out about the files."""
+def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+    """Check rows in memory; return the result and what was inferred about the files."""
     from calibrant._api.check import check
     from calibrant._cli.same_rows import are_correctness
     from calibrant._cli.terminal import working
     from calibrant._data.readers.read_rows import TooLarge, read_rows
 
     try:
-        rows = read_rows(inputs.request_of(options, options.files), at_most=HELD)
+        rows = read_rows(inputs.request_of(options, options.files), at_most=MOST_IN_MEMORY)
         old = None if options.baseline is None else _baseline_rows(rows, options)
     except TooLarge:
         if options.point and options.by is None and options.id is None:
-            return _streamed(options)
+            return _check_streamed(options)
         raise InputError(
-            f"there are more than {HELD:,} predictions, too many to keep in memory for an "
-            "interval: check a sample of the rows, or the values alone with --point and no --by"
+            f"there are more than {MOST_IN_MEMORY:,} predictions, too many to keep in memory for "
+            "an interval: check a sample of the rows, or the values alone with --point and no --by"
         ) from None
     more: dict[str, Any] = {**_limits(options)}
     if old is not None:
-        ids, old_ids = _ids(rows, old, options)
+        ids, old_ids = _matching_ids(rows, old, options)
         more |= {
             "ids": ids,
             "paired": False if options.unpaired else None,
@@ -278,7 +285,7 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
 
 
 def _matched_by_place(note: str) -> str:
-    """The note on paired rows, where the ids that matched them were their places in the files."""
+    """Word the note on paired rows for ids that are places in the files."""
     from calibrant._api.baseline import PAIRED, paired_note
     from calibrant._core.messages import Note
 
@@ -287,8 +294,8 @@ def _matched_by_place(note: str) -> str:
     return paired_note(note.values["n"], "by place in the files")
 
 
-def _of_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    """Limits compared with the values of sums: they have no intervals."""
+def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+    """Compare limits with the values of sums, which have no intervals."""
     from calibrant._api.check import check_values
     from calibrant._api.limits import limits_of
     from calibrant._inference.coefficients import COEFFICIENTS
@@ -310,7 +317,7 @@ def _of_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str,
 
 
 def _baseline_rows(rows: Rows, options: argparse.Namespace) -> Rows:
-    """The rows of the baseline, with the classes of the checked rows."""
+    """Read the rows of the baseline, in the class order of the checked rows."""
     from calibrant._data.readers.read_rows import read_rows
 
     request = inputs.request_of(options, options.baseline)
@@ -318,11 +325,11 @@ def _baseline_rows(rows: Rows, options: argparse.Namespace) -> Rows:
         request = replace(request, y_proba=inputs.one_or_several(options.baseline_proba))
     if request.classes is None:
         request = replace(request, classes=inputs.class_texts(rows))
-    return read_rows(request, at_most=HELD)
+    return read_rows(request, at_most=MOST_IN_MEMORY)
 
 
-def _ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[Any, Any]:
-    """What matches rows: a column, or their place in the files where some were dropped."""
+def _matching_ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[Any, Any]:
+    """Give the ids that match rows: a column, or places in the files if rows were dropped."""
     if options.id is not None:
         from calibrant._data.align_rows import id_texts
 
@@ -339,12 +346,12 @@ def _ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[Any, Any]:
     return rows.positions, old.positions
 
 
-def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+def _check_streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     from calibrant._api.check import check_values
     from calibrant._api.limits import limits_of
     from calibrant._data.checks import noted_shape
 
-    result = _stream_values(options, inputs.request_of(options, options.files))
+    result = _streamed_evaluation(options, inputs.request_of(options, options.files))
     shape = noted_shape(result.inferred)
     limits = limits_of(shape=shape, **_limits(options))
     before, messages = None, result.inferred
@@ -352,7 +359,7 @@ def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
         request = inputs.request_of(options, options.baseline)
         if options.baseline_proba is not None:
             request = replace(request, y_proba=inputs.one_or_several(options.baseline_proba))
-        before = _stream_values(options, request)
+        before = _streamed_evaluation(options, request)
         if noted_shape(before.inferred) != shape:
             raise InputError("the baseline has other classes than the checked rows")
         messages = (*messages, *(f"baseline: {line}" for line in before.inferred))
@@ -368,8 +375,8 @@ def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     return found, messages
 
 
-def _stream_values(options: argparse.Namespace, request: ReadRequest) -> Evaluation:
-    """The values of files that are not kept in memory."""
+def _streamed_evaluation(options: argparse.Namespace, request: ReadRequest) -> Evaluation:
+    """Evaluate files whose rows are not kept in memory."""
     from calibrant._api.files.evaluate_file import evaluate_file
     from calibrant._inference.coefficients import COEFFICIENTS
 
@@ -377,7 +384,7 @@ def _stream_values(options: argparse.Namespace, request: ReadRequest) -> Evaluat
     fitted = [name for name in names if name in COEFFICIENTS]
     if fitted:
         raise InputError(
-            f"{fitted[0]} is fitted to rows in memory, and there are more than {HELD:,} "
+            f"{fitted[0]} is fitted to rows in memory, and there are more than {MOST_IN_MEMORY:,} "
             "predictions: check a sample of the rows"
         )
     arguments = inputs.streamed_arguments(options)

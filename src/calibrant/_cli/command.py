@@ -1,4 +1,4 @@
-"""What the command does: parse the options, run a verb, show its result or its error.
+"""Run a command: parse its options, run its verb, print the result or the error.
 
 Exit codes: 0 done, or the check passed; 1 the check failed; 2 the check is undecided; 3 it could
 not be done (bad input, a wrong option, a file that cannot be read or written); 130 interrupted.
@@ -88,29 +88,29 @@ def run(
         _drop_output()
         return code
     except KeyboardInterrupt:
-        # Maybe in the middle of importing NumPy, which cannot be imported again: nothing here may.
-        return _ended("interrupted", INTERRUPTED, debug="--debug" in given)
+        # NumPy may be half imported and cannot be imported again, so nothing here imports it.
+        return _print_end("interrupted", INTERRUPTED, debug="--debug" in given)
     except Exception as error:
         from calibrant._cli.terminal import visible
 
-        return _ended(visible(_error_message(error)), NOT_DONE, debug="--debug" in given)
+        return _print_end(visible(_error_message(error)), NOT_DONE, debug="--debug" in given)
 
 
 def _open_streams() -> None:
-    # Closed by who started us: nobody reads, but the exit code is still waited for.
+    # The parent process may have closed stdout; go on so that the exit code is right.
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - open until the end
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a letter shows a question mark.
+        # A terminal shows a question mark for letters that it does not have.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 
 
 @cache
 def build_parser() -> Parser:
-    """Every verb with its options. Parsing leaves it as it is: one is made for all calls."""
+    """Build the parser of all verbs. Parsing does not change it, so all calls share one."""
     parser = Parser(
         prog="calibrant",
         description="Can these predicted probabilities be believed?",
@@ -122,21 +122,24 @@ def build_parser() -> Parser:
     for verb in VERBS:
         verb.add(commands)
     for sub in commands.choices.values():
-        # Before the verb or after it; what is not said after it must not undo what was before.
+        # The option may stand before or after the verb; its default must not undo the first.
         sub.add_argument(
-            "--debug", action="store_true", default=_unsaid(), help="show where an error comes from"
+            "--debug",
+            action="store_true",
+            default=_suppressed(),
+            help="show where an error comes from",
         )
     return parser
 
 
-def _unsaid() -> Any:
+def _suppressed() -> Any:
     import argparse
 
     return argparse.SUPPRESS
 
 
 def _error_message(error: Exception) -> str:
-    """An error as one message."""
+    """Word an error as one message."""
     if isinstance(error, CalibrantError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
@@ -149,14 +152,14 @@ def _error_message(error: Exception) -> str:
     )
 
 
-def _ended(message: str, code: int, *, debug: bool) -> int:
+def _print_end(message: str, code: int, *, debug: bool) -> int:
     if debug:
         import traceback
 
         from calibrant._cli.terminal import visible
 
         for part in traceback.format_exception(*sys.exc_info()):
-            # The places have lines of their own; of a message no line break is one.
+            # Lines of the stack stay lines; line breaks in a message are made visible.
             for line in part.splitlines() if part.startswith("  ") else [part.rstrip("\n")]:
                 print(visible(line), file=sys.stderr)
     try:
@@ -168,12 +171,12 @@ def _ended(message: str, code: int, *, debug: bool) -> int:
 
 
 def _drop_output() -> None:
-    """What is still to be printed goes nowhere, so that Python does not try again at its end."""
+    """Send further output nowhere, so that Python does not try to print it again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warnings(*, debug: bool) -> None:
-    """Cautions of Calibrant as a line each; those of other packages only for who looks for them."""
+    """Print warnings of Calibrant as one line each; those of other packages only with --debug."""
     if debug:
         return
 
@@ -187,7 +190,7 @@ def _show_warnings(*, debug: bool) -> None:
     ) -> None:
         from calibrant._cli.terminal import visible
 
-        if str(message) not in shown:  # a verb may look at the same rows several times
+        if str(message) not in shown:  # a verb may read the same rows several times
             shown.add(str(message))
             print(f"calibrant: {visible(str(message))}", file=sys.stderr)
 

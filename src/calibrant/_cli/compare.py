@@ -12,7 +12,7 @@ from calibrant._cli.output import (
     check_page_possible,
     check_writable,
     print_json,
-    tell,
+    print_status,
 )
 from calibrant._cli.parsing import add_json, changed, distinct, share
 from calibrant._core.errors import InputError, counted
@@ -103,13 +103,13 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     from calibrant._cli.models import (
-        divided,
         given_paths,
         ids_of_logs,
         named_files,
+        parse_split,
         path_of,
         read_models,
-        split_of,
+        split_models,
         validation_models,
     )
     from calibrant._cli.terminal import working
@@ -123,13 +123,13 @@ def run(options: argparse.Namespace) -> None:
         raise InputError("--title is of the page: say where to write it with -o PAGE")
     for path in (options.out, options.table):
         check_writable(path, [*named_files(options).values(), *fitted], options.format)
-    column, value = split_of(options)
+    column, value = parse_split(options)
     options, taken = ids_of_logs(changed(options, split=column))
     models = read_models(options)
     models = replace(models, messages=(*models.messages, *taken))
     validation = None
     if column is not None:
-        models, validation = divided(models, column, value)
+        models, validation = split_models(models, column, value)
     elif options.scale_on is not None:
         validation = validation_models(options, models)
     with working("intervals of the differences"):
@@ -139,7 +139,7 @@ def run(options: argparse.Namespace) -> None:
         text = comparison.to_latex() if tex else comparison.to_markdown() + "\n"
         with atomic_write(options.table) as temp:
             temp.write_text(text, encoding="utf-8")
-        tell(f"written: {options.table}")
+        print_status(f"written: {options.table}")
     if options.out is not None:
         with working("the page"):
             comparison.save(
@@ -147,7 +147,7 @@ def run(options: argparse.Namespace) -> None:
                 name=options.title,
                 source=inputs.without_folders(options, given_paths(options)),
             )
-        tell(f"written: {options.out}")
+        print_status(f"written: {options.out}")
     if options.json:
         print_json(comparison.to_dict())
     else:

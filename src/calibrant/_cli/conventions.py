@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import print_json, say
+from calibrant._cli.output import print_json, print_line
 from calibrant._cli.parsing import add_json, bin_count
 from calibrant._core.errors import counted
 
@@ -51,13 +51,13 @@ def run(options: argparse.Namespace) -> None:
     from calibrant._api.evaluate_samples import missing_note
     from calibrant._cli.tables import print_table
 
-    say(f"{', '.join(options.files)}: {counted(rows.n, 'row')}")
+    print_line(f"{', '.join(options.files)}: {counted(rows.n, 'row')}")
     missing = (missing_note(rows.n_missing),) if rows.n_missing else ()
     note = (result.note,) if result.note else ()
     for line in (*rows.messages, *missing, *note):
-        say(f"  {line}")
-    say()
+        print_line(f"  {line}")
+    print_line()
     kept = {k: v for k, v in result.columns().items() if k not in ("rule", "why", "version")}
     print_table(kept, f"What each tool would call ECE ({result.notion})")
     for row in result.rows:
-        say(f"{row.tool}: {row.why}")
+        print_line(f"{row.tool}: {row.why}")

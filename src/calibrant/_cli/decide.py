@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import check_writable, print_json, tell
+from calibrant._cli.output import check_writable, print_json, print_status
 from calibrant._cli.parsing import add_json
 from calibrant._core.errors import InputError
 
@@ -56,13 +56,13 @@ def add(commands: Any) -> None:
     )
     inputs.add_chance(parser)
     add_json(parser)
-    # What `compare` knows of models beyond this: labels of their own (acting on everyone would have
-    # as many curves as there are models), long tables.
+    # The reader of models expects these options of `compare`. Labels of each model's own are not
+    # allowed here: acting on everyone would have a curve for each of them.
     parser.set_defaults(run=run, own_labels=None, model_column=None, labels=None)
 
 
 def thresholds(text: str) -> list[float]:
-    """Numbers with commas between them, or a range with its step."""
+    """Parse numbers with commas between them, or FROM:TO:STEP."""
     try:
         if ":" not in text:
             return [float(part) for part in text.split(",")]
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> None:
         )
     if options.out is not None:
         curve.plot(recalibrated=options.recalibration != "none").save(options.out)
-        tell(f"written: {options.out}")
+        print_status(f"written: {options.out}")
     if options.json:
         print_json(curve.to_dict())
         return
@@ -119,8 +119,8 @@ def run(options: argparse.Namespace) -> None:
 def _read(
     options: argparse.Namespace,
 ) -> tuple[argparse.Namespace, Rows, dict[str, Any], tuple[str, ...]]:
-    """The options with columns of logs, the outcomes, the models by name, and what was inferred
-    about the files.
+    """Read the models: the options with columns of logs, the outcomes, predictions by model, and
+    what was inferred about the files.
     """
     from calibrant._cli.models import ids_of_logs, named_files, read_models
     from calibrant._data.readers.read_rows import read_rows
@@ -136,7 +136,7 @@ def _read(
 
 
 def _check_picture(out: str | None) -> None:
-    """Whether a picture can be drawn, before the work."""
+    """Raise an error, before the work, if the picture cannot be drawn."""
     if out is None:
         return
     from calibrant._core.optional import need

@@ -8,9 +8,9 @@ from typing import Any
 from calibrant._cli.output import (
     atomic_write,
     check_folder,
-    check_known_columns,
+    check_own_files,
     print_json,
-    say,
+    print_line,
 )
 from calibrant._cli.parsing import add_json
 
@@ -62,7 +62,7 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 
 def _results() -> tuple[str, dict[str, Any]]:
-    """What the example is, and what is found out about it."""
+    """Evaluate the example; return its description and the results by name."""
     from calibrant import examples
     from calibrant._api.compare import compare
     from calibrant._api.conventions import conventions
@@ -87,13 +87,13 @@ def _results() -> tuple[str, dict[str, Any]]:
 
 
 def _write_files(options: argparse.Namespace) -> None:
-    """validation.csv and test.csv with ten classes, shirt.csv with one against the rest."""
+    """Write validation.csv and test.csv (ten classes), and shirt.csv (one against the rest)."""
     import os
     import shlex
 
     check_folder(options.out)
     contents = _contents()
-    check_known_columns(options.out, contents, lambda name, found: found == contents[name].encode())
+    check_own_files(options.out, contents, lambda name, found: found == contents[name].encode())
     os.makedirs(options.out, exist_ok=True)
     paths = {name: os.path.join(options.out, name) for name in contents}
     for name, path in paths.items():
@@ -102,8 +102,8 @@ def _write_files(options: argparse.Namespace) -> None:
     if options.json:
         print_json({"written": list(paths.values())})
         return
-    say(f"Written: {', '.join(paths.values())}. Try:")
-    say()
+    print_line(f"Written: {', '.join(paths.values())}. Try:")
+    print_line()
     validation, test, shirt = (shlex.quote(path) for path in paths.values())
     for line in (
         f"calibrant report {test} -o page.html",
@@ -111,11 +111,11 @@ def _write_files(options: argparse.Namespace) -> None:
         f"calibrant scale --fit {validation} --apply {test} -o recalibrated.csv",
         f"calibrant conventions {test}",
     ):
-        say(f"    {line}")
+        print_line(f"    {line}")
 
 
 def _contents() -> dict[str, str]:
-    """The files by name: always the same, so that what is there can be known for ours."""
+    """Give the content of each file. It never changes, so that our own files are recognised."""
     from calibrant import examples
 
     fashion, shirt = examples.load("fashion"), examples.load("fashion-shirt")
@@ -130,7 +130,7 @@ def _contents() -> dict[str, str]:
     for name, (columns, labels, predictions) in files.items():
         lines = [",".join(["label", *columns])]
         for label, row in zip(labels, predictions.tolist(), strict=True):
-            # All digits: other rows would have other intervals than the example itself.
+            # All digits are written, so that intervals are those of the example itself.
             lines.append(",".join([str(label), *map(repr, row)]))
         out[name] = "\n".join(lines) + "\n"
     return out

@@ -1,4 +1,4 @@
-"""The options that say which files and which of their columns; the same for every verb."""
+"""Options that name files and columns, shared by all verbs, and how they are read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from calibrant._cli.parsing import bins, changed, names, share, whole, worded
+from calibrant._cli.parsing import bins, changed, names, share, whole, word_table
 from calibrant._core.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ DESCRIPTION = (
 
 
 def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: bool = True) -> None:
-    """Which columns are labels, predictions and weights."""
+    """Add the options that name columns: labels, predictions, weights, votes."""
     group = parser.add_argument_group("columns")
     group.add_argument("--label", type=names, metavar="COLUMN", help="labels (y_true)")
     if many:
@@ -90,7 +90,7 @@ def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: b
     )
     group.add_argument(
         "--words",
-        type=worded,
+        type=word_table,
         metavar="WORD=P,...",
         help="predictions are words, each with its probability: likely=0.7,unlikely=0.2; or a file "
         "with such a pair a line, or with a JSON record",
@@ -120,7 +120,7 @@ def add_bins(parser: argparse.ArgumentParser) -> None:
 
 
 def add_groups(parser: argparse.ArgumentParser, purpose: str) -> None:
-    """Slices and clusters."""
+    """Add the options of slices and clusters."""
     parser.add_argument("--by", type=names, metavar="COLUMN,...", help=purpose)
     parser.add_argument(
         "--groups",
@@ -130,7 +130,7 @@ def add_groups(parser: argparse.ArgumentParser, purpose: str) -> None:
 
 
 def add_chance(parser: argparse.ArgumentParser) -> None:
-    """How intervals are found."""
+    """Add the options of intervals: level and seed."""
     parser.add_argument(
         "--level", type=share, default=0.95, help="confidence level of intervals; default 0.95"
     )
@@ -151,7 +151,7 @@ _OTHER_COLUMNS = {
 
 
 def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
-    """What the options say is to be read."""
+    """Make the request to read a file from the options."""
     from calibrant._data.columns import check_apart
     from calibrant._data.readers.columns import answers_of
     from calibrant._data.readers.read_rows import ReadRequest
@@ -191,8 +191,8 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
 def columns_of_logs(
     options: argparse.Namespace, *, by: bool, held: bool = True
 ) -> tuple[argparse.Namespace, tuple[str, ...]]:
-    """The options with columns that logs of evaluations have, unless these are given: clusters
-    (epochs of a sample) and, on request, slices (tasks); and messages on what was taken.
+    """Fill in options from logs of evaluations, unless they are given: clusters (epochs of a
+    sample) and, if `by`, slices (tasks). Return the options, and messages on what was filled in.
     """
     from calibrant._data.readers.find import LOGS
     from calibrant._data.readers.recognise import find_files
@@ -207,7 +207,7 @@ def columns_of_logs(
     if held and options.groups is None and any(log.clusters for log in logs):
         taken["groups"] = next(log.clusters for log in logs if log.clusters)
         messages.append(f"clusters are {taken['groups']!r}: epochs of a sample belong together")
-    elif held and options.groups is None and _answered_again(logs):
+    elif held and options.groups is None and _have_samples_twice(logs):
         taken["groups"] = "sample"
         messages.append("clusters are 'sample': answers of several models to it belong together")
     tasks = {record.get("task") for log in logs for record in log.records}
@@ -217,14 +217,14 @@ def columns_of_logs(
     return changed(options, **taken), tuple(messages)
 
 
-def _answered_again(logs: Sequence[Any]) -> bool:
+def _have_samples_twice(logs: Sequence[Any]) -> bool:
     """Whether several models answered the same samples."""
     samples = [record["sample"] for log in logs for record in log.records if "sample" in record]
     return len(set(samples)) < len(samples)
 
 
 def streamed_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    """The same as arguments of `evaluate_file`."""
+    """Make the arguments of `evaluate_file` from the options."""
     request = request_of(options, options.files)
     if request.item is not None:
         raise InputError(
@@ -252,17 +252,17 @@ def streamed_arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def one_or_several(given: list[str] | None) -> Any:
-    """A name alone is a column as it is; several are put side by side, one column per class."""
+    """Unpack a single name: one column is read as it is, several are one column per class."""
     return given[0] if given is not None and len(given) == 1 else given
 
 
 def format_files(files: list[str]) -> str:
-    """The files of a command, or the first of many: a pattern can stand for thousands."""
+    """List the files of a command; of more than three, the first and how many more."""
     return ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more"
 
 
 def file_names(paths: Sequence[str]) -> list[str]:
-    """The names of files without their folders, but for what tells two of one name apart."""
+    """Shorten paths to file names, with as many folders as tell two of one name apart."""
     parts = [PurePath(path).parts or (path,) for path in paths]
     names = [each[-1] for each in parts]
     for n_parts in range(2, 1 + max(map(len, parts), default=1)):
@@ -275,30 +275,30 @@ def file_names(paths: Sequence[str]) -> list[str]:
 
 
 def without_folders(options: argparse.Namespace, paths: Sequence[str]) -> dict[str, str]:
-    """The files and the command as a page tells them: whoever reads it has other folders.
+    """Give the files and the command without folders, as a page shows them to other readers.
 
     `paths` are those in `options.files`, there perhaps as NAME=FILE.
     """
     short = dict(zip(paths, file_names(paths), strict=True))
     short |= dict(zip([options.out], file_names([options.out]), strict=True))
 
-    def told(word: str) -> str:
+    def shortened(word: str) -> str:
         name, _, path = word.partition("=")
         return short.get(word) or (f"{name}={short[path]}" if path in short else word)
 
     return {
-        "command": shlex.join(map(told, shlex.split(options.typed))),
-        "files": format_files(list(map(told, options.files))),
+        "command": shlex.join(map(shortened, shlex.split(options.typed))),
+        "files": format_files(list(map(shortened, options.files))),
     }
 
 
 def class_texts(rows: Rows) -> list[str] | None:
-    """The names of the classes, as --classes takes them."""
+    """Give the names of the classes as --classes takes them."""
     return None if rows.chosen.classes is None else [str(name) for name in rows.chosen.classes]
 
 
 def slices_of(rows: Rows, by: list[str] | None) -> Any:
-    """The slice of every row, in words."""
+    """Give the name of every row's slice."""
     if by is None:
         return None
     from calibrant._data.slice_names import row_names
@@ -307,5 +307,5 @@ def slices_of(rows: Rows, by: list[str] | None) -> Any:
 
 
 def groups_of(rows: Rows, name: str | None) -> Any:
-    """The cluster of every row."""
+    """Give the cluster of every row."""
     return None if name is None else rows.other("groups", name).astype(str)

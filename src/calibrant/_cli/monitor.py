@@ -8,7 +8,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import Outcome, check_page_possible, check_writable, say, tell
+from calibrant._cli.output import (
+    Outcome,
+    check_page_possible,
+    check_writable,
+    print_line,
+    print_status,
+)
 from calibrant._cli.parsing import add_json, at_least_one, bins, changed, distinct
 from calibrant._core.errors import InputError, counted
 
@@ -89,41 +95,45 @@ def run(options: argparse.Namespace) -> Outcome:
     if options.again and options.update is None:
         raise InputError("--again is for files that are added: say which with --update FILE")
     check_writable(options.out, [options.state, *(options.update or ())], options.format)
-    monitor = _loaded(options) if options.update is None else _grown(options)
+    monitor = _load_monitor(options) if options.update is None else _add_files(options)
     if not monitor.n_rows:
         raise InputError(f"{options.state} holds no rows yet: add some with --update FILE")
     windows = monitor.evaluate(start=options.start, stop=options.stop, baseline=options.baseline)
     if options.out is not None:
         source = {"state": os.path.basename(options.state), "rows": f"{monitor.n_rows:,}"}
         windows.save(options.out, name=options.title, source=source)
-        tell(f"written: {options.out}")
+        print_status(f"written: {options.out}")
     code = ALARMED if options.alarm and windows.alarm is not None else 0
     return Outcome(code, lambda: _show(windows, monitor, options))
 
 
-def _grown(options: argparse.Namespace) -> Monitor:
-    """Add files to the state, while nobody else does."""
+def _add_files(options: argparse.Namespace) -> Monitor:
+    """Add files to the state under a lock."""
     from calibrant._core.file_locks import locked
 
     check_writable(options.state, options.update, options.format)
-    with locked(options.state, lambda: tell(f"{options.state}: waiting for another process")):
+    with locked(
+        options.state, lambda: print_status(f"{options.state}: waiting for another process")
+    ):
         begun = os.path.exists(options.state)
-        monitor = _loaded(options) if begun else None
-        before = (0, 0) if monitor is None else (monitor.n_rows, _dropped(monitor))
-        monitor = _updated(monitor, options)
+        monitor = _load_monitor(options) if begun else None
+        before = (0, 0) if monitor is None else (monitor.n_rows, _n_dropped(monitor))
+        monitor = _add_each_file(monitor, options)
         monitor.save(options.state)
-    dropped = _dropped(monitor) - before[1]
+    dropped = _n_dropped(monitor) - before[1]
     less = f", {dropped:,} dropped: something is missing in them" if dropped else ""
-    tell(f"written: {options.state}, {counted(monitor.n_rows - before[0], 'row')} added{less}")
+    print_status(
+        f"written: {options.state}, {counted(monitor.n_rows - before[0], 'row')} added{less}"
+    )
     return monitor
 
 
-def _dropped(monitor: Monitor) -> int:
+def _n_dropped(monitor: Monitor) -> int:
     return monitor.n_missing + monitor.n_without_time
 
 
 def _recipe(options: argparse.Namespace) -> dict[str, Any]:
-    """What a state is begun with, as far as it was given."""
+    """Collect the given options that a new state is made with."""
     given = {
         "every": options.every,
         "keep": options.keep,
@@ -135,8 +145,8 @@ def _recipe(options: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _loaded(options: argparse.Namespace) -> Monitor:
-    """The monitor of the file, if the options are those that it was begun with."""
+def _load_monitor(options: argparse.Namespace) -> Monitor:
+    """Load the monitor; raise an error if options differ from those that it was made with."""
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._core.errors import StateError
 
@@ -173,8 +183,8 @@ def _loaded(options: argparse.Namespace) -> Monitor:
     return found
 
 
-def _updated(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
-    """Add the rows of each file; one file at a time is in memory."""
+def _add_each_file(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
+    """Add the rows of each file. One file at a time is in memory."""
     from calibrant._api.streaming.added_files import AddedFiles
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._cli.terminal import working
@@ -183,7 +193,7 @@ def _updated(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
 
     if options.time is None:
         raise InputError("--update needs the times of the rows: --time COLUMN")
-    own = changed(options, keep=None)  # a number of windows here, columns elsewhere
+    own = changed(options, keep=None)  # --keep counts windows here; elsewhere it names columns
     if monitor is not None:
         missing = monitor.recipe()["missing"]
         if options.missing == "drop" and missing != "drop":
@@ -200,19 +210,17 @@ def _updated(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
             added = seen.check_new(file)
             rows = read_rows(inputs.request_of(own, str(file.path)))
             if monitor is None:
-                # The first file's order of classes is that of all.
+                # All files get the class order of the first.
                 classes = inputs.class_texts(rows)
                 monitor = Monitor(classes=classes, missing=options.missing, **_recipe(options))
-            _add(monitor, rows, options, str(file.path))
+            _add_rows(monitor, rows, options, str(file.path))
             monitor.added.add([added])
     assert monitor is not None
     return monitor
 
 
-def _add(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: str) -> None:
-    """The rows of a file; those in which something is missing too, which are counted in their
-    window.
-    """
+def _add_rows(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: str) -> None:
+    """Add the rows of a file. Rows with missing values are passed too: their window counts them."""
     import numpy as np
 
     classes, drops = monitor.recipe()["classes"], monitor.recipe()["missing"] == "drop"
@@ -239,9 +247,7 @@ def _add(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: str) -
 
 
 def _as_times(values: Any) -> Any:
-    """Times as they were written: ISO texts, also 20240131, or seconds since 1970; None where there
-    is none.
-    """
+    """Read times: ISO texts (20240131 too) or seconds since 1970; None where one is missing."""
     import numpy as np
 
     if values.dtype.kind in "iuf":
@@ -256,7 +262,7 @@ def _as_times(values: Any) -> Any:
         return texts
 
 
-# A day as ISO 8601 has it too. As text it is a date, for nobody writes seconds of 1970.
+# A day in ISO 8601 without hyphens. A text of these digits is a date, not seconds since 1970.
 _DAY = re.compile(r"\s*(?:19|20)\d\d[01]\d[0-3]\d\s*")
 
 
@@ -266,8 +272,8 @@ def _show(windows: Windows, monitor: Monitor, options: argparse.Namespace) -> No
     if options.json:
         print(windows.to_json())
         return
-    say(f"{options.state}: {counted(monitor.n_rows, 'row')}")
+    print_line(f"{options.state}: {counted(monitor.n_rows, 'row')}")
     for note in windows.notes:
-        say(f"  {note}")
-    say()
+        print_line(f"  {note}")
+    print_line()
     print_table(windows.display_columns(), windows.title)

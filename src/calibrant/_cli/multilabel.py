@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from calibrant.results._multilabel import Multilabel
 
-# What is about one problem, or about a page.
+# Options of one problem, or of a page, which a table of labels cannot have.
 _WITHOUT = {
     "out": "-o",
     "by": "--by",
@@ -35,7 +35,7 @@ _WITHOUT = {
 
 
 def run(options: argparse.Namespace) -> None:
-    """Every label of the files, their mean and the worst."""
+    """Evaluate every label of the files; print the mean and the worst."""
     from calibrant._data.columns import check_apart, check_paired
 
     for name, option in _WITHOUT.items():
@@ -82,7 +82,7 @@ def _evaluated(
     from calibrant._data.readers.read_rows import read_file
 
     groups = [] if options.groups is None else [options.groups]
-    # The reader wants labels without gaps: a column of predictions stands in for them.
+    # The reader needs labels without gaps, so a column of predictions stands in for them.
     rows = read_file(
         options.files,
         y_true=predictions[0],

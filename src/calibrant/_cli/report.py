@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import check_page_possible, check_writable, print_json, tell
+from calibrant._cli.output import check_page_possible, check_writable, print_json, print_status
 from calibrant._cli.parsing import add_json, at_least_one, distinct, names, share
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._core.errors import InputError, counted
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from calibrant.results._annotators import Annotators
     from calibrant.results._evaluation import Evaluation
 
-# Predictions that are kept in memory by default, (n, k) counted as n k; for a page, and at all.
-HELD, HELD_FOR_PAGE = 10_000_000, 200_000_000
-# Annotators that are printed, and up to which predictions are held against the votes of each.
-MOST_PEOPLE, JUDGED_PEOPLE = 20, 60
+# The most predictions that are kept in memory, and the most for a page; (n, k) are n k predictions.
+MOST_IN_MEMORY, MOST_FOR_PAGE = 10_000_000, 200_000_000
+# The most annotators that are listed, and the most whose votes predictions are compared with.
+MOST_LISTED, MOST_EVALUATED = 20, 60
 
 
 def add(commands: Any) -> None:
@@ -131,14 +131,14 @@ def run(options: argparse.Namespace) -> None:
         )
     if streamed and options.out is not None:
         raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
-    result, people = (None, None) if streamed else _in_memory(options)
+    result, voters = (None, None) if streamed else _evaluate_in_memory(options)
     if result is None:
-        result = _streamed(options)
+        result = _evaluate_streamed(options)
     result = replace(result, inferred=(*result.inferred, *taken))
     if options.out is not None:
-        tell(f"written: {options.out}")
+        print_status(f"written: {options.out}")
     if options.json:
-        more = {} if people is None else {"annotators": people.to_dict()}
+        more = {} if voters is None else {"annotators": voters.to_dict()}
         print_json({**result.to_dict(), **more})
         return
     from calibrant._cli.tables import print_evaluation, print_table
@@ -146,9 +146,9 @@ def run(options: argparse.Namespace) -> None:
     print_evaluation(
         result, f"{inputs.format_files(options.files)}: {counted(result.recipe['n'], 'row')}"
     )
-    if people is not None:
-        shown = {name: values[:MOST_PEOPLE] for name, values in people.display_columns().items()}
-        print_table(shown, people.title)
+    if voters is not None:
+        shown = {name: values[:MOST_LISTED] for name, values in voters.display_columns().items()}
+        print_table(shown, voters.title)
 
 
 def _report_state(path: str, options: argparse.Namespace) -> None:
@@ -163,7 +163,7 @@ def _report_state(path: str, options: argparse.Namespace) -> None:
             raise InputError("a page needs rows, or the windows of a Monitor: leave out -o")
         name = options.title or os.path.basename(path)
         state.evaluate().save(options.out, name=name, source={"state": os.path.basename(path)})
-        tell(f"written: {options.out}")
+        print_status(f"written: {options.out}")
     result = total.evaluate(measures=options.measures)
     if options.json:
         print_json(result.to_dict())
@@ -171,9 +171,9 @@ def _report_state(path: str, options: argparse.Namespace) -> None:
     print_evaluation(result, f"{path}: sums of {counted(total.n_rows, 'row')}")
 
 
-def _in_memory(options: argparse.Namespace) -> tuple[Evaluation | None, Annotators | None]:
-    """The evaluation with intervals, and the annotators of votes; also writes the page. Without an
-    evaluation if there are too many rows.
+def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None, Annotators | None]:
+    """Evaluate rows in memory, with intervals, and write the page; return the evaluation and the
+    annotators. The evaluation is None if there are too many rows.
     """
     from calibrant._cli.terminal import working
     from calibrant._data.readers.read_rows import TooLarge, read_rows
@@ -181,23 +181,24 @@ def _in_memory(options: argparse.Namespace) -> tuple[Evaluation | None, Annotato
     page = options.out is not None
     try:
         rows = read_rows(
-            inputs.request_of(options, options.files), at_most=HELD_FOR_PAGE if page else HELD
+            inputs.request_of(options, options.files),
+            at_most=MOST_FOR_PAGE if page else MOST_IN_MEMORY,
         )
     except TooLarge:
         if page:
             raise InputError(
-                f"there are more than {HELD_FOR_PAGE:,} predictions: make the page of fewer rows; "
+                f"there are more than {MOST_FOR_PAGE:,} predictions: make the page of fewer rows; "
                 "without -o they are summed as they are read"
             ) from None
         return None, None
-    people = _annotators(rows, options)
+    voters = _annotators(rows, options)
     with working("intervals"):
-        result = _written(rows, people, options) if page else _with_intervals(rows, options)
-    return _with_file_info(result, rows, options), people
+        result = _write_page(rows, voters, options) if page else _evaluate_rows(rows, options)
+    return _with_file_info(result, rows, options), voters
 
 
 def _annotators(rows: Rows, options: argparse.Namespace) -> Annotators | None:
-    """How far each annotator agrees with the others, where rows say who gave a vote."""
+    """Measure how far annotators agree with each other, if rows say who gave a vote."""
     votes = rows.vote_table
     if votes is None or votes.annotator is None:
         return None
@@ -210,14 +211,14 @@ def _annotators(rows: Rows, options: argparse.Namespace) -> Annotators | None:
     with working("annotators"):
         return annotators(
             votes,
-            rows.y_proba if several <= JUDGED_PEOPLE else None,
+            rows.y_proba if several <= MOST_EVALUATED else None,
             level=options.level,
             seed=options.seed,
             from_logits=options.from_logits,
         )
 
 
-def _with_intervals(rows: Rows, options: argparse.Namespace) -> Evaluation:
+def _evaluate_rows(rows: Rows, options: argparse.Namespace) -> Evaluation:
     from calibrant._api.evaluate_samples import Options, evaluate_samples
     from calibrant._api.groups import group_index
     from calibrant._data.to_samples import to_samples
@@ -242,12 +243,12 @@ def _with_intervals(rows: Rows, options: argparse.Namespace) -> Evaluation:
             by=inputs.slices_of(rows, options.by),
             groups=group_index(inputs.groups_of(rows, options.groups), samples, None),
             clinical=_wants_clinical(options, multiclass=samples.multiclass),
-            **_segments(rows, options),
+            **_segment_arguments(rows, options),
         ),
     )
 
 
-def _segments(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
+def _segment_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
     if options.segments is None:
         if options.depth is not None:
             raise InputError("--depth is about segments: name their columns with --segments")
@@ -264,12 +265,12 @@ def _wants_clinical(options: argparse.Namespace, *, multiclass: bool) -> bool:
     return bool(options.clinical)
 
 
-def _written(rows: Rows, people: Annotators | None, options: argparse.Namespace) -> Evaluation:
-    """Write the page, and return its own evaluation: page and terminal say the same."""
+def _write_page(rows: Rows, voters: Annotators | None, options: argparse.Namespace) -> Evaluation:
+    """Write the page, and return its evaluation, so that page and terminal agree."""
     from calibrant._api.evaluate_samples import choose
     from calibrant._api.report.report import report
 
-    # A mistyped name is an error before the work.
+    # Unknown names are an error before the work.
     shown = choose(options.measures, rows.shape)
     clinical = _wants_clinical(options, multiclass=rows.multiclass)
     page = report(
@@ -282,7 +283,7 @@ def _written(rows: Rows, people: Annotators | None, options: argparse.Namespace)
         groups=inputs.groups_of(rows, options.groups),
         sample_weight=rows.sample_weight,
         votes=rows.votes,
-        annotators=people,
+        annotators=voters,
         from_logits=options.from_logits,
         missing=options.missing,
         classes=rows.class_names,
@@ -290,8 +291,8 @@ def _written(rows: Rows, people: Annotators | None, options: argparse.Namespace)
         level=options.level,
         seed=options.seed,
         recalibrate=options.recalibrate,
-        source=_source(rows, options),
-        **_segments(rows, options),
+        source=_page_source(rows, options),
+        **_segment_arguments(rows, options),
     )
     page = replace(page, evaluation=_named_slices(page.evaluation, options))
     page.save(options.out)
@@ -302,8 +303,8 @@ def _written(rows: Rows, people: Annotators | None, options: argparse.Namespace)
     )
 
 
-def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
-    told = {
+def _page_source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
+    facts = {
         **inputs.without_folders(options, options.files),
         "labels": ", ".join(rows.chosen.y_true.names),
         "predictions": ", ".join(rows.chosen.y_proba.names),
@@ -311,11 +312,11 @@ def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
         "votes": rows.chosen.votes,
         "rows dropped": f"{rows.n_missing:,}, something missing" if rows.n_missing else None,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace) -> Evaluation:
-    """The evaluation, with what is known of the files."""
+    """Add what is known of the files to the evaluation."""
     from calibrant._api.evaluate_samples import missing_note
 
     chosen = rows.chosen
@@ -343,7 +344,7 @@ def _named_slices(result: Evaluation, options: argparse.Namespace) -> Evaluation
     return replace(result, slices=replace(result.slices, by=", ".join(options.by)))
 
 
-def _streamed(options: argparse.Namespace) -> Evaluation:
+def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
     from calibrant._api.files.evaluate_file import evaluate_file
 
     if options.clinical:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def state_among(files: list[str]) -> str | None:
-    """The state that a command was given in place of rows; an error beside other files."""
+    """Find the state given in place of rows; raise an error if there are other files too."""
     found = [path for path in files if is_state(Path(path))]
     if found and len(files) > 1:
         raise InputError(
@@ -26,7 +26,7 @@ def state_among(files: list[str]) -> str | None:
 
 
 def load_state(path: str) -> Accumulator | Monitor:
-    """The stream or the monitor that a file holds."""
+    """Load the Accumulator or Monitor of a file."""
     from calibrant._api.streaming.accumulator import Accumulator
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._core.state_file import read, refused
@@ -42,7 +42,7 @@ def load_state(path: str) -> Accumulator | Monitor:
 
 
 def sums_in(path: str) -> tuple[Accumulator | Monitor, Accumulator]:
-    """What a state holds, and all of it together."""
+    """Load a state, and sum all of its windows."""
     from calibrant._api.streaming.accumulator import Accumulator
 
     state = load_state(path)
@@ -53,7 +53,7 @@ def sums_in(path: str) -> tuple[Accumulator | Monitor, Accumulator]:
 
 
 def check_no_rows_needed(**arguments: object) -> None:
-    """An error for arguments that need rows, which a state does not have."""
+    """Raise an error for arguments that need rows, which a state does not have."""
     for argument, value in arguments.items():
         if value:
             raise InputError(

@@ -24,13 +24,13 @@ Columns = Mapping[str, Sequence[Any]]
 
 _BAR = 24
 _STYLES = {"good": GOOD, "unsure": WARNING, "bad": BAD}
-# What a terminal's table leaves out first when it is too narrow.
-# The estimate stays: it is the number that the interval is of.
+# Columns that are dropped first if the terminal is too narrow. The estimate stays: the interval
+# is about it.
 _SPARE = ("noise_mean", "bins", "notion", "lower", "upper", "bin", "p_value", "ranks", "rank")
 
 
 def print_table(columns: Columns, title: str, *, file: TextIO | None = None) -> None:
-    """One table, in colour where the terminal has it."""
+    """Print a table, in colour where the terminal has it."""
     out = sys.stdout if file is None else file
     console = console_of(out)
     columns = {
@@ -56,7 +56,7 @@ def print_table(columns: Columns, title: str, *, file: TextIO | None = None) -> 
 
 
 def _fitting(columns: Columns, width: int) -> dict[str, Sequence[Any]]:
-    """The columns that there is room for: those that can be spared go first."""
+    """Drop columns until the table fits the width."""
     kept = dict(columns)
     for spare in _SPARE:
         if sum(3 + max(len(n), *map(len, map(shown, v))) for n, v in kept.items() if v) < width:
@@ -67,7 +67,7 @@ def _fitting(columns: Columns, width: int) -> dict[str, Sequence[Any]]:
 
 
 def print_evaluation(evaluation: Evaluation, title: str, *, file: TextIO | None = None) -> None:
-    """What was evaluated, every measure, the reliability table and the worst classes."""
+    """Print the verdict, notes, measures, the reliability table and the worst classes."""
     out = sys.stdout if file is None else file
     print_styled(title, "bold", file=out)
     if evaluation.verdict:
@@ -97,7 +97,7 @@ def print_evaluation(evaluation: Evaluation, title: str, *, file: TextIO | None 
 
 
 def print_reliability(evaluation: Evaluation, out: TextIO) -> None:
-    """A diagram on a terminal; in a pipe the table alone, with a line of letters for each bin."""
+    """Print a table and a diagram; into a pipe, the table with a bar of letters for each bin."""
     table = evaluation.reliability
     bins = table.display_columns(evaluation.recipe.get("level"))
     title = f"Reliability: {table.rule}"
