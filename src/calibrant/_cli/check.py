@@ -246,27 +246,16 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
             "baseline": {
                 "y_true": old.y_true,
                 "y_proba": old.y_proba,
-                "sample_weight": old.sample_weight,
-                "votes": old.votes,
-                "groups": inputs.groups_of(old, options.groups),
                 "ids": old_ids,
-                "by": inputs.slices_of(old, options.by),
+                **inputs.row_arguments(old, options),
             },
         }
     with working("intervals"):
         result = check(
             rows.y_true,
             rows.y_proba,
-            level=options.level,
-            point=options.point,
-            bins=options.bins,
-            groups=inputs.groups_of(rows, options.groups),
-            by=inputs.slices_of(rows, options.by),
-            seed=options.seed,
-            sample_weight=rows.sample_weight,
-            votes=rows.votes,
-            from_logits=options.from_logits,
-            missing=options.missing,
+            **inputs.row_arguments(rows, options),
+            **inputs.given(options, "level", "point", "bins", "seed", "from_logits", "missing"),
             **more,
         )
     name = ", ".join(options.by or ())
@@ -393,12 +382,10 @@ def _streamed_evaluation(options: argparse.Namespace, request: ReadRequest) -> E
 
 
 def _show(result: Check, messages: tuple[str, ...], files: str) -> None:
-    import sys
-
     from calibrant._api.evaluate_samples import missing_note
-    from calibrant._cli.terminal import PLAIN, print_styled
+    from calibrant._cli.terminal import print_styled
 
-    print_styled(f"{result.verdict}: {files}", _STYLES[result.verdict], file=sys.stdout)
+    print_styled(f"{result.verdict}: {files}", _STYLES[result.verdict])
     notes = (missing_note(result.n_missing),) if result.n_missing else ()
     for line in (*messages, *notes, *result.notes, *(limit.sentence for limit in result.rows)):
-        print_styled(f"  {line}", PLAIN, file=sys.stdout)
+        print_styled(f"  {line}")

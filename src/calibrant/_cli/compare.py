@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant._cli import inputs
 from calibrant._cli.output import (
     atomic_write,
-    check_page_possible,
+    check_page_options,
     check_writable,
     print_json,
     print_status,
@@ -114,13 +114,11 @@ def run(options: argparse.Namespace) -> None:
     )
     from calibrant._cli.terminal import working
 
-    check_page_possible(options.out)
+    check_page_options(options.out, options.title)
     _check_table(options.table)
     if options.method is not None and options.scale_on is None:
         raise InputError("--method is the map of --scale-on: say which rows to fit it to")
     fitted = [path_of(text) for text in options.scale_on or ()]
-    if options.title is not None and options.out is None:
-        raise InputError("--title is of the page: say where to write it with -o PAGE")
     for path in (options.out, options.table):
         check_writable(path, [*named_files(options).values(), *fitted], options.format)
     column, value = parse_split(options)
@@ -166,20 +164,12 @@ def _compared(models: Models, options: argparse.Namespace, validation: Models | 
     comparison = compare(
         first.y_true if models.labels is None else models.labels,
         models.predictions,
-        measures=options.measures,
-        bins=options.bins,
-        tolerance=options.tolerance,
-        level=options.level,
-        groups=inputs.groups_of(first, options.groups),
-        by=inputs.slices_of(first, options.by),
-        seed=options.seed,
-        sample_weight=first.sample_weight,
-        votes=first.votes,
-        from_logits=options.from_logits,
         classes=first.class_names,
         scale_on=None if validation is None else _to_fit(validation),
         scaler=options.method or "temperature",
-        ceiling=options.ceiling,
+        **inputs.row_arguments(first, options),
+        **inputs.given(options, "measures", "bins", "tolerance", "level", "seed"),
+        **inputs.given(options, "from_logits", "ceiling"),
     )
     slices = comparison.slices
     if slices is not None:
@@ -205,18 +195,14 @@ def _to_fit(validation: Models) -> dict[str, Any]:
 
 
 def _show(comparison: Comparison) -> None:
-    import sys
+    from calibrant._cli.tables import print_summary, print_table
 
-    from calibrant._cli.tables import print_table
-    from calibrant._cli.terminal import PLAIN, print_styled
-
-    n = comparison.recipe["n"]
-    print_styled(f"{len(comparison.names)} models on {counted(n, 'row')}", "bold", file=sys.stdout)
-    people = comparison.ceiling.notes if comparison.ceiling else ()
+    ceiling = comparison.ceiling.notes if comparison.ceiling else ()
     sentences = map(comparison.sentence, comparison.measures)
-    for line in (*comparison.inferred, *comparison.notes, *people, *sentences):
-        print_styled(f"  {line}", PLAIN, file=sys.stdout)
-    print()
+    print_summary(
+        f"{len(comparison.names)} models on {counted(comparison.recipe['n'], 'row')}",
+        (*comparison.inferred, *comparison.notes, *ceiling, *sentences),
+    )
     print_table(comparison.display_columns(), "Sample values")
     for measure in comparison.measures:
         ranked = comparison.ranked(measure)

@@ -89,14 +89,11 @@ def run(options: argparse.Namespace) -> None:
         curve = decision_curve(
             rows.y_true,
             predictions,
-            thresholds=options.thresholds,
             recalibration=None if options.recalibration == "none" else options.recalibration,
-            level=options.level,
             groups=inputs.groups_of(rows, options.groups),
-            seed=options.seed,
             sample_weight=rows.sample_weight,
-            from_logits=options.from_logits,
             classes=rows.class_names,
+            **inputs.given(options, "thresholds", "level", "seed", "from_logits"),
         )
     if options.out is not None:
         curve.plot(recalibrated=options.recalibration != "none").save(options.out)
@@ -104,15 +101,9 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print_json(curve.to_dict())
         return
-    import sys
+    from calibrant._cli.tables import print_summary, print_table
 
-    from calibrant._cli.tables import print_table
-    from calibrant._cli.terminal import PLAIN, print_styled
-
-    print_styled(curve.title, "bold", file=sys.stdout)
-    for line in (*messages, *curve._messages()):
-        print_styled(f"  {line}", PLAIN, file=sys.stdout)
-    print()
+    print_summary(curve.title, (*messages, *curve._messages()))
     print_table(curve.display_columns(), "Net benefit by threshold (acting on none: 0)")
 
 

@@ -160,31 +160,20 @@ def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
     check_apart(options.label, getattr(options, "proba", None))
     others: dict[str, str] = {}
     for option, argument in _OTHER_COLUMNS.items():
-        given_names = getattr(options, option, None) or []
-        for name in [given_names] if isinstance(given_names, str) else given_names:
+        named = getattr(options, option, None) or []
+        for name in [named] if isinstance(named, str) else named:
             others.setdefault(name, argument)
     return ReadRequest(
         path[0] if isinstance(path, list) and len(path) == 1 else path,
         y_true=one_or_several(options.label),
         y_proba=one_or_several(getattr(options, "proba", None)),
         sample_weight=getattr(options, "weight", None),
-        classes=options.classes,
-        from_logits=options.from_logits,
-        missing=options.missing,
-        format=options.format,
-        written=written_as(
-            from_logits=options.from_logits,
-            from_logprobs=options.from_logprobs,
-            percent=options.percent,
-            words=options.words,
-        ),
+        written=written_as(**given(options, "from_logits", "from_logprobs", "percent", "words")),
         answers=answers_of(options.answer, options.gold),
-        filter=options.filter,
-        votes=options.votes,
         counts=one_or_several(options.counts),
-        item=options.item,
-        annotator=options.annotator,
         others=others,
+        **given(options, "classes", "from_logits", "missing", "format", "filter"),
+        **given(options, "votes", "item", "annotator"),
     )
 
 
@@ -236,18 +225,24 @@ def streamed_arguments(options: argparse.Namespace) -> dict[str, Any]:
         "y_true": request.y_true,
         "y_proba": request.y_proba,
         "sample_weight": request.sample_weight,
-        "classes": request.classes,
-        "from_logits": request.from_logits,
-        "from_logprobs": options.from_logprobs,
-        "percent": options.percent,
-        "words": options.words,
-        "answer": options.answer,
-        "gold": options.gold,
-        "filter": options.filter,
-        "missing": request.missing,
-        "format": request.format,
-        "votes": request.votes,
         "counts": request.counts,
+        **given(options, "classes", "from_logits", "from_logprobs", "percent", "words", "answer"),
+        **given(options, "gold", "filter", "missing", "format", "votes"),
+    }
+
+
+def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Collect options that are arguments of the same name."""
+    return {name: getattr(options, name) for name in names}
+
+
+def row_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
+    """Collect the arguments that hold a value for each row, beside labels and predictions."""
+    return {
+        "sample_weight": rows.sample_weight,
+        "votes": rows.votes,
+        "by": slices_of(rows, options.by),
+        "groups": groups_of(rows, options.groups),
     }
 
 

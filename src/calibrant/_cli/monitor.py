@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant._cli import inputs
 from calibrant._cli.output import (
     Outcome,
-    check_page_possible,
+    check_page_options,
     check_writable,
     print_line,
     print_status,
@@ -89,9 +89,7 @@ def _measures(text: str) -> list[str] | str:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    check_page_possible(options.out)
-    if options.title is not None and options.out is None:
-        raise InputError("--title is of the page: say where to write it with -o PAGE")
+    check_page_options(options.out, options.title)
     if options.again and options.update is None:
         raise InputError("--again is for files that are added: say which with --update FILE")
     check_writable(options.out, [options.state, *(options.update or ())], options.format)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
@@ -57,18 +56,13 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print_json(result.to_dict())
         return
-    from calibrant._cli.tables import print_table
-    from calibrant._cli.terminal import PLAIN, print_styled
+    from calibrant._cli.tables import print_summary, print_table
 
-    print_styled(
+    print_summary(
         f"{inputs.format_files(options.files)}: {counted(result.n, 'row')}, "
         f"{counted(len(result.rows), 'label', '')}",
-        "bold",
-        file=sys.stdout,
+        result._messages(),
     )
-    for line in result._messages():
-        print_styled(f"  {line}", PLAIN, file=sys.stdout)
-    print()
     print_table(result.display_columns(), "Labels, worst first")
 
 
@@ -88,11 +82,7 @@ def _evaluated(
         y_true=predictions[0],
         y_proba=inputs.one_or_several(predictions),
         sample_weight=options.weight,
-        percent=options.percent,
-        words=options.words,
-        missing=options.missing,
-        format=options.format,
-        filter=options.filter,
+        **inputs.given(options, "percent", "words", "missing", "format", "filter"),
         columns=list(dict.fromkeys([*labels, *groups])),
     )
     y_proba = rows.y_proba.reshape(len(rows.y_proba), -1)
@@ -102,16 +92,11 @@ def _evaluated(
             y_true,
             y_proba,
             labels=options.classes or labels,
-            measures=options.measures,
-            bins=options.bins,
             uncertainty=True,
-            tolerance=options.tolerance,
-            level=options.level,
             groups=None if options.groups is None else rows.columns[options.groups].astype(str),
-            seed=options.seed,
             sample_weight=rows.sample_weight,
-            from_logits=options.from_logits,
-            from_logprobs=options.from_logprobs,
+            **inputs.given(options, "measures", "bins", "tolerance", "level", "seed"),
+            **inputs.given(options, "from_logits", "from_logprobs"),
         )
 
 

@@ -53,8 +53,10 @@ def check_writable(
         raise InputError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def check_page_possible(path: str | None) -> None:
-    """Raise an error if a page's file name does not end in .html."""
+def check_page_options(path: str | None, title: str | None) -> None:
+    """Raise an error if a page's file name does not end in .html, or for a title without a page."""
+    if title is not None and path is None:
+        raise InputError("--title is of the page: say where to write it with -o PAGE")
     if path is not None and not path.lower().endswith(PAGE_ENDINGS) and not Path(path).is_dir():
         raise InputError(f"{path}: a page is HTML; give it a name that ends in .html")
 

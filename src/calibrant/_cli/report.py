@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import check_page_possible, check_writable, print_json, print_status
+from calibrant._cli.output import check_page_options, check_writable, print_json, print_status
 from calibrant._cli.parsing import add_json, at_least_one, distinct, names, share
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._core.errors import InputError, counted
@@ -109,10 +109,8 @@ def run(options: argparse.Namespace) -> None:
 
         multilabel.run(options)
         return
-    check_page_possible(options.out)
+    check_page_options(options.out, options.title)
     check_writable(options.out, options.files, options.format)
-    if options.title is not None and options.out is None:
-        raise InputError("--title is of the page: say where to write it with -o PAGE")
     if options.recalibrate is not None:
         from calibrant._api.report.map_choice import checked_maps
 
@@ -212,9 +210,7 @@ def _annotators(rows: Rows, options: argparse.Namespace) -> Annotators | None:
         return annotators(
             votes,
             rows.y_proba if several <= MOST_EVALUATED else None,
-            level=options.level,
-            seed=options.seed,
-            from_logits=options.from_logits,
+            **inputs.given(options, "level", "seed", "from_logits"),
         )
 
 
@@ -234,15 +230,11 @@ def _evaluate_rows(rows: Rows, options: argparse.Namespace) -> Evaluation:
     return evaluate_samples(
         samples,
         Options(
-            bins=options.bins,
-            measures=options.measures,
             intervals="all" if options.all_intervals else "cheap",
-            tolerance=options.tolerance,
-            level=options.level,
-            seed=options.seed,
             by=inputs.slices_of(rows, options.by),
             groups=group_index(inputs.groups_of(rows, options.groups), samples, None),
             clinical=_wants_clinical(options, multiclass=samples.multiclass),
+            **inputs.given(options, "bins", "measures", "tolerance", "level", "seed"),
             **_segment_arguments(rows, options),
         ),
     )
@@ -276,22 +268,13 @@ def _write_page(rows: Rows, voters: Annotators | None, options: argparse.Namespa
     page = report(
         rows.y_true,
         rows.y_proba,
-        measures=options.measures,
         name=options.title or inputs.without_folders(options, options.files)["files"],
-        bins=options.bins,
-        by=inputs.slices_of(rows, options.by),
-        groups=inputs.groups_of(rows, options.groups),
-        sample_weight=rows.sample_weight,
-        votes=rows.votes,
         annotators=voters,
-        from_logits=options.from_logits,
-        missing=options.missing,
         classes=rows.class_names,
-        tolerance=options.tolerance,
-        level=options.level,
-        seed=options.seed,
-        recalibrate=options.recalibrate,
         source=_page_source(rows, options),
+        **inputs.row_arguments(rows, options),
+        **inputs.given(options, "measures", "bins", "tolerance", "level", "seed"),
+        **inputs.given(options, "from_logits", "missing", "recalibrate"),
         **_segment_arguments(rows, options),
     )
     page = replace(page, evaluation=_named_slices(page.evaluation, options))
@@ -358,9 +341,6 @@ def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
     return evaluate_file(
         **inputs.streamed_arguments(options),
-        bins=options.bins,
-        measures=options.measures,
-        by=options.by,
+        **inputs.given(options, "bins", "measures", "by", "progress"),
         exact=not options.one_pass,
-        progress=options.progress,
     )

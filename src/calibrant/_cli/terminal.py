@@ -54,11 +54,11 @@ def console_of(file: TextIO) -> Any:
     return Console(file=file, highlight=False)
 
 
-def print_styled(text: str, style: str, *, file: TextIO) -> None:
+def print_styled(text: str, style: str = PLAIN) -> None:
     """Print a line, in a style where the terminal has it."""
-    console = console_of(file)
+    console = console_of(sys.stdout)
     if console is None:
-        print(visible(text), file=file)
+        print(visible(text))
         return
     from rich.text import Text
 
