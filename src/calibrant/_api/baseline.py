@@ -233,7 +233,8 @@ def needs_ids() -> InputError:
     """The error for models with labels of their own and no ids."""
     return InputError(
         f"{setting('own_labels', True)} needs {worded(python='ids', command='--id COLUMN')}: rows "
-        "of models with labels of their own are the same by these alone"
+        "of models with labels of their own are the same by "
+        f"{worded(python='these', command='it')} alone"
     )
 
 
