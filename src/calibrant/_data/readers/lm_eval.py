@@ -64,11 +64,18 @@ class LmEvalReader(RecordReader):
             self.pairs = (Pair("target", "probs", k), top)
         else:
             self.pairs = (top,)
-        self.messages = (
+        self._targets = (
+            (f"{task}: targets are {reading}",) if reading is not None else _odd_target(chosen)
+        )
+
+    @property
+    def messages(self) -> tuple[str, ...]:  # type: ignore[override]
+        # Readers are cached, so Python and the command may ask the same one in turn.
+        return (
             f"{KIND}, recognised by its fields; {setting('format', 'jsonl')} reads its records as "
             "they are",
             "probabilities are the softmax of the choices' log-likelihoods",
-            *([f"{task}: targets are {reading}"] if reading is not None else _odd_target(chosen)),
+            *self._targets,
         )
 
     def pieces(self, fields: Any) -> Any:
