@@ -13,7 +13,9 @@ from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, LevelSets, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import InputError, NotDefined, check_some_left, counted
+from calibrant._core.messages import setting
 from calibrant._core.validation import N_RESAMPLES, check_resample
+from calibrant._data.checks import softness_note
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
@@ -331,7 +333,7 @@ def describe_input(samples: Source, findings: Findings) -> tuple[str, ...]:
     if samples.multiclass and not samples.soft_rows:
         return samples.inferred
     kind = "soft (probabilities)" if findings.soft else "hard (0 or 1)"
-    return (*samples.inferred, f"labels are {kind}")
+    return (*samples.inferred, softness_note(kind, soft=findings.soft))
 
 
 def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> tuple[str, ...]:
@@ -379,4 +381,7 @@ def equal_mass_note(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
 def missing_note(n_missing: int) -> str:
     """The note on rows that were dropped."""
     rows = "1 row was" if n_missing == 1 else f"{n_missing} rows were"
-    return f"{rows} dropped because a prediction, label or weight was missing (missing='drop')"
+    return (
+        f"{rows} dropped because a prediction, label or weight was missing "
+        f"({setting('missing', 'drop')})"
+    )
