@@ -15,7 +15,6 @@ from calibrant._core.binning import Bins, LevelSets, Quantile, Rule, both_rules,
 from calibrant._core.errors import InputError, NotDefined, check_some_left, counted
 from calibrant._core.messages import setting
 from calibrant._core.validation import N_RESAMPLES, check_resample
-from calibrant._data.checks import softness_note
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
@@ -333,7 +332,7 @@ def describe_input(samples: Source, findings: Findings) -> tuple[str, ...]:
     if samples.multiclass and not samples.soft_rows:
         return samples.inferred
     kind = "soft (probabilities)" if findings.soft else "hard (0 or 1)"
-    return (*samples.inferred, softness_note(kind, soft=findings.soft))
+    return (*samples.inferred, f"labels are {kind}")
 
 
 def notes_of(findings: Findings, table: BinTable, n_logits_clipped: int = 0) -> tuple[str, ...]:

@@ -213,17 +213,6 @@ def noted_shape(inferred: tuple[str, ...]) -> Shape:
     return shape_of(1, find_note(inferred, ANSWERS.code) is not None)
 
 
-def softness_note(text: str, *, soft: bool) -> Note:
-    """The note on whether labels are probabilities, now that they have been seen."""
-    return Note(f"labels are {text}", "labels", soft=soft)
-
-
-def noted_soft(inferred: tuple[str, ...]) -> bool:
-    """Whether labels are probabilities, as the notes on the input have it."""
-    labels = find_note(inferred, "labels")
-    return labels is not None and bool(labels.values["soft"])
-
-
 # Two columns may be meant as a binary problem, whose errors are others.
 TWO_COLUMNS = Note(
     "of two columns, errors are those of the top label, whichever class it is; for those of "
