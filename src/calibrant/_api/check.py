@@ -204,7 +204,7 @@ def check_options(
     point: bool = False,
     groups: bool = False,
 ) -> None:
-    """An error for options that contradict each other, or that have no effect.
+    """Raise InputError for options that contradict each other, or that have no effect.
 
     `changes` are the limits of changes, by argument and measure; `needs_baseline` are arguments
     that were given and are about a baseline.

@@ -128,7 +128,7 @@ def _prediction(samples: Samples, row: int, shown: int, whole: Source) -> str | 
     values = np.atleast_1d(samples.predictions[row]).astype(np.float64)
     for column, value in enumerate(values.tolist()):
         location = (
-            (f"{values_of('y_proba')}[{shown}, {column}]")
+            f"{values_of('y_proba')}[{shown}, {column}]"
             if samples.multiclass
             else f"{values_of('y_proba')}[{shown}]"
         )

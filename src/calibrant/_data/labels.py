@@ -214,13 +214,14 @@ def short(label: Any) -> str:
 
 
 def _index(known: Lookup, label: Any, argument: str, row: int) -> int:
-    location = f"{values_of(argument)}[{row}]"
     if label is None or label != label:
-        raise InputError(f"{location} is missing ({label!r}): drop such rows before measuring")
+        raise InputError(
+            f"{values_of(argument)}[{row}] is missing ({label!r}): drop such rows before measuring"
+        )
     index = known.find(label)
     if index is None:
         raise InputError(
-            f"{location} is {short(label)}, which is not in classes: "
+            f"{values_of(argument)}[{row}] is {short(label)}, which is not in classes: "
             f"{nearest(label, [str(name) for name in known.names])}"
         )
     return index
