@@ -235,7 +235,7 @@ class TestLargeFiles:
     def test_values_alone_are_summed_as_they_are_read(self, tmp_path, monkeypatch, capsys):
         from calibrant._cli import check as verb
 
-        monkeypatch.setattr(verb, "HELD", 100)
+        monkeypatch.setattr(verb, "MOST_IN_MEMORY", 100)
         path = str(binary(tmp_path))
         value = cal.ece(OUTCOMES, REPORTS)
         assert main(["check", path, "--point", "--max", f"ece={value + 1e-6}", "--json"]) == 0
@@ -248,7 +248,7 @@ class TestLargeFiles:
     def test_multiclass_too(self, tmp_path, monkeypatch):
         from calibrant._cli import check as verb
 
-        monkeypatch.setattr(verb, "HELD", 100)
+        monkeypatch.setattr(verb, "MOST_IN_MEMORY", 100)
         np.savez(tmp_path / "rows.npz", label=LABELS, probs=ROWS)
         path = str(tmp_path / "rows.npz")
         value = cal.evaluate(LABELS, ROWS, measures=["classwise_ece"])["classwise_ece"]

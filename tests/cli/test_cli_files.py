@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from command import BETTER, OUTCOMES, REPORTS, binary, csv, run
 
-from calibrant._cli.words import in_options
+import calibrant as cal
+from calibrant._cli.naming import OptionNames
+from calibrant._core.messages import name_of, named_by, setting, settings, values_of
 from cli.command import main
 
 GOOD = "label,p\n" + "1,0.9\n0,0.2\n1,0.7\n0,0.1\n" * 20
@@ -220,18 +222,38 @@ def test_an_empty_cluster_is_refused(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("made", "python", "command"),
     [
-        ("y_true could be the column 'a' or the column 'b' of f: say which",
-         "the labels could be the column 'a' or the column 'b' of f: say which with --label"),
-        ("y_proba could be c. If it is: answer='a', gold='b', y_proba='c'; if not: y_proba='c'",
-         "the predictions could be c. If it is: --answer a --gold b --proba c; if not: --proba c"),
-        ("by='day' has more than 10,000 values", "--by day has more than 10,000 values"),
-        ("say what it is with format=, one of", "say what it is with --format, one of"),
-        ("y_proba[3] is 85.0", "y_proba[3] is 85.0"),
-        ("Measure a copy; or with exact=False, which reads once",
-         "Measure a copy; or with --one-pass, which reads once"),
+        (lambda: setting("by", "day"), "by='day'", "--by day"),
+        (lambda: setting("format"), "format=", "--format"),
+        (lambda: setting("exact", False), "exact=False", "--one-pass"),
+        (lambda: setting("classes", [...]), "classes=[...]", "--classes A,B,..."),
+        (lambda: setting("at_most", {"ece": ...}), "at_most={'ece': ...}", "--max ece=..."),
+        (lambda: setting("bins", cal.Quantile(9)), "bins=Quantile(m=9, ties='together')",
+         "--bins quantile:9"),
+        (lambda: settings(answer="a", gold="b"), "answer='a', gold='b'", "--answer a --gold b"),
+        (lambda: name_of("sample_weight"), "sample_weight", "--weight"),
+        (lambda: f"{values_of('y_proba')}[3] is 85.0", "y_proba[3] is 85.0", "y_proba[3] is 85.0"),
     ],
 )  # fmt: skip
-def test_messages_name_options(said, expected):
-    assert in_options(said) == expected
+def test_messages_name_options(made, python, command):
+    assert made() == python
+    with named_by(OptionNames()):
+        assert made() == command
+    assert made() == python
+
+
+def test_columns_that_could_be_meant_are_named_with_their_options(tmp_path, capsys):
+    path = csv(tmp_path / "a.csv", {"label": OUTCOMES, "target": OUTCOMES, "p": REPORTS})
+    assert main(["report", str(path)]) == 3
+    assert capsys.readouterr().err.endswith(
+        f"the labels could be the column 'label' or the column 'target' of {path}: say which with "
+        "--label\n"
+    )
+    path = csv(tmp_path / "b.csv", {"label": OUTCOMES, "pred": OUTCOMES, "confidence": REPORTS})
+    assert main(["report", str(path)]) == 3
+    said = capsys.readouterr().err
+    assert said.startswith("calibrant: the predictions could be the column 'confidence'")
+    assert said.endswith(
+        "If it is: --answer pred --gold label --proba confidence; if not: --proba confidence\n"
+    )

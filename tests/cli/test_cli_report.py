@@ -166,7 +166,7 @@ def test_large_inputs_are_summed_as_they_are_read(tmp_path, capsys, monkeypatch)
 
     path = binary(tmp_path, site=SITES)
     whole = found_by(capsys, "report", path, "--by", "site")
-    monkeypatch.setattr(report, "HELD", N - 1)
+    monkeypatch.setattr(report, "MOST_IN_MEMORY", N - 1)
     summed = found_by(capsys, "report", path, "--by", "site")
     streamed = found_by(capsys, "report", path, "--by", "site", "--stream")
     assert summed == streamed and summed["verdict"] is None
@@ -225,7 +225,7 @@ class TestPage:
     def test_too_many_rows_for_a_page(self, tmp_path, capsys, monkeypatch):
         from calibrant._cli import report
 
-        monkeypatch.setattr(report, "HELD_FOR_PAGE", 100)
+        monkeypatch.setattr(report, "MOST_FOR_PAGE", 100)
         out = tmp_path / "page.html"
         assert main(["report", str(binary(tmp_path)), "-o", str(out)]) == 3
         assert "more than 100 predictions" in capsys.readouterr().err and not out.exists()

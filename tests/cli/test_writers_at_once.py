@@ -131,14 +131,14 @@ def test_scale_keeps_a_map_that_came_meanwhile(tmp_path, monkeypatch):
     from calibrant._cli import recalibration
 
     file, target = rows(tmp_path / "a.csv", 1), tmp_path / "map.json"
-    fit = recalibration.fitted
+    fit = recalibration.fit_map
 
     def slow(*args, **kwargs):
         out = fit(*args, **kwargs)
         target.write_text("theirs")
         return out
 
-    monkeypatch.setattr(recalibration, "fitted", slow)
+    monkeypatch.setattr(recalibration, "fit_map", slow)
     done = run("scale", "--fit", file, "--method", "temperature", "-o", target)
     assert done.returncode == 3 and "was written by another process" in done.stderr
     assert target.read_text() == "theirs"

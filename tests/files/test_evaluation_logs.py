@@ -190,6 +190,13 @@ def test_report_slices_by_task(tmp_path: Path) -> None:
     assert found["slices"]["by"] == "task" and "slices by 'task'" in " ".join(found["inferred"])
 
 
+def test_a_log_that_is_read_again_is_described_to_its_reader(tmp_path: Path) -> None:
+    path = lm_log(tmp_path, "quiz", [4] * 30)[0]
+    assert any("format='jsonl' reads" in line for line in cal.evaluate_file(path).inferred)
+    assert "--format jsonl reads" in run("report", path, "--measures", "ece").stdout
+    assert any("format='jsonl' reads" in line for line in cal.evaluate_file(path).inferred)
+
+
 def test_runs_of_one_evaluation_are_not_more_rows(tmp_path: Path) -> None:
     file, *_ = lm_log(tmp_path, "law", [4] * 40)
     lm_log(tmp_path, "math", [4] * 40)

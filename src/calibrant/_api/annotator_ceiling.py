@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.binning import EqualWidth, Quantile, Rule
 from calibrant._core.errors import InputError, counted
+from calibrant._core.messages import setting
 from calibrant._core.validation import check_count, check_level, check_seed, public
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
@@ -127,7 +128,7 @@ def annotator_ceiling(
     if rows.votes is None:
         raise InputError(
             "y_true holds shares, and how many votes they are of is not known: give counts, or "
-            "votes="
+            f"{setting('votes')}"
         )
     several = rows.votes > 1
     if not several.any():
@@ -154,8 +155,8 @@ def ceiling_beside(
     samples = next(iter(models.values()))
     if samples.votes is None:
         raise InputError(
-            "ceiling=True holds votes against votes: give counts of votes as y_true, or votes= "
-            "beside their shares"
+            f"{setting('ceiling', True)} holds votes against votes: give counts of votes as "
+            f"y_true, or {setting('votes')} beside their shares"
         )
     if samples.weights is not None:
         raise InputError("ceiling=True has no weights: leave out sample_weight, or the ceiling")

@@ -13,6 +13,7 @@ from calibrant._api.groups import group_index
 from calibrant._api.rows import GivenRows
 from calibrant._api.slices import slice_labels
 from calibrant._core.errors import InputError, about, check_some_left, nearest
+from calibrant._core.messages import Note, setting, worded
 from calibrant._data.align_rows import align, row_of_id
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
@@ -56,6 +57,9 @@ class Pair:
     old: Side
     paired: bool
     notes: tuple[str, ...]
+
+
+PAIRED = "paired"
 
 
 @dataclass(frozen=True)
@@ -112,10 +116,7 @@ def pair_of(
     if paired not in (None, True, False):
         raise InputError(f"paired must be True, False, or None to find out; got {paired!r}")
     if own_labels and (new.ids is None or paired is False):
-        raise InputError(
-            "own_labels=True needs ids: rows of models with labels of their own are the same by "
-            "these alone"
-        )
+        raise needs_ids()
     old_given = baseline if isinstance(baseline, Mapping) else {"y_proba": baseline}
     unknown = [key for key in old_given if key not in KEYS]
     if unknown or "y_proba" not in old_given:
@@ -124,8 +125,8 @@ def pair_of(
     labelled = old_given.get("y_true") is not None
     if not labelled and paired is False:
         raise InputError(
-            "paired=False needs labels of the baseline's own: baseline={'y_true': ..., "
-            "'y_proba': ...}"
+            f"{setting('paired', False)} needs labels of the baseline's own: baseline={{'y_true': "
+            "..., 'y_proba': ...}"
         )
     with about("baseline"):
         old = side_of(_baseline_rows(old_given, given, labelled=labelled), reading)
@@ -204,14 +205,14 @@ def _pair_by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
         raise InputError(
             f"no id is in both, such as {next(iter(rows['ids']))!r} and "
             f"{next(iter(rows['ids of the baseline']))!r}: give ids of the same rows, or say that "
-            "the two are independent samples with paired=False"
+            f"the two are independent samples with {setting('paired', False)}"
         )
     for name, keys in aligned.unmatched.items():
         if keys and not drop:
             raise InputError(
                 f"{len(keys):,} {name} are not in both, such as {keys[0]!r}: give the same rows, "
-                "compare those that both have with missing='drop', or say that the two are "
-                "independent samples with paired=False"
+                f"compare those that both have with {setting('missing', 'drop')}, or say that the "
+                f"two are independent samples with {setting('paired', False)}"
             )
     return _paired(new, old, a, b, "by id", own=own)
 
@@ -227,7 +228,7 @@ def _paired(
     samples = replace(second.samples, weights=weights)
     second = Side(samples, first.groups, first.slices)
     left_out = new.samples.n - a.size, old.samples.n - b.size
-    notes = [f"the baseline has the same {a.size:,} rows, paired {how}"]
+    notes: list[str] = [paired_note(a.size, how)]
     if any(left_out):
         notes.append(
             f"changes are of the rows that both have: {left_out[0]:,} of the checked rows and "
@@ -235,6 +236,20 @@ def _paired(
         )
     notes += _note_other_labels(first, second, own=own)
     return Pair(first, second, True, tuple(notes))
+
+
+def needs_ids() -> InputError:
+    """The error for models with labels of their own and no ids."""
+    return InputError(
+        f"{setting('own_labels', True)} needs {worded(python='ids', command='--id COLUMN')}: rows "
+        "of models with labels of their own are the same by "
+        f"{worded(python='these', command='it')} alone"
+    )
+
+
+def paired_note(n: int, how: str) -> Note:
+    """The note on how the rows of both were matched."""
+    return Note(f"the baseline has the same {n:,} rows, paired {how}", PAIRED, n=n)
 
 
 def _note_other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
@@ -254,7 +269,7 @@ def _note_other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
     if not own:
         raise InputError(
             f"{fault}: give the same labels. If they say whether each model's own answer was "
-            "right: own_labels=True"
+            f"right: {setting('own_labels', True)}"
         )
     return [f"{fault}: each model has labels of its own (whether its answer was right)"]
 

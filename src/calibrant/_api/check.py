@@ -11,12 +11,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.baseline import Pair, Reading, Side, pair_of, side_of
+from calibrant._api.baseline import Pair, Reading, Side, needs_ids, pair_of, side_of
 from calibrant._api.evaluate_uncertainty import uncertainty_of
 from calibrant._api.limits import LimitOn, effective_rows, limited, limits_of, rows_to_pass
 from calibrant._api.rows import GivenRows
 from calibrant._core.binning import Bins, Rule, both_rules
 from calibrant._core.errors import InputError, NotDefined
+from calibrant._core.messages import name_of, setting, worded
 from calibrant._core.validation import check_level, check_resamples, public
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.logprobs import given_as
@@ -170,11 +171,14 @@ def check(
     limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
     rules = both_rules(bins, new.samples.n)
     level = check_level(level)
-    if point and groups is not None:
-        raise InputError(
-            "groups has no effect with point=True, which computes no interval: drop one of them"
-        )
-    _check_baseline_used(baseline, limits, ids, own_labels)
+    of_baseline = {"ids": ids is not None, "own_labels": own_labels}
+    check_options(
+        [(each.limit.kind, each.limit.measure) for each in limits if each.limit.of_change],
+        baseline=baseline is not None,
+        needs_baseline=[argument for argument, is_given in of_baseline.items() if is_given],
+        point=point,
+        groups=groups is not None,
+    )
     pair = None
     if baseline is not None:
         pair = pair_of(new, baseline, given, reading, paired=paired, own_labels=own_labels)
@@ -190,22 +194,53 @@ def check(
     return Check(tuple(results), samples.n, samples.n_missing, level, bool(point), notes)
 
 
-def _check_baseline_used(
-    baseline: Any, limits: tuple[LimitOn, ...], ids: Any, own_labels: bool
+def check_options(
+    changes: Sequence[tuple[str, str]],
+    *,
+    baseline: bool,
+    needs_baseline: Sequence[str] = (),
+    own_labels: bool = False,
+    ids: bool = False,
+    point: bool = False,
+    groups: bool = False,
 ) -> None:
-    changes = [each.limit for each in limits if each.limit.of_change]
-    if changes and baseline is None:
+    """Raise InputError for options that contradict each other, or that have no effect.
+
+    `changes` are the limits of changes, by argument and measure; `needs_baseline` are arguments
+    that were given and are about a baseline.
+    """
+    if point and groups:
         raise InputError(
-            f"{changes[0].kind}={{'{changes[0].measure}': ...}} needs a baseline= to compare with"
+            f"{name_of('groups')} has no effect with {setting('point', True)}, which computes no "
+            "interval: drop one of them"
         )
-    if baseline is not None and not changes:
+    if changes and not baseline:
+        argument, measure = changes[0]
         raise InputError(
-            "baseline has no effect without a limit of a change: say max_increase={'ece': 0.005}"
+            f"{setting(argument, {measure: ...})} needs a "
+            + worded(
+                python="baseline= to compare with",
+                command="baseline to compare with: say --baseline FILE",
+            )
         )
-    if ids is not None and baseline is None:
-        raise InputError("ids match rows with those of a baseline: there is none")
-    if own_labels and baseline is None:
-        raise InputError("own_labels=True is of a baseline's labels: there is none")
+    if baseline and not changes:
+        raise InputError(
+            f"{name_of('baseline')} has no effect without a limit of a change: say "
+            f"{setting('max_increase', {'ece': 0.005})}"
+        )
+    if needs_baseline and not baseline:
+        argument = needs_baseline[0]
+        without = f"{name_of(argument)} has no effect without {name_of('baseline')}"
+        python = _WITHOUT_BASELINE.get(argument, without)
+        raise InputError(worded(python=python, command=without))
+    if own_labels and not ids:
+        raise needs_ids()
+
+
+_WITHOUT_BASELINE = {
+    "ids": "ids match rows with those of a baseline: there is none",
+    "own_labels": "own_labels=True is of a baseline's labels: there is none",
+}
 
 
 def _slice_of(side: Side, name: Any) -> Side:

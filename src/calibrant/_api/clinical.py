@@ -184,15 +184,14 @@ def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
         "intercept": "intercept",
         "intercept_in_the_large": "intercept_at_slope_1",
     }
-    note = clipping_note(fit.n_clipped, EPS) if fit.n_clipped else ""
-    out = {}
+    out, clipped = {}, clipping_note(fit.n_clipped, EPS)
     for name, attribute in fields.items():
         value, low, high = (getattr(fit, attribute + end) for end in ("", "_low", "_high"))
         title = SLOPE_TITLES[name]
         out[name] = (
             not_estimable(title, _reason(fit.note))
             if math.isnan(value)
-            else ClinicalValue(value, low, high, "Wald, of a logistic fit", note, title)
+            else ClinicalValue(value, low, high, "Wald, of a logistic fit", clipped, title)
         )
     return out
 

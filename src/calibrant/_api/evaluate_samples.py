@@ -13,6 +13,7 @@ from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, LevelSets, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import InputError, NotDefined, check_some_left, counted
+from calibrant._core.messages import setting
 from calibrant._core.validation import N_RESAMPLES, check_resample
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
@@ -379,4 +380,7 @@ def equal_mass_note(chosen: Iterable[Measure], rule: Rule) -> tuple[str, ...]:
 def missing_note(n_missing: int) -> str:
     """The note on rows that were dropped."""
     rows = "1 row was" if n_missing == 1 else f"{n_missing} rows were"
-    return f"{rows} dropped because a prediction, label or weight was missing (missing='drop')"
+    return (
+        f"{rows} dropped because a prediction, label or weight was missing "
+        f"({setting('missing', 'drop')})"
+    )

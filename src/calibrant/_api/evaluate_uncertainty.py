@@ -16,12 +16,14 @@ from calibrant._api.verdicts import verdict_of
 from calibrant._core.binning import Rule
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
+from calibrant._core.messages import setting, worded
 from calibrant._core.validation import check_level, check_resamples
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads, whole_problem
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import THREADS_FROM, quick_measures, takes_long
 from calibrant._inference.uncertainty import Uncertainty
+from calibrant._inference.vote_limits import VOTES_UNKNOWN
 from calibrant._measures.catalogue import HEADLINE, Measure, catalogue
 from calibrant._measures.gap_scale import is_error
 from calibrant._measures.proportions import design_effects
@@ -32,8 +34,6 @@ from calibrant.results._uncertainty import ESTIMAND
 
 # With this many rows in each class, weights that do not overlap are not a coincidence.
 _ROWS_OF_A_CLASS = 5
-_LONG = "to resample them takes long here; ask for them by name, with measures="
-_LONGER = "they take longer; measures= asks for some, intervals='all' for all"
 _RESAMPLED = {
     "both": (
         "estimates and intervals are about the distributions behind the votes: the noise of "
@@ -110,7 +110,11 @@ def add_uncertainty(
     if uncertainty.soft and uncertainty.votes is None:
         notes.append(
             "soft labels: intervals and noise floors come from the scatter of the labels given; "
-            "without votes= losses and distances have no noise floor"
+            + worded(
+                python="without votes= losses and distances have no noise floor",
+                command="their number of votes is not known (--votes COLUMN), so that losses and "
+                "distances have no noise floor",
+            )
         )
     if _weights_go_with_labels(uncertainty.samples):
         notes.append(
@@ -122,7 +126,13 @@ def add_uncertainty(
     notes += interval_notes(estimates)
     without = [each.name for each in estimates if each.name not in measures]
     if without:
-        notes.append(f"no intervals for {', '.join(without)}: {_LONG if expensive else _LONGER}")
+        why = (
+            f"to resample them takes long here; ask for them by name, with {setting('measures')}"
+            if expensive
+            else f"they take longer; {setting('measures')} asks for some, "
+            f"{setting('intervals', 'all')} for all"
+        )
+        notes.append(f"no intervals for {', '.join(without)}: {why}")
     headline = headline_of([measures[each.name] for each in estimates if each.interval])
     verdict = None
     if headline is not None:
@@ -190,15 +200,23 @@ def interval_notes(estimates: Sequence[Estimate]) -> list[str]:
         if interval is None:
             continue
         if interval.note:
-            about.setdefault(interval.note, []).append(estimate.name)
+            about.setdefault(_in_words(interval.note), []).append(estimate.name)
         if interval.about:  # it is about other labels than the value is
-            continue
-        if "the interval" in interval.note:  # the note says where the value lies
             continue
         if interval.bias:
             note = f"{interval.bias}; the bias-corrected `estimate` is the number for the interval"
             about.setdefault(note, []).append(estimate.name)
     return [f"{', '.join(names)}: {note}" for note, names in about.items()]
+
+
+def _in_words(note: str) -> str:
+    """The note on an interval, with the name that the reader knows the votes by."""
+    if note != VOTES_UNKNOWN:
+        return note
+    return (
+        "against the labels given: if they are shares of votes, the noise of these is in it, and "
+        f"{setting('votes')} takes it out"
+    )
 
 
 def _expensive(uncertainty: Uncertainty) -> set[str]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from calibrant._core.binning import Rule
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting, worded
 from calibrant._data.samples import Samples
 from calibrant._inference.coefficients import COEFFICIENTS, Coefficient
 from calibrant._inference.uncertainty import Uncertainty
@@ -59,10 +60,19 @@ def limits_of(
         "max_decrease": max_decrease,
     }
     limits = tuple(_parsed(given, shape))
-    if not limits:
-        raise InputError("there is no limit to check: say at_most={'ece': 0.05}, or at_least=")
+    check_some_limit(limits)
     _check_directions(limits)
     return limits
+
+
+def check_some_limit(*given: Any) -> None:
+    """Raise InputError if nothing is to be checked."""
+    if not any(given):
+        raise InputError(
+            f"there is {worded(python='no limit', command='nothing')} to check: say "
+            f"{setting('at_most', {'ece': 0.05})}, or "
+            f"{worded(python='at_least=', command='--min MEASURE=LIMIT')}"
+        )
 
 
 def _parsed(given: Mapping[Kind, Any], shape: Shape) -> Iterator[LimitOn]:
@@ -112,7 +122,7 @@ def _check_directions(limits: tuple[LimitOn, ...]) -> None:
             better = "higher" if what.higher_is_better else "lower"
             raise InputError(
                 f"{what.name} is better the {better} it is, so {limit} would be kept by models "
-                f"that become worse: say {ARGUMENTS[other]}={{'{what.name}': ...}}"
+                f"that become worse: say {setting(ARGUMENTS[other], {what.name: ...})}"
             )
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, about, nearest, one_of
 from calibrant._core.map_names import METHODS
+from calibrant._core.messages import name_of
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.logprobs import Given, probabilities_of, read_given
@@ -31,7 +32,7 @@ def recalibrated(
     notes = []
     for name, predictions in y_proba.items():
         scaler = new_scaler(METHODS[method], from_logits=from_logits)
-        with about(f"scale_on, {name}"):
+        with about(f"{name_of('scale_on')}, {name}"):
             labels, seen, weights, votes = _to_fit(given, name)
             if data is not None:
                 predictions = pick(data, predictions, "y_proba")
@@ -105,7 +106,7 @@ def _checked(y_proba: Any, scale_on: Any) -> Mapping[str, Any]:
             "recalibrated"
         )
     for mine, others, where in (
-        (y_proba, validation, "scale_on"),
+        (y_proba, validation, name_of("scale_on")),
         (validation, y_proba, "y_proba"),
     ):
         missing = [name for name in mine if name not in others]

@@ -14,6 +14,7 @@ from calibrant._api.limits import limited
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Rule
 from calibrant._core.errors import InputError, counted
+from calibrant._core.messages import setting
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.samples import Samples
@@ -222,7 +223,7 @@ def ranked_slices(
     many rows a small error is surer than a large one of few, and less bad.
     """
     if not slices:
-        raise InputError(f"by={by!r} leaves no slice with weight")
+        raise InputError(f"{setting('by', by)} leaves no slice with weight")
     corrected = holm([each.p_value for each in slices])
     parts = [replace(each, p_corrected=p) for each, p in zip(slices, corrected, strict=True)]
     parts.sort(key=lambda each: (-_size(each, headline.name), _nan_last(each.p_corrected)))

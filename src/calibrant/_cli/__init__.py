@@ -21,7 +21,7 @@ _AGAIN_AFTER = 1.0  # seconds: longer than it takes to remove a file that is hal
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; Ctrl-C ends it with one line, also while modules are still imported."""
-    # Given arguments come from a program, whose handlers are its own.
+    # A program that passes arguments keeps its own signal handlers.
     ours = arguments is None and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if ours:
         signal.signal(signal.SIGINT, _end)
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code = run(arguments, raise_from_now_on)
         if ours and code == INTERRUPTED:
-            # Threads may be at work, for which an ordinary end would wait.
+            # An ordinary exit would wait for threads that are still at work.
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
     # Python drops an exception that is raised in a callback or a finalizer, and a library may
-    # catch it. So the signal comes again until it has ended the command.
+    # catch it. So the signal is sent again until it has ended the command.
     again = threading.Timer(_AGAIN_AFTER, _signal_again)
     again.daemon = True
     again.start()
@@ -57,11 +57,11 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 def _signal_again() -> None:
     if sys.platform == "win32":
         _thread.interrupt_main()
-    else:  # a real signal, which also ends a call that waits
+    else:  # a real signal also ends a system call that waits
         os.kill(os.getpid(), signal.SIGINT)
 
 
 def _end(number: int = signal.SIGINT, frame: FrameType | None = None) -> NoReturn:
-    # Nothing is open yet, and an exception in the middle of an import may get lost on its way.
+    # No file is open yet, and an import may swallow an exception.
     os.write(2, b"calibrant: interrupted\n")
     os._exit(INTERRUPTED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from calibrant._cli.output import check_folder, check_known_columns, tell
+from calibrant._cli.output import Outcome, check_folder, check_own_files, print_status
 from calibrant._cli.parsing import add_json, whole
 
 if TYPE_CHECKING:
@@ -34,25 +34,23 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> Outcome:
     from calibrant._cli.terminal import working
     from calibrant._research.audits.audit import audit
 
     check_folder(options.out)
     if options.out is not None:
-        check_known_columns(options.out, FILES, _is_ours)
+        check_own_files(options.out, FILES, _is_ours)
     with working("the audit"):
         result = audit(options.measures or None, seed=options.seed)
     if options.out is not None:
         _save(result, options.out)
-        tell(f"written: {options.out}")
-    # A reader that is gone before the end (head) must not change the code.
-    options.code = 1 if result.refuted else 0 if result else 2
-    print(result.to_json() if options.json else result)
-    return int(options.code)
+        print_status(f"written: {options.out}")
+    code = 1 if result.refuted else 0 if result else 2
+    return Outcome(code, lambda: print(result.to_json() if options.json else result))
 
 
-# What an audit writes, and what each begins with.
+# The files that an audit writes, and the bytes that each begins with.
 FILES = {
     "audit.csv": b"measure,shape,",
     "audit.json": b'{"rows": ',
@@ -65,7 +63,7 @@ def _is_ours(name: str, content: bytes) -> bool:
 
 
 def _save(result: Audit, folder: str) -> None:
-    """Write beside the folder first, so that every file in it is whole."""
+    """Write to a temporary folder and move the files from there, so that each is whole."""
     import os
     import tempfile
     from pathlib import Path

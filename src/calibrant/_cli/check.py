@@ -7,21 +7,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
+from calibrant._cli.output import (
+    Outcome,
+    atomic_write,
+    check_writable,
+    print_json,
+    print_line,
+    print_status,
+)
 from calibrant._cli.parsing import add_json, named_number, names
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
-from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError, counted
+from calibrant._core.messages import name_of
 
 if TYPE_CHECKING:
     from calibrant._data.readers.columns import ReadRequest
     from calibrant._data.readers.read_rows import Rows
-    from calibrant._measures.catalogue import Shape
     from calibrant.results._check import Check
     from calibrant.results._evaluation import Evaluation
 
-# Predictions that are kept in memory, (n, k) counted as n k.
-HELD = 200_000_000
+# The most predictions that are kept in memory; (n, k) are n k predictions.
+MOST_IN_MEMORY = 200_000_000
 _STYLES = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow"}
 
 
@@ -35,13 +41,23 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
     parser.add_argument(
-        "--max", dest="at_most", type=named_number, action="append", default=[],
-        metavar="MEASURE=LIMIT", help="at most this much, such as ece=0.05; may be repeated",
-    )  # fmt: skip
+        "--max",
+        dest="at_most",
+        type=named_number,
+        action="append",
+        default=[],
+        metavar="MEASURE=LIMIT",
+        help="at most this much, such as ece=0.05; may be repeated",
+    )
     parser.add_argument(
-        "--min", dest="at_least", type=named_number, action="append", default=[],
-        metavar="MEASURE=LIMIT", help="at least this much, such as auroc=0.8 or slope=0.9",
-    )  # fmt: skip
+        "--min",
+        dest="at_least",
+        type=named_number,
+        action="append",
+        default=[],
+        metavar="MEASURE=LIMIT",
+        help="at least this much, such as auroc=0.8 or slope=0.9",
+    )
     _add_baseline(parser)
     parser.add_argument(
         "--point", action="store_true", help="judge the values alone, without intervals"
@@ -51,10 +67,11 @@ def add(commands: Any) -> None:
     inputs.add_groups(parser, "check each value of these columns too")
     inputs.add_chance(parser)
     parser.add_argument(
-        "--summary", choices=("github",),
+        "--summary",
+        choices=("github",),
         help="also write a Markdown summary to $GITHUB_STEP_SUMMARY (or print it), and an "
         "annotation for each limit that is not kept",
-    )  # fmt: skip
+    )
     parser.add_argument("--junit", metavar="FILE", help="also write JUnit XML, for build servers")
     add_json(parser)
     parser.set_defaults(run=run)
@@ -63,122 +80,133 @@ def add(commands: Any) -> None:
 def _add_baseline(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("baseline")
     group.add_argument(
-        "--baseline", metavar="FILE",
+        "--baseline",
+        metavar="FILE",
         help="predictions to compare with: file, folder or pattern, with the same columns",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--max-increase", type=named_number, action="append", default=[], metavar="MEASURE=LIMIT",
+        "--max-increase",
+        type=named_number,
+        action="append",
+        default=[],
+        metavar="MEASURE=LIMIT",
         help="at most so much above the baseline, such as ece=0.005; may be repeated",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--max-decrease", type=named_number, action="append", default=[], metavar="MEASURE=LIMIT",
+        "--max-decrease",
+        type=named_number,
+        action="append",
+        default=[],
+        metavar="MEASURE=LIMIT",
         help="at most so much below the baseline, for what is better the higher it is",
-    )  # fmt: skip
+    )
     group.add_argument(
         "--id", metavar="COLUMN", help="match rows with the baseline's by this column"
     )
     group.add_argument(
-        "--own-labels", action="store_true",
+        "--own-labels",
+        action="store_true",
         help="each file has its model's own labels, such as whether its own answer was right; of "
         "columns called correct this is known",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--unpaired", action="store_true",
+        "--unpaired",
+        action="store_true",
         help="take the baseline's rows for other rows, even if their labels are the same",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--baseline-proba", type=names, metavar="COLUMN[,...]",
+        "--baseline-proba",
+        type=names,
+        metavar="COLUMN[,...]",
         help="predictions in the baseline, if their columns are called otherwise",
-    )  # fmt: skip
+    )
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> Outcome:
     check_writable(options.junit, [*options.files, options.baseline], options.format)
     title = f"calibrant check {inputs.format_files(options.files)}"
     try:
-        result, messages = _found(options)
+        result, messages = _run_check(options)
     except (Exception, KeyboardInterrupt) as error:
         _write_error(options.junit, title, error)
         raise
-    options.code = result.code  # true whether or not anyone reads what follows
     if options.junit is not None:
         with atomic_write(options.junit) as temp:
             temp.write_text(result.to_junit(name=title), encoding="utf-8")
-        tell(f"written: {options.junit}")
-    if options.json:
-        print_json({**result.to_dict(), "files": options.files, "inferred": list(messages)})
-    else:
-        _show(result, messages, inputs.format_files(options.files))
-    if options.summary is not None:
-        _summarise(result, title, as_json=options.json)
-    return result.code
+        print_status(f"written: {options.junit}")
+
+    def show() -> None:
+        if options.json:
+            print_json({**result.to_dict(), "files": options.files, "inferred": list(messages)})
+        else:
+            _show(result, messages, inputs.format_files(options.files))
+        if options.summary is not None:
+            _print_github_summary(result, title, as_json=options.json)
+
+    return Outcome(result.code, show)
 
 
-def _found(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    """The verdict, and what was inferred, of files or of a state."""
+def _run_check(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+    """Check files or a state; return the result and what was inferred about the input."""
     _check_options(options)
     state = state_among(options.files)
     if state is not None:
-        return _of_state(state, options)
-    taken = inputs.take_from_logs(options, by=False, held=not options.point)
-    result, messages = _checked(options)
-    return result, (*map(in_options, messages), *taken)
+        return _check_state(state, options)
+    options, taken = inputs.columns_of_logs(options, by=False, held=not options.point)
+    result, messages = _check_rows(options)
+    return result, (*messages, *taken)
 
 
 def _write_error(path: str | None, title: str, error: BaseException) -> None:
-    """XML of a check that could not be done, so that none of an earlier one stays and passes."""
+    """Write XML of a failed run over that of an earlier one, which may say that it passed."""
     from contextlib import suppress
 
     from calibrant.results._build_servers import junit_error
 
     if path is None:
         return
-    said = in_options(str(error)) or "interrupted"
+    said = str(error) or "interrupted"
     with suppress(InputError), atomic_write(path) as temp:
         temp.write_text(junit_error(title, said), encoding="utf-8")
 
 
-_SPELT = {
-    "at_most": "--max", "at_least": "--min", "max_increase": "--max-increase",
-    "max_decrease": "--max-decrease",
-}  # fmt: skip
-
-
 def _limits(options: argparse.Namespace) -> dict[str, dict[str, float]]:
-    return {name: dict(getattr(options, name)) for name in _SPELT}
+    """Collect the limits by measure, under the arguments of `check`."""
+    arguments = ("at_most", "at_least", "max_increase", "max_decrease")
+    return {argument: dict(getattr(options, argument)) for argument in arguments}
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    for option, limits in _limits(options).items():
-        if len(limits) < len(getattr(options, option)):
-            raise InputError(f"{_SPELT[option]} names a measure twice: say its limit once")
-    changes = options.max_increase or options.max_decrease
-    if not (options.at_most or options.at_least or changes):
-        raise InputError("there is nothing to check: say --max ece=0.05, or --min MEASURE=LIMIT")
-    if changes and options.baseline is None:
-        raise InputError(
-            "--max-increase and --max-decrease compare with a baseline: say --baseline FILE"
-        )
-    if options.baseline is not None and not changes:
-        raise InputError("--baseline has no effect without --max-increase or --max-decrease")
-    only = ("id", "own_labels", "unpaired", "baseline_proba")
-    alone = [name for name in only if getattr(options, name)]
-    if alone and options.baseline is None:
-        raise InputError(f"--{alone[0].replace('_', '-')} has no effect without --baseline")
-    if options.own_labels and options.id is None:
-        raise InputError(
-            "--own-labels needs --id COLUMN: rows of different models are the same by it alone"
-        )
+    """Raise an error for options that contradict each other, before any row is read."""
+    from calibrant._api.check import check_options
+    from calibrant._api.limits import check_some_limit
+
+    limits = _limits(options)
+    for argument, by_measure in limits.items():
+        if len(by_measure) < len(getattr(options, argument)):
+            raise InputError(f"{name_of(argument)} names a measure twice: say its limit once")
+    check_some_limit(*limits.values())
+    about_baseline = {
+        "ids": options.id,
+        "own_labels": options.own_labels,
+        "paired": options.unpaired,
+        "baseline_proba": options.baseline_proba,
+    }
+    check_options(
+        [(name, each) for name in ("max_increase", "max_decrease") for each in limits[name]],
+        baseline=options.baseline is not None,
+        needs_baseline=[argument for argument, given in about_baseline.items() if given],
+        own_labels=options.own_labels,
+        ids=options.id is not None,
+        point=options.point,
+        groups=options.groups is not None,
+    )
     if options.id is not None and options.unpaired:
         raise InputError("--id matches the rows that --unpaired takes for others: drop one of them")
-    if options.point and options.groups is not None:
-        raise InputError(
-            "--groups has no effect with --point, which computes no interval: drop one of them"
-        )
 
 
-def _summarise(result: Check, title: str, *, as_json: bool) -> None:
-    """The summary of a job on GitHub, and its annotations; elsewhere they are printed."""
+def _print_github_summary(result: Check, title: str, *, as_json: bool) -> None:
+    """Add to the summary of a job on GitHub, or print it elsewhere; print the annotations."""
     import os
     import sys
 
@@ -188,48 +216,49 @@ def _summarise(result: Check, title: str, *, as_json: bool) -> None:
         with open(path, "a", encoding="utf-8") as file:
             file.write(markdown)
     for line in (*(() if path else markdown.splitlines()), *annotations.splitlines()):
-        say(line, file=sys.stderr if as_json else sys.stdout)
+        print_line(line, file=sys.stderr if as_json else sys.stdout)
 
 
-def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    """The verdict, and what was found out about the files."""
+def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+    """Check rows in memory; return the result and what was inferred about the files."""
     from calibrant._api.check import check
     from calibrant._cli.same_rows import are_correctness
     from calibrant._cli.terminal import working
     from calibrant._data.readers.read_rows import TooLarge, read_rows
 
     try:
-        rows = read_rows(inputs.request_of(options, options.files), at_most=HELD)
+        rows = read_rows(inputs.request_of(options, options.files), at_most=MOST_IN_MEMORY)
         old = None if options.baseline is None else _baseline_rows(rows, options)
     except TooLarge:
         if options.point and options.by is None and options.id is None:
-            return _streamed(options)
+            return _check_streamed(options)
         raise InputError(
-            f"there are more than {HELD:,} predictions, too many to keep in memory for an "
-            "interval: check a sample of the rows, or the values alone with --point and no --by"
+            f"there are more than {MOST_IN_MEMORY:,} predictions, too many to keep in memory for "
+            "an interval: check a sample of the rows, or the values alone with --point and no --by"
         ) from None
     more: dict[str, Any] = {**_limits(options)}
     if old is not None:
-        ids, old_ids = _ids(rows, old, options)
+        ids, old_ids = _matching_ids(rows, old, options)
         more |= {
             "ids": ids,
             "paired": False if options.unpaired else None,
             "own_labels": options.id is not None
             and (options.own_labels or are_correctness(rows, old)),
             "baseline": {
-                "y_true": old.y_true, "y_proba": old.y_proba, "sample_weight": old.sample_weight,
-                "votes": old.votes, "groups": inputs.groups_of(old, options.groups), "ids": old_ids,
-                "by": inputs.slices_of(old, options.by),
+                "y_true": old.y_true,
+                "y_proba": old.y_proba,
+                "ids": old_ids,
+                **inputs.row_arguments(old, options),
             },
-        }  # fmt: skip
+        }
     with working("intervals"):
         result = check(
-            rows.y_true, rows.y_proba, level=options.level, point=options.point,
-            bins=options.bins, groups=inputs.groups_of(rows, options.groups),
-            by=inputs.slices_of(rows, options.by), seed=options.seed,
-            sample_weight=rows.sample_weight, votes=rows.votes,
-            from_logits=options.from_logits, missing=options.missing, **more,
-        )  # fmt: skip
+            rows.y_true,
+            rows.y_proba,
+            **inputs.row_arguments(rows, options),
+            **inputs.given(options, "level", "point", "bins", "seed", "from_logits", "missing"),
+            **more,
+        )
     name = ", ".join(options.by or ())
     parts = [
         limit if limit.where is None else replace(limit, where=f"{name} {limit.where}")
@@ -239,16 +268,24 @@ def _checked(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     if old is not None:
         messages = (*messages, *(f"baseline: {line}" for line in old.messages))
     notes = result.notes
-    if options.id is None:  # then the ids were places
-        notes = tuple(
-            note.replace("paired by id", "paired by place in the files") for note in notes
-        )
+    if "ids" in more and more["ids"] is not None and options.id is None:
+        notes = tuple(map(_matched_by_place, notes))
     whole = replace(result, rows=tuple(parts), n_missing=rows.n_missing, notes=notes)
     return whole, messages
 
 
-def _of_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
-    """Limits compared with the values of sums: they have no intervals."""
+def _matched_by_place(note: str) -> str:
+    """Word the note on paired rows for ids that are places in the files."""
+    from calibrant._api.baseline import PAIRED, paired_note
+    from calibrant._core.messages import Note
+
+    if not isinstance(note, Note) or note.code != PAIRED:
+        return note
+    return paired_note(note.values["n"], "by place in the files")
+
+
+def _check_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+    """Compare limits with the values of sums, which have no intervals."""
     from calibrant._api.check import check_values
     from calibrant._api.limits import limits_of
     from calibrant._inference.coefficients import COEFFICIENTS
@@ -258,9 +295,7 @@ def _of_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str,
             f"{path} is a state of a stream: its sums give values, and an interval needs rows. "
             "Check the values alone with --point, or give the files of rows"
         )
-    check_no_rows_needed({
-        "--by": options.by, "--groups": options.groups, "--baseline": options.baseline,
-    })  # fmt: skip
+    check_no_rows_needed(by=options.by, groups=options.groups, baseline=options.baseline)
     _, total = sums_in(path)
     limits = limits_of(shape=total.shape, **_limits(options))
     fitted = [each.what.name for each in limits if each.what.name in COEFFICIENTS]
@@ -272,23 +307,23 @@ def _of_state(path: str, options: argparse.Namespace) -> tuple[Check, tuple[str,
 
 
 def _baseline_rows(rows: Rows, options: argparse.Namespace) -> Rows:
-    """The rows of the baseline, with the classes of the checked rows."""
+    """Read the rows of the baseline, in the class order of the checked rows."""
     from calibrant._data.readers.read_rows import read_rows
 
     request = inputs.request_of(options, options.baseline)
     if options.baseline_proba is not None:
         request = replace(request, y_proba=inputs.one_or_several(options.baseline_proba))
-    if request.classes is None and rows.chosen.classes is not None:
-        request = replace(request, classes=[str(name) for name in rows.chosen.classes])
-    return read_rows(request, at_most=HELD)
+    if request.classes is None:
+        request = replace(request, classes=inputs.class_texts(rows))
+    return read_rows(request, at_most=MOST_IN_MEMORY)
 
 
-def _ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[Any, Any]:
-    """What matches rows: a column, or their place in the files where some were dropped."""
+def _matching_ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[Any, Any]:
+    """Give the ids that match rows: a column, or places in the files if rows were dropped."""
     if options.id is not None:
         from calibrant._data.align_rows import id_texts
 
-        ids, others = (id_texts(each.other("--id", options.id)) for each in (rows, old))
+        ids, others = (id_texts(each.other("ids", options.id)) for each in (rows, old))
         return ids, others
     dropped = rows.n_missing or old.n_missing
     if options.unpaired or not dropped or rows.n + rows.n_missing != old.n + old.n_missing:
@@ -301,33 +336,37 @@ def _ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[Any, Any]:
     return rows.positions, old.positions
 
 
-def _streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
+def _check_streamed(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     from calibrant._api.check import check_values
     from calibrant._api.limits import limits_of
+    from calibrant._data.checks import noted_shape
 
-    result = _stream_values(options, inputs.request_of(options, options.files))
-    shape = _shape(result)
+    result = _streamed_evaluation(options, inputs.request_of(options, options.files))
+    shape = noted_shape(result.inferred)
     limits = limits_of(shape=shape, **_limits(options))
     before, messages = None, result.inferred
     if options.baseline is not None:
         request = inputs.request_of(options, options.baseline)
         if options.baseline_proba is not None:
             request = replace(request, y_proba=inputs.one_or_several(options.baseline_proba))
-        before = _stream_values(options, request)
-        if _shape(before) != shape:
+        before = _streamed_evaluation(options, request)
+        if noted_shape(before.inferred) != shape:
             raise InputError("the baseline has other classes than the checked rows")
         messages = (*messages, *(f"baseline: {line}" for line in before.inferred))
     n_missing = int(result.recipe.get("n_missing", 0))
     found = check_values(
-        result.values, limits, result.recipe["n"], n_missing,
+        result.values,
+        limits,
+        result.recipe["n"],
+        n_missing,
         None if before is None else before.values,
         None if before is None else before.recipe["n"],
-    )  # fmt: skip
+    )
     return found, messages
 
 
-def _stream_values(options: argparse.Namespace, request: ReadRequest) -> Evaluation:
-    """The values of files that are not kept in memory."""
+def _streamed_evaluation(options: argparse.Namespace, request: ReadRequest) -> Evaluation:
+    """Evaluate files whose rows are not kept in memory."""
     from calibrant._api.files.evaluate_file import evaluate_file
     from calibrant._inference.coefficients import COEFFICIENTS
 
@@ -335,32 +374,19 @@ def _stream_values(options: argparse.Namespace, request: ReadRequest) -> Evaluat
     fitted = [name for name in names if name in COEFFICIENTS]
     if fitted:
         raise InputError(
-            f"{fitted[0]} is fitted to rows in memory, and there are more than {HELD:,} "
+            f"{fitted[0]} is fitted to rows in memory, and there are more than {MOST_IN_MEMORY:,} "
             "predictions: check a sample of the rows"
         )
     arguments = inputs.streamed_arguments(options)
     arguments |= {"path": request.path, "y_proba": request.y_proba}
-    return evaluate_file(
-        **arguments, bins=options.bins, measures=names,
-    )  # fmt: skip
-
-
-def _shape(result: Evaluation) -> Shape:
-    from calibrant._data.answers import ANSWERS
-
-    if result.inferred[0].startswith("multiclass"):
-        return "multiclass"
-    return "answers" if ANSWERS in result.inferred else "binary"
+    return evaluate_file(**arguments, bins=options.bins, measures=names)
 
 
 def _show(result: Check, messages: tuple[str, ...], files: str) -> None:
-    import sys
-
     from calibrant._api.evaluate_samples import missing_note
-    from calibrant._cli.terminal import PLAIN, print_styled
+    from calibrant._cli.terminal import print_styled
 
-    print_styled(f"{result.verdict}: {files}", _STYLES[result.verdict], file=sys.stdout)
-    notes = (in_options(missing_note(result.n_missing)),) if result.n_missing else ()
-    changes = map(in_options, result.notes)
-    for line in (*messages, *notes, *changes, *(limit.sentence for limit in result.rows)):
-        print_styled(f"  {line}", PLAIN, file=sys.stdout)
+    print_styled(f"{result.verdict}: {files}", _STYLES[result.verdict])
+    notes = (missing_note(result.n_missing),) if result.n_missing else ()
+    for line in (*messages, *notes, *result.notes, *(limit.sentence for limit in result.rows)):
+        print_styled(f"  {line}")

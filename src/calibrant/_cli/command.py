@@ -1,4 +1,4 @@
-"""What the command does: parse the options, run a verb, show its result or its error.
+"""Run a command: parse its options, run its verb, print the result or the error.
 
 Exit codes: 0 done, or the check passed; 1 the check failed; 2 the check is undecided; 3 it could
 not be done (bad input, a wrong option, a file that cannot be read or written); 130 interrupted.
@@ -7,7 +7,6 @@ not be done (bad input, a wrong option, a file that cannot be read or written); 
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -30,14 +29,28 @@ from calibrant._cli import (
     scale,
 )
 from calibrant._cli.exit_codes import INTERRUPTED, NOT_DONE
+from calibrant._cli.naming import OptionNames
+from calibrant._cli.output import Outcome
 from calibrant._cli.parsing import Parser
 from calibrant._core.errors import CalibrantError, CalibrantWarning
+from calibrant._core.messages import named_by
 from calibrant._core.version import __version__
 
 VERBS = (
-    report, compare, check, decide, scale, conventions, audit, reproduce, monitor, merge, info,
-    demo, completion,
-)  # fmt: skip
+    report,
+    compare,
+    check,
+    decide,
+    scale,
+    conventions,
+    audit,
+    reproduce,
+    monitor,
+    merge,
+    info,
+    demo,
+    completion,
+)
 _AFTER_HELP = (
     "exit codes: 0 done, or the check passed; 1 the check failed; 2 the check is undecided; "
     "3 it could not be done; 130 interrupted"
@@ -53,51 +66,51 @@ def run(
     """
     _open_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
-    options: Any = None
+    code = 0
     try:
-        parser = build_parser()
-        options = parser.parse_args(given)
-        options.typed = shlex.join(["calibrant", *given])
-        options.parser = parser
+        options = build_parser().parse_args(given)
         if options.command is None:
-            parser.print_help()
+            options.parser.print_help()
             return NOT_DONE
         import numpy  # noqa: F401 - an interrupt in its compiled start is lost, or breaks it
 
         on_loaded()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), named_by(OptionNames()):
             _show_warnings(debug=options.debug)
-            code = options.run(options)
+            outcome: Outcome | None = options.run(options)
+            if outcome is not None:
+                code = outcome.code
+                outcome.show()
         sys.stdout.flush()
-        return int(code or 0)
+        return code
     except BrokenPipeError:
-        # A reader such as `head` has seen enough; what was found out stays true.
+        # A reader such as `head` has seen enough; the exit code stays the same.
         _drop_output()
-        return int(getattr(options, "code", 0))
+        return code
     except KeyboardInterrupt:
-        # Maybe in the middle of importing NumPy, which cannot be imported again: nothing here may.
-        return _ended("interrupted", INTERRUPTED, debug="--debug" in given)
+        # NumPy may be half imported and cannot be imported again, so nothing here imports it.
+        return _print_end("interrupted", INTERRUPTED, debug="--debug" in given)
     except Exception as error:
         from calibrant._cli.terminal import visible
 
-        return _ended(visible(_error_message(error)), NOT_DONE, debug="--debug" in given)
+        return _print_end(visible(_error_message(error)), NOT_DONE, debug="--debug" in given)
 
 
 def _open_streams() -> None:
-    # Closed by who started us: nobody reads, but the exit code is still waited for.
+    # The parent process may have closed stdout; go on so that the exit code is right.
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - open until the end
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a letter shows a question mark.
+        # A terminal shows a question mark for letters that it does not have.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
 
 
 @cache
 def build_parser() -> Parser:
-    """Every verb with its options. Parsing leaves it as it is: one is made for all calls."""
+    """Build the parser of all verbs. Parsing does not change it, so all calls share one."""
     parser = Parser(
         prog="calibrant",
         description="Can these predicted probabilities be believed?",
@@ -109,25 +122,26 @@ def build_parser() -> Parser:
     for verb in VERBS:
         verb.add(commands)
     for sub in commands.choices.values():
-        # Before the verb or after it; what is not said after it must not undo what was before.
+        # The option may stand before or after the verb; its default must not undo the first.
         sub.add_argument(
-            "--debug", action="store_true", default=_unsaid(), help="show where an error comes from"
+            "--debug",
+            action="store_true",
+            default=_suppressed(),
+            help="show where an error comes from",
         )
     return parser
 
 
-def _unsaid() -> Any:
+def _suppressed() -> Any:
     import argparse
 
     return argparse.SUPPRESS
 
 
 def _error_message(error: Exception) -> str:
-    """An error as one message, in the words of the command line."""
-    from calibrant._cli.words import in_options
-
+    """Word an error as one message."""
     if isinstance(error, CalibrantError):
-        return in_options(str(error))
+        return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"{f'{error.filename}: ' if error.filename else ''}{error.strerror}"
     if isinstance(error, MemoryError):
@@ -138,14 +152,14 @@ def _error_message(error: Exception) -> str:
     )
 
 
-def _ended(message: str, code: int, *, debug: bool) -> int:
+def _print_end(message: str, code: int, *, debug: bool) -> int:
     if debug:
         import traceback
 
         from calibrant._cli.terminal import visible
 
         for part in traceback.format_exception(*sys.exc_info()):
-            # The places have lines of their own; of a message no line break is one.
+            # Lines of the stack stay lines; line breaks in a message are made visible.
             for line in part.splitlines() if part.startswith("  ") else [part.rstrip("\n")]:
                 print(visible(line), file=sys.stderr)
     try:
@@ -157,12 +171,12 @@ def _ended(message: str, code: int, *, debug: bool) -> int:
 
 
 def _drop_output() -> None:
-    """What is still to be printed goes nowhere, so that Python does not try again at its end."""
+    """Send further output nowhere, so that Python does not try to print it again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warnings(*, debug: bool) -> None:
-    """Cautions of Calibrant as a line each; those of other packages only for who looks for them."""
+    """Print warnings of Calibrant as one line each; those of other packages only with --debug."""
     if debug:
         return
 
@@ -175,11 +189,10 @@ def _show_warnings(*, debug: bool) -> None:
         line: str | None = None,
     ) -> None:
         from calibrant._cli.terminal import visible
-        from calibrant._cli.words import in_options
 
-        if str(message) not in shown:  # a verb may look at the same rows several times
+        if str(message) not in shown:  # a verb may read the same rows several times
             shown.add(str(message))
-            print(f"calibrant: {visible(in_options(str(message)))}", file=sys.stderr)
+            print(f"calibrant: {visible(str(message))}", file=sys.stderr)
 
     shown: set[str] = set()
     warnings.simplefilter("ignore")

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 from calibrant._cli import inputs
 from calibrant._cli.output import (
     atomic_write,
-    check_page_possible,
+    check_page_options,
     check_writable,
     print_json,
-    tell,
+    print_status,
 )
-from calibrant._cli.parsing import add_json, distinct, share
-from calibrant._cli.words import in_options
+from calibrant._cli.parsing import add_json, changed, distinct, share
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
 
@@ -41,24 +40,30 @@ def add(commands: Any) -> None:
     parser.add_argument("-o", "--out", metavar="PAGE", help="also write a comparison page (.html)")
     parser.add_argument("--title", help="title of the page")
     parser.add_argument(
-        "--models", nargs="+", metavar="NAME=COLUMN[,...]",
+        "--models",
+        nargs="+",
+        metavar="NAME=COLUMN[,...]",
         help="models in one file: a column, one for each class, or a pattern such as big_*",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--labels", nargs="+", metavar="NAME=COLUMN",
+        "--labels",
+        nargs="+",
+        metavar="NAME=COLUMN",
         help="with --models: the column of each model's own labels, such as whether its own answer "
         "was right",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--model-column", metavar="COLUMN",
+        "--model-column",
+        metavar="COLUMN",
         help="long format: a column that says which model a row is of; rows are matched by --id",
-    )  # fmt: skip
+    )
     parser.add_argument("--id", metavar="COLUMN", help="match the rows of files by this column")
     parser.add_argument(
-        "--own-labels", action="store_true",
+        "--own-labels",
+        action="store_true",
         help="each file has its model's own labels, such as whether its own answer was right; of "
         "columns called correct this is known",
-    )  # fmt: skip
+    )
     inputs.add_columns(parser)
     inputs.add_bins(parser)
     parser.add_argument(
@@ -66,23 +71,28 @@ def add(commands: Any) -> None:
     )
     inputs.add_groups(parser, "compare within each value of these columns too")
     parser.add_argument(
-        "--tolerance", type=share, default=0.05,
+        "--tolerance",
+        type=share,
+        default=0.05,
         help="largest error that would not matter in a slice, as a gap between prediction and "
         "outcome; default 0.05",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--scale-on", nargs="+", metavar="[NAME=]FILE | COLUMN=VALUE",
+        "--scale-on",
+        nargs="+",
+        metavar="[NAME=]FILE | COLUMN=VALUE",
         help="recalibrate each model first, by a map fitted to these validation files (or to the "
         "rows in which a column has a value, which are then not compared)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--method", choices=METHODS, help="the map of --scale-on; default temperature"
     )
     parser.add_argument(
-        "--ceiling", action="store_true",
+        "--ceiling",
+        action="store_true",
         help="rows of how well annotators predict each other, in the same table; needs votes "
         "(--counts, or --votes beside shares)",
-    )  # fmt: skip
+    )
     inputs.add_chance(parser)
     parser.add_argument(
         "--table", metavar="FILE", help="also write the table for a paper (.tex or .md)"
@@ -94,30 +104,30 @@ def add(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     from calibrant._cli.models import (
         given_paths,
+        ids_of_logs,
         named_files,
+        parse_split,
         path_of,
         read_models,
-        take_ids_from_logs,
+        split_models,
+        validation_models,
     )
-    from calibrant._cli.scale_on import divided, split_of, validation_models
     from calibrant._cli.terminal import working
 
-    check_page_possible(options.out)
+    check_page_options(options.out, options.title)
     _check_table(options.table)
     if options.method is not None and options.scale_on is None:
         raise InputError("--method is the map of --scale-on: say which rows to fit it to")
     fitted = [path_of(text) for text in options.scale_on or ()]
-    if options.title is not None and options.out is None:
-        raise InputError("--title is of the page: say where to write it with -o PAGE")
     for path in (options.out, options.table):
         check_writable(path, [*named_files(options).values(), *fitted], options.format)
-    options.split, value = split_of(options)
-    taken = take_ids_from_logs(options)
+    column, value = parse_split(options)
+    options, taken = ids_of_logs(changed(options, split=column))
     models = read_models(options)
-    models = replace(models, messages=(*map(in_options, models.messages), *taken))
+    models = replace(models, messages=(*models.messages, *taken))
     validation = None
-    if options.split is not None:
-        models, validation = divided(models, options.split, value)
+    if column is not None:
+        models, validation = split_models(models, column, value)
     elif options.scale_on is not None:
         validation = validation_models(options, models)
     with working("intervals of the differences"):
@@ -127,7 +137,7 @@ def run(options: argparse.Namespace) -> None:
         text = comparison.to_latex() if tex else comparison.to_markdown() + "\n"
         with atomic_write(options.table) as temp:
             temp.write_text(text, encoding="utf-8")
-        tell(f"written: {options.table}")
+        print_status(f"written: {options.table}")
     if options.out is not None:
         with working("the page"):
             comparison.save(
@@ -135,7 +145,7 @@ def run(options: argparse.Namespace) -> None:
                 name=options.title,
                 source=inputs.without_folders(options, given_paths(options)),
             )
-        tell(f"written: {options.out}")
+        print_status(f"written: {options.out}")
     if options.json:
         print_json(comparison.to_dict())
     else:
@@ -152,15 +162,15 @@ def _compared(models: Models, options: argparse.Namespace, validation: Models | 
 
     first = models.first
     comparison = compare(
-        first.y_true if models.labels is None else models.labels, models.predictions,
-        measures=options.measures, bins=options.bins, tolerance=options.tolerance,
-        level=options.level, groups=inputs.groups_of(first, options.groups),
-        by=inputs.slices_of(first, options.by), seed=options.seed,
-        sample_weight=first.sample_weight, votes=first.votes, from_logits=options.from_logits,
+        first.y_true if models.labels is None else models.labels,
+        models.predictions,
         classes=first.class_names,
         scale_on=None if validation is None else _to_fit(validation),
-        scaler=options.method or "temperature", ceiling=options.ceiling,
-    )  # fmt: skip
+        scaler=options.method or "temperature",
+        **inputs.row_arguments(first, options),
+        **inputs.given(options, "measures", "bins", "tolerance", "level", "seed"),
+        **inputs.given(options, "from_logits", "ceiling"),
+    )
     slices = comparison.slices
     if slices is not None:
         name = ", ".join(options.by)
@@ -171,7 +181,7 @@ def _compared(models: Models, options: argparse.Namespace, validation: Models | 
         comparison,
         slices=slices,
         inferred=(*comparison.inferred, *models.messages),
-        notes=(*models.notes, *map(in_options, comparison.notes)),
+        notes=(*models.notes, *comparison.notes),
     )
 
 
@@ -181,22 +191,18 @@ def _to_fit(validation: Models) -> dict[str, Any]:
         "y_true": rows.y_true if validation.labels is None else validation.labels,
         "y_proba": validation.predictions,
         "sample_weight": rows.sample_weight,
-    }  # fmt: skip
+    }
 
 
 def _show(comparison: Comparison) -> None:
-    import sys
+    from calibrant._cli.tables import print_summary, print_table
 
-    from calibrant._cli.tables import print_table
-    from calibrant._cli.terminal import PLAIN, print_styled
-
-    n = comparison.recipe["n"]
-    print_styled(f"{len(comparison.names)} models on {counted(n, 'row')}", "bold", file=sys.stdout)
-    people = comparison.ceiling.notes if comparison.ceiling else ()
+    ceiling = comparison.ceiling.notes if comparison.ceiling else ()
     sentences = map(comparison.sentence, comparison.measures)
-    for line in (*comparison.inferred, *comparison.notes, *people, *sentences):
-        print_styled(f"  {line}", PLAIN, file=sys.stdout)
-    print()
+    print_summary(
+        f"{len(comparison.names)} models on {counted(comparison.recipe['n'], 'row')}",
+        (*comparison.inferred, *comparison.notes, *ceiling, *sentences),
+    )
     print_table(comparison.display_columns(), "Sample values")
     for measure in comparison.measures:
         ranked = comparison.ranked(measure)

@@ -9,10 +9,14 @@ from calibrant._cli.parsing import Parser
 from calibrant._core.errors import MissingExtra
 
 SHELLS = ("bash", "zsh", "fish")
-# What the values of options are called, and what completes them.
+# The metavar of an option, and what a shell completes it with.
 FILES = {
-    "FILE": "FILE", "[NAME=]FILE": "FILE", "PAGE": "FILE", "STATE": "FILE", "FOLDER": "DIRECTORY",
-}  # fmt: skip
+    "FILE": "FILE",
+    "[NAME=]FILE": "FILE",
+    "PAGE": "FILE",
+    "STATE": "FILE",
+    "FOLDER": "DIRECTORY",
+}
 
 
 def add(commands: Any) -> None:
@@ -34,7 +38,7 @@ def run(options: argparse.Namespace) -> None:
         raise MissingExtra("shtab", "cli", "shell completion") from None
     parser: Parser = options.parser
     for name, each in parser.verbs():
-        each.description = parser.help_of(name)  # a line, where a menu has room for no more
+        each.description = parser.help_of(name)  # menus have room for one line
         for action in each._actions:
             kind = FILES.get(str(action.metavar))
             if kind is not None:

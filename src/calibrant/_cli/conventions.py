@@ -6,9 +6,8 @@ import argparse
 from typing import Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import print_json, say
+from calibrant._cli.output import print_json, print_line
 from calibrant._cli.parsing import add_json, bin_count
-from calibrant._cli.words import in_options
 from calibrant._core.errors import counted
 
 
@@ -22,9 +21,11 @@ def add(commands: Any) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
     inputs.add_columns(parser, weight=False)
     parser.add_argument(
-        "--bins", type=bin_count, default=15,
+        "--bins",
+        type=bin_count,
+        default=15,
         help="number of bins for all tools; default 15; or cbrt or auto, by the number of rows",
-    )  # fmt: skip
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -39,20 +40,24 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.json:
         print_json(
-            {**result.to_dict(), "n": rows.n, "n_missing": rows.n_missing,
-             "inferred": list(rows.messages)}
-        )  # fmt: skip
+            {
+                **result.to_dict(),
+                "n": rows.n,
+                "n_missing": rows.n_missing,
+                "inferred": list(rows.messages),
+            }
+        )
         return
     from calibrant._api.evaluate_samples import missing_note
     from calibrant._cli.tables import print_table
 
-    say(f"{', '.join(options.files)}: {counted(rows.n, 'row')}")
-    missing = (in_options(missing_note(rows.n_missing)),) if rows.n_missing else ()
+    print_line(f"{', '.join(options.files)}: {counted(rows.n, 'row')}")
+    missing = (missing_note(rows.n_missing),) if rows.n_missing else ()
     note = (result.note,) if result.note else ()
-    for line in (*map(in_options, rows.messages), *missing, *note):
-        say(f"  {line}")
-    say()
+    for line in (*rows.messages, *missing, *note):
+        print_line(f"  {line}")
+    print_line()
     kept = {k: v for k, v in result.columns().items() if k not in ("rule", "why", "version")}
     print_table(kept, f"What each tool would call ECE ({result.notion})")
     for row in result.rows:
-        say(f"{row.tool}: {row.why}")
+        print_line(f"{row.tool}: {row.why}")

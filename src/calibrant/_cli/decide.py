@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import check_writable, print_json, tell
+from calibrant._cli.output import check_writable, print_json, print_status
 from calibrant._cli.parsing import add_json
 from calibrant._core.errors import InputError
 
@@ -31,32 +31,38 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("-o", "--out", metavar="PICTURE", help="also draw it (.png, .svg, .pdf)")
     parser.add_argument(
-        "--models", nargs="+", metavar="NAME=COLUMN",
+        "--models",
+        nargs="+",
+        metavar="NAME=COLUMN",
         help="models in one file: a column each, or a pattern such as big_*",
-    )  # fmt: skip
+    )
     parser.add_argument("--id", metavar="COLUMN", help="match the rows of files by this column")
     parser.add_argument(
-        "--thresholds", type=thresholds, metavar="LIST",
+        "--thresholds",
+        type=thresholds,
+        metavar="LIST",
         help="numbers such as 0.05,0.1,0.2, or FROM:TO:STEP; default 0.01:0.99:0.01",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--recalibration", choices=MAPS, default="default",
+        "--recalibration",
+        choices=MAPS,
+        default="default",
         help="map behind the gain; default: isotonic with 200 or more of the rarer outcome, else "
         "platt",
-    )  # fmt: skip
+    )
     inputs.add_columns(parser)
     parser.add_argument(
         "--groups", metavar="COLUMN", help="column that names the cluster of each row"
     )
     inputs.add_chance(parser)
     add_json(parser)
-    # What `compare` knows of models beyond this: labels of their own (acting on everyone would have
-    # as many curves as there are models), long tables.
+    # The reader of models expects these options of `compare`. Labels of each model's own are not
+    # allowed here: acting on everyone would have a curve for each of them.
     parser.set_defaults(run=run, own_labels=None, model_column=None, labels=None)
 
 
 def thresholds(text: str) -> list[float]:
-    """Numbers with commas between them, or a range with its step."""
+    """Parse numbers with commas between them, or FROM:TO:STEP."""
     try:
         if ":" not in text:
             return [float(part) for part in text.split(",")]
@@ -78,50 +84,50 @@ def run(options: argparse.Namespace) -> None:
 
     _check_picture(options.out)
     check_writable(options.out, named_files(options).values(), options.format)
-    rows, predictions, messages = _read(options)
+    options, rows, predictions, messages = _read(options)
     with working("net benefits"):
         curve = decision_curve(
-            rows.y_true, predictions, thresholds=options.thresholds,
+            rows.y_true,
+            predictions,
             recalibration=None if options.recalibration == "none" else options.recalibration,
-            level=options.level, groups=inputs.groups_of(rows, options.groups), seed=options.seed,
-            sample_weight=rows.sample_weight, from_logits=options.from_logits,
+            groups=inputs.groups_of(rows, options.groups),
+            sample_weight=rows.sample_weight,
             classes=rows.class_names,
-        )  # fmt: skip
+            **inputs.given(options, "thresholds", "level", "seed", "from_logits"),
+        )
     if options.out is not None:
         curve.plot(recalibrated=options.recalibration != "none").save(options.out)
-        tell(f"written: {options.out}")
+        print_status(f"written: {options.out}")
     if options.json:
         print_json(curve.to_dict())
         return
-    import sys
+    from calibrant._cli.tables import print_summary, print_table
 
-    from calibrant._cli.tables import print_table
-    from calibrant._cli.terminal import PLAIN, print_styled
-
-    print_styled(curve.title, "bold", file=sys.stdout)
-    for line in (*messages, *curve._messages()):
-        print_styled(f"  {line}", PLAIN, file=sys.stdout)
-    print()
+    print_summary(curve.title, (*messages, *curve._messages()))
     print_table(curve.display_columns(), "Net benefit by threshold (acting on none: 0)")
 
 
-def _read(options: argparse.Namespace) -> tuple[Rows, dict[str, Any], tuple[str, ...]]:
-    """The outcomes, the models by name, and what was inferred about the files."""
-    from calibrant._cli.models import named_files, read_models, take_ids_from_logs
+def _read(
+    options: argparse.Namespace,
+) -> tuple[argparse.Namespace, Rows, dict[str, Any], tuple[str, ...]]:
+    """Read the models: the options with columns of logs, the outcomes, predictions by model, and
+    what was inferred about the files.
+    """
+    from calibrant._cli.models import ids_of_logs, named_files, read_models
     from calibrant._data.readers.read_rows import read_rows
 
     files = named_files(options)
     if options.models is not None or len(files) > 1:
-        taken = take_ids_from_logs(options)
+        options, taken = ids_of_logs(options)
         models = read_models(options)
-        return models.first, models.predictions, (*models.messages, *taken, *models.notes)
+        return options, models.first, models.predictions, (*models.messages, *taken, *models.notes)
     name, path = next(iter(files.items()))
     rows = read_rows(inputs.request_of(options, [path]), at_most=10_000_000)
-    return rows, {name: rows.y_proba}, tuple(rows.messages)
+    return options, rows, {name: rows.y_proba}, tuple(rows.messages)
 
 
 def _check_picture(out: str | None) -> None:
-    """Whether a picture can be drawn, before the work."""
+    """Raise an error, before the work, if the picture cannot be drawn."""
     if out is None:
         return
     from calibrant._core.optional import need

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from typing import Any
 
 from calibrant._cli.output import (
     atomic_write,
     check_folder,
-    check_known_columns,
+    check_own_files,
     print_json,
-    say,
+    print_line,
 )
 from calibrant._cli.parsing import add_json
-from calibrant._cli.words import in_options
 
 
 def add(commands: Any) -> None:
@@ -25,9 +23,11 @@ def add(commands: Any) -> None:
         "labels and its teacher's probabilities.",
     )
     parser.add_argument(
-        "-o", "--out", metavar="FOLDER",
+        "-o",
+        "--out",
+        metavar="FOLDER",
         help="instead, write the example's predictions to files, to try the other verbs on",
-    )  # fmt: skip
+    )
     add_json(parser)
     parser.set_defaults(run=run)
 
@@ -62,7 +62,7 @@ def _evaluate(options: argparse.Namespace) -> None:
 
 
 def _results() -> tuple[str, dict[str, Any]]:
-    """What the example is, and what is found out about it."""
+    """Evaluate the example; return its description and the results by name."""
     from calibrant import examples
     from calibrant._api.compare import compare
     from calibrant._api.conventions import conventions
@@ -74,7 +74,6 @@ def _results() -> tuple[str, dict[str, Any]]:
     example = examples.load("fashion")
     rows = to_samples(example.test_labels, example.test_proba, classes=example.class_names)
     hard = evaluate_samples(rows, Options(intervals="cheap"))
-    hard = replace(hard, notes=tuple(map(in_options, hard.notes)))
     soft = evaluate(example.test_soft_labels, example.test_proba, classes=example.class_names)
     tools = conventions(example.test_labels, example.test_proba)
     scaler = TemperatureScaling().fit(example.val_labels, example.val_logits)
@@ -88,13 +87,13 @@ def _results() -> tuple[str, dict[str, Any]]:
 
 
 def _write_files(options: argparse.Namespace) -> None:
-    """validation.csv and test.csv with ten classes, shirt.csv with one against the rest."""
+    """Write validation.csv and test.csv (ten classes), and shirt.csv (one against the rest)."""
     import os
     import shlex
 
     check_folder(options.out)
     contents = _contents()
-    check_known_columns(options.out, contents, lambda name, found: found == contents[name].encode())
+    check_own_files(options.out, contents, lambda name, found: found == contents[name].encode())
     os.makedirs(options.out, exist_ok=True)
     paths = {name: os.path.join(options.out, name) for name in contents}
     for name, path in paths.items():
@@ -103,8 +102,8 @@ def _write_files(options: argparse.Namespace) -> None:
     if options.json:
         print_json({"written": list(paths.values())})
         return
-    say(f"Written: {', '.join(paths.values())}. Try:")
-    say()
+    print_line(f"Written: {', '.join(paths.values())}. Try:")
+    print_line()
     validation, test, shirt = (shlex.quote(path) for path in paths.values())
     for line in (
         f"calibrant report {test} -o page.html",
@@ -112,11 +111,11 @@ def _write_files(options: argparse.Namespace) -> None:
         f"calibrant scale --fit {validation} --apply {test} -o recalibrated.csv",
         f"calibrant conventions {test}",
     ):
-        say(f"    {line}")
+        print_line(f"    {line}")
 
 
 def _contents() -> dict[str, str]:
-    """The files by name: always the same, so that what is there can be known for ours."""
+    """Give the content of each file. It never changes, so that our own files are recognised."""
     from calibrant import examples
 
     fashion, shirt = examples.load("fashion"), examples.load("fashion-shirt")
@@ -131,7 +130,7 @@ def _contents() -> dict[str, str]:
     for name, (columns, labels, predictions) in files.items():
         lines = [",".join(["label", *columns])]
         for label, row in zip(labels, predictions.tolist(), strict=True):
-            # All digits: other rows would have other intervals than the example itself.
+            # All digits are written, so that intervals are those of the example itself.
             lines.append(",".join([str(label), *map(repr, row)]))
         out[name] = "\n".join(lines) + "\n"
     return out

@@ -1,4 +1,4 @@
-"""Exit codes of commands that did not end with an answer; a check has codes of its own."""
+"""Exit codes of commands that ended without a result; `check` has its own."""
 
 NOT_DONE = 3
 INTERRUPTED = 130

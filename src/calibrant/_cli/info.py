@@ -6,15 +6,23 @@ import argparse
 import platform
 from typing import Any
 
-from calibrant._cli.output import print_json, say
+from calibrant._cli.output import print_json, print_line
 from calibrant._cli.parsing import add_json
 from calibrant._core.version import __version__
 
-# What makes more formats, colours, figures and engines possible.
+# Packages that add formats, colours, figures and engines.
 PACKAGES = (
-    "pyarrow", "rich", "shtab", "matplotlib", "pandas", "polars", "duckdb", "pyspark", "torch",
+    "pyarrow",
+    "rich",
+    "shtab",
+    "matplotlib",
+    "pandas",
+    "polars",
+    "duckdb",
+    "pyspark",
+    "torch",
     "sklearn",
-)  # fmt: skip
+)
 
 
 def add(commands: Any) -> None:
@@ -36,7 +44,7 @@ def run(options: argparse.Namespace) -> None:
         return
     for name, value in facts.items():
         shown = ", ".join(value) or "none" if isinstance(value, list) else value
-        say(f"{name:12} {shown}")
+        print_line(f"{name:12} {shown}")
     if not facts["native"]:
         print(
             "\nThe compiled kernels are not there, so everything runs on NumPy: the same numbers, "
@@ -46,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def installation() -> dict[str, Any]:
-    """What this installation is and can do."""
+    """Collect the versions, the engine and the packages of this installation."""
     from importlib import metadata
     from importlib.util import find_spec
 

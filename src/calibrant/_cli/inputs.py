@@ -1,4 +1,4 @@
-"""The options that say which files and which of their columns; the same for every verb."""
+"""Options that name files and columns, shared by all verbs, and how they are read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from calibrant._cli.parsing import bins, names, worded
+from calibrant._cli.parsing import bins, changed, names, share, whole, word_table
 from calibrant._core.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,9 +17,19 @@ if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import Rows
 
 FORMATS = (
-    "parquet", "csv", "jsonl", "arrow", "npz", "json", "lm-eval", "inspect", "excel", "stata",
-    "sas", "r",
-)  # fmt: skip
+    "parquet",
+    "csv",
+    "jsonl",
+    "arrow",
+    "npz",
+    "json",
+    "lm-eval",
+    "inspect",
+    "excel",
+    "stata",
+    "sas",
+    "r",
+)
 DESCRIPTION = (
     "Files are Parquet, CSV, JSONL, JSON lists, Arrow, NPZ, logs of lm-evaluation-harness and "
     "Inspect AI, or tables of Excel, Stata, SAS or R. Columns are found by their usual names "
@@ -28,37 +38,46 @@ DESCRIPTION = (
 
 
 def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: bool = True) -> None:
-    """Which columns are labels, predictions and weights."""
+    """Add the options that name columns: labels, predictions, weights, votes."""
     group = parser.add_argument_group("columns")
     group.add_argument("--label", type=names, metavar="COLUMN", help="labels (y_true)")
     if many:
         group.add_argument(
-            "--proba", type=names, action="extend", metavar="COLUMN[,...]",
+            "--proba",
+            type=names,
+            action="extend",
+            metavar="COLUMN[,...]",
             help="predictions (y_proba): a column, or one per class; repeat it, or give a list",
-        )  # fmt: skip
+        )
     if weight:
         group.add_argument("--weight", metavar="COLUMN", help="weight of each row")
     group.add_argument(
-        "--votes", metavar="COLUMN",
+        "--votes",
+        metavar="COLUMN",
         help="number of votes behind each soft label, or behind a count of votes for class 1",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--counts", type=names, metavar="COLUMN,...",
+        "--counts",
+        type=names,
+        metavar="COLUMN,...",
         help="counts of votes, a column for each class, in place of labels; for a binary problem, "
         "NEGATIVE,POSITIVE",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--item", metavar="COLUMN",
+        "--item",
+        metavar="COLUMN",
         help="rows are one vote each (--label), on the item that this column names",
-    )  # fmt: skip
+    )
     group.add_argument(
         "--annotator", metavar="COLUMN", help="who gave the vote, where rows are one vote each"
     )
     group.add_argument(
-        "--classes", type=names, metavar="NAME,...",
+        "--classes",
+        type=names,
+        metavar="NAME,...",
         help="labels in the order of the columns of predictions; for a binary problem, "
         "NEGATIVE,POSITIVE",
-    )  # fmt: skip
+    )
     group.add_argument(
         "--answer", metavar="COLUMN", help="answers, to be compared with --gold, in place of labels"
     )
@@ -71,18 +90,21 @@ def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: b
         "--percent", action="store_true", help='predictions are percentages: 85, or "85%%"'
     )
     group.add_argument(
-        "--words", type=worded, metavar="WORD=P,...",
+        "--words",
+        type=word_table,
+        metavar="WORD=P,...",
         help="predictions are words, each with its probability: likely=0.7,unlikely=0.2; or a file "
         "with such a pair a line, or with a JSON record",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--missing", choices=("error", "drop"), default="error",
+        "--missing",
+        choices=("error", "drop"),
+        default="error",
         help="rows in which something is missing: an error (the default), or dropped and counted",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--format", choices=FORMATS,
-        help="format of the files, if their names or fields do not say",
-    )  # fmt: skip
+        "--format", choices=FORMATS, help="format of the files, if their names or fields do not say"
+    )
     group.add_argument(
         "--filter", metavar="NAME", help="filter of a log of lm-evaluation-harness, of several"
     )
@@ -90,69 +112,76 @@ def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: b
 
 def add_bins(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--bins", type=bins, default=15,
+        "--bins",
+        type=bins,
+        default=15,
         help="a count (the default is 15), edges such as 0,0.5,1, quantile:15, or a count that "
         "follows from the rows: cbrt (their cube root) or auto (the same, from 5 to 100)",
-    )  # fmt: skip
+    )
 
 
 def add_groups(parser: argparse.ArgumentParser, purpose: str) -> None:
-    """Slices and clusters."""
+    """Add the options of slices and clusters."""
     parser.add_argument("--by", type=names, metavar="COLUMN,...", help=purpose)
     parser.add_argument(
-        "--groups", metavar="COLUMN",
+        "--groups",
+        metavar="COLUMN",
         help="column that names the cluster of each row (patient, day), for intervals and p-values",
-    )  # fmt: skip
+    )
 
 
 def add_chance(parser: argparse.ArgumentParser) -> None:
-    """How intervals are found."""
-    from calibrant._cli.parsing import share, whole
-
+    """Add the options of intervals: level and seed."""
     parser.add_argument(
         "--level", type=share, default=0.95, help="confidence level of intervals; default 0.95"
     )
     parser.add_argument("--seed", type=whole, default=0, help="seed of the resampling; default 0")
 
 
+# Options that name further columns, and the arguments that errors name them by.
+_OTHER_COLUMNS = {
+    "by": "by",
+    "groups": "groups",
+    "id": "ids",
+    "keep": "keep",
+    "model_column": "model_column",
+    "segments": "segments",
+    "split": "scale_on",
+    "time": "time",
+}
+
+
 def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
-    """What the options say is to be read."""
+    """Make the request to read a file from the options."""
     from calibrant._data.columns import check_apart
     from calibrant._data.readers.columns import ReadRequest, answers_of
     from calibrant._data.readers.written import written_as
 
     check_apart(options.label, getattr(options, "proba", None))
     others: dict[str, str] = {}
-    for option in ("by", "groups", "id", "keep", "model_column", "segments", "split", "time"):
-        given_names = getattr(options, option, None) or []
-        for name in [given_names] if isinstance(given_names, str) else given_names:
-            others.setdefault(name, f"--{option.replace('_', '-')}")
+    for option, argument in _OTHER_COLUMNS.items():
+        named = getattr(options, option, None) or []
+        for name in [named] if isinstance(named, str) else named:
+            others.setdefault(name, argument)
     return ReadRequest(
         path[0] if isinstance(path, list) and len(path) == 1 else path,
         y_true=one_or_several(options.label),
         y_proba=one_or_several(getattr(options, "proba", None)),
         sample_weight=getattr(options, "weight", None),
-        classes=options.classes,
-        from_logits=options.from_logits,
-        missing=options.missing,
-        format=options.format,
-        written=written_as(
-            from_logits=options.from_logits, from_logprobs=options.from_logprobs,
-            percent=options.percent, words=options.words,
-        ),
+        written=written_as(**given(options, "from_logits", "from_logprobs", "percent", "words")),
         answers=answers_of(options.answer, options.gold),
-        filter=options.filter,
-        votes=options.votes,
         counts=one_or_several(options.counts),
-        item=options.item,
-        annotator=options.annotator,
         others=others,
-    )  # fmt: skip
+        **given(options, "classes", "from_logits", "missing", "format", "filter"),
+        **given(options, "votes", "item", "annotator"),
+    )
 
 
-def take_from_logs(options: argparse.Namespace, *, by: bool, held: bool = True) -> tuple[str, ...]:
-    """What logs of evaluations say beside labels and predictions becomes options, unless these are
-    given: clusters (epochs of a sample) and, on request, slices (tasks). What was taken, in words.
+def columns_of_logs(
+    options: argparse.Namespace, *, by: bool, held: bool = True
+) -> tuple[argparse.Namespace, tuple[str, ...]]:
+    """Fill in options from logs of evaluations, unless they are given: clusters (epochs of a
+    sample) and, if `by`, slices (tasks). Return the options, and messages on what was filled in.
     """
     from calibrant._data.readers.find import LOGS
     from calibrant._data.readers.recognise import find_files
@@ -160,31 +189,31 @@ def take_from_logs(options: argparse.Namespace, *, by: bool, held: bool = True) 
 
     files = find_files(options.files, options.format)
     if not all(file.format in LOGS for file in files):
-        return ()
+        return options, ()
     logs: list[Any] = [open_reader(file) for file in files]
     logs = [getattr(log, "inner", log) for log in logs]
-    messages = []
+    messages, taken = [], {}
     if held and options.groups is None and any(log.clusters for log in logs):
-        options.groups = next(log.clusters for log in logs if log.clusters)
-        messages.append(f"clusters are {options.groups!r}: epochs of a sample belong together")
-    elif held and options.groups is None and _answered_again(logs):
-        options.groups = "sample"
+        taken["groups"] = next(log.clusters for log in logs if log.clusters)
+        messages.append(f"clusters are {taken['groups']!r}: epochs of a sample belong together")
+    elif held and options.groups is None and _have_samples_twice(logs):
+        taken["groups"] = "sample"
         messages.append("clusters are 'sample': answers of several models to it belong together")
     tasks = {record.get("task") for log in logs for record in log.records}
     if by and options.by is None and len(tasks) > 1:
-        options.by = [logs[0].slices]
-        messages.append(f"slices by {options.by[0]!r}, of which there are {len(tasks)}")
-    return tuple(messages)
+        taken["by"] = [logs[0].slices]
+        messages.append(f"slices by {logs[0].slices!r}, of which there are {len(tasks)}")
+    return changed(options, **taken), tuple(messages)
 
 
-def _answered_again(logs: Sequence[Any]) -> bool:
+def _have_samples_twice(logs: Sequence[Any]) -> bool:
     """Whether several models answered the same samples."""
     samples = [record["sample"] for log in logs for record in log.records if "sample" in record]
     return len(set(samples)) < len(samples)
 
 
 def streamed_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    """The same as arguments of `evaluate_file`."""
+    """Make the arguments of `evaluate_file` from the options."""
     request = request_of(options, options.files)
     if request.item is not None:
         raise InputError(
@@ -192,27 +221,43 @@ def streamed_arguments(options: argparse.Namespace) -> dict[str, Any]:
             "leave out --stream"
         )
     return {
-        "path": request.path, "y_true": request.y_true, "y_proba": request.y_proba,
-        "sample_weight": request.sample_weight, "classes": request.classes,
-        "from_logits": request.from_logits, "from_logprobs": options.from_logprobs,
-        "percent": options.percent, "words": options.words, "answer": options.answer,
-        "gold": options.gold, "filter": options.filter, "missing": request.missing,
-        "format": request.format, "votes": request.votes, "counts": request.counts,
-    }  # fmt: skip
+        "path": request.path,
+        "y_true": request.y_true,
+        "y_proba": request.y_proba,
+        "sample_weight": request.sample_weight,
+        "counts": request.counts,
+        **given(options, "classes", "from_logits", "from_logprobs", "percent", "words", "answer"),
+        **given(options, "gold", "filter", "missing", "format", "votes"),
+    }
+
+
+def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Collect options that are arguments of the same name."""
+    return {name: getattr(options, name) for name in names}
+
+
+def row_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
+    """Collect the arguments that hold a value for each row, beside labels and predictions."""
+    return {
+        "sample_weight": rows.sample_weight,
+        "votes": rows.votes,
+        "by": slices_of(rows, options.by),
+        "groups": groups_of(rows, options.groups),
+    }
 
 
 def one_or_several(given: list[str] | None) -> Any:
-    """A name alone is a column as it is; several are put side by side, one column per class."""
+    """Unpack a single name: one column is read as it is, several are one column per class."""
     return given[0] if given is not None and len(given) == 1 else given
 
 
 def format_files(files: list[str]) -> str:
-    """The files of a command, or the first of many: a pattern can stand for thousands."""
+    """List the files of a command; of more than three, the first and how many more."""
     return ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more"
 
 
 def file_names(paths: Sequence[str]) -> list[str]:
-    """The names of files without their folders, but for what tells two of one name apart."""
+    """Shorten paths to file names, with as many folders as tell two of one name apart."""
     parts = [PurePath(path).parts or (path,) for path in paths]
     names = [each[-1] for each in parts]
     for n_parts in range(2, 1 + max(map(len, parts), default=1)):
@@ -225,25 +270,30 @@ def file_names(paths: Sequence[str]) -> list[str]:
 
 
 def without_folders(options: argparse.Namespace, paths: Sequence[str]) -> dict[str, str]:
-    """The files and the command as a page tells them: whoever reads it has other folders.
+    """Give the files and the command without folders, as a page shows them to other readers.
 
     `paths` are those in `options.files`, there perhaps as NAME=FILE.
     """
     short = dict(zip(paths, file_names(paths), strict=True))
     short |= dict(zip([options.out], file_names([options.out]), strict=True))
 
-    def told(word: str) -> str:
+    def shortened(word: str) -> str:
         name, _, path = word.partition("=")
         return short.get(word) or (f"{name}={short[path]}" if path in short else word)
 
     return {
-        "command": shlex.join(map(told, shlex.split(options.typed))),
-        "files": format_files(list(map(told, options.files))),
+        "command": shlex.join(map(shortened, shlex.split(options.typed))),
+        "files": format_files(list(map(shortened, options.files))),
     }
 
 
+def class_texts(rows: Rows) -> list[str] | None:
+    """Give the names of the classes as --classes takes them."""
+    return None if rows.chosen.classes is None else [str(name) for name in rows.chosen.classes]
+
+
 def slices_of(rows: Rows, by: list[str] | None) -> Any:
-    """The slice of every row, in words."""
+    """Give the name of every row's slice."""
     if by is None:
         return None
     from calibrant._data.slice_names import row_names
@@ -252,5 +302,5 @@ def slices_of(rows: Rows, by: list[str] | None) -> Any:
 
 
 def groups_of(rows: Rows, name: str | None) -> Any:
-    """The cluster of every row."""
-    return None if name is None else rows.other("--groups", name).astype(str)
+    """Give the cluster of every row."""
+    return None if name is None else rows.other("groups", name).astype(str)

@@ -6,9 +6,9 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from calibrant._cli.output import check_writable, say, tell
+from calibrant._cli.output import check_writable, print_line, print_status
 from calibrant._cli.parsing import add_json
-from calibrant._cli.words import in_options
+from calibrant._cli.states import load_state
 from calibrant._core.errors import CalibrantError, InputError, StateError, counted
 
 if TYPE_CHECKING:
@@ -36,20 +36,24 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     check_writable(options.out)
-    merged = _merged(options.states, options.again) if options.out is None else _written(options)
+    merged = (
+        _merge_states(options.states, options.again)
+        if options.out is None
+        else _merge_into_file(options)
+    )
     summary = f"{len(options.states)} state{'s' if len(options.states) > 1 else ''} merged"
-    tell(f"{summary}{f' into {options.out}' if options.out else ''}")
+    print_status(f"{summary}{f' into {options.out}' if options.out else ''}")
     _show(merged, as_json=options.json)
 
 
-def _written(options: argparse.Namespace) -> Accumulator | Monitor:
-    """Merge into a file, which may be one of the states, while nobody else does."""
+def _merge_into_file(options: argparse.Namespace) -> Accumulator | Monitor:
+    """Merge into a file under a lock; the file may be one of the states."""
     from calibrant._core.atomic_files import version_of
     from calibrant._core.file_locks import locked
 
-    with locked(options.out, lambda: tell(f"{options.out}: waiting for another process")):
+    with locked(options.out, lambda: print_status(f"{options.out}: waiting for another process")):
         version = version_of(options.out)
-        merged = _merged(options.states, options.again)
+        merged = _merge_states(options.states, options.again)
         if version_of(options.out) != version:
             raise StateError(
                 f"{options.out} was written by another process in the meantime: nothing was "
@@ -59,15 +63,15 @@ def _written(options: argparse.Namespace) -> Accumulator | Monitor:
     return merged
 
 
-def _merged(paths: list[str], again: bool) -> Accumulator | Monitor:
+def _merge_states(paths: list[str], again: bool) -> Accumulator | Monitor:
     _check_unique(paths)
     total: Any = load_state(paths[0])
     for path in paths[1:]:
         state: Any = load_state(path)
         if type(state) is not type(total):
             raise StateError(
-                f"{path} holds {_article(state)} while {paths[0]} holds {_article(total)}: only "
-                "states of one kind can be merged"
+                f"{path} holds {_kind_with_article(state)} while {paths[0]} holds "
+                f"{_kind_with_article(total)}: only states of one kind can be merged"
             )
         try:
             if type(state).__name__ == "Monitor":
@@ -80,7 +84,7 @@ def _merged(paths: list[str], again: bool) -> Accumulator | Monitor:
     return merged
 
 
-def _article(state: Any) -> str:
+def _kind_with_article(state: Any) -> str:
     return "an Accumulator" if type(state).__name__ == "Accumulator" else "a Monitor"
 
 
@@ -91,21 +95,6 @@ def _check_unique(paths: list[str]) -> None:
         if real in seen:
             raise InputError(f"{path} and {seen[real]} are one file: its rows would count twice")
         seen[real] = path
-
-
-def load_state(path: str) -> Accumulator | Monitor:
-    from calibrant._api.streaming.accumulator import Accumulator
-    from calibrant._api.streaming.monitor import Monitor
-    from calibrant._core.state_file import read, refused
-
-    try:
-        state = read(path)
-    except OSError as error:
-        raise StateError(f"{path} cannot be read: {error.strerror}") from error
-    with refused(path):
-        if state.kind == "monitor":
-            return Monitor.restored(state)
-        return Accumulator.restored(state)
 
 
 def _save(state: Accumulator | Monitor, path: str) -> None:
@@ -120,7 +109,7 @@ def _show(state: Accumulator | Monitor, *, as_json: bool) -> None:
     from calibrant._cli.tables import print_evaluation, print_table
 
     if not state.n_rows:
-        say("null" if as_json else "no rows yet")
+        print_line("null" if as_json else "no rows yet")
         return
     if as_json:
         print(state.evaluate().to_json())
@@ -130,8 +119,8 @@ def _show(state: Accumulator | Monitor, *, as_json: bool) -> None:
         windows = state.evaluate()
         for line in (
             f"{counted(state.n_rows, 'row', '')}",
-            *(f"  {in_options(note)}" for note in windows.notes),
+            *(f"  {note}" for note in windows.notes),
             "",
         ):
-            say(line)
+            print_line(line)
         print_table(windows.display_columns(), windows.title)

@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._api.baseline import needs_ids
 from calibrant._cli import inputs
-from calibrant._cli.same_rows import by_id, by_position
+from calibrant._cli.parsing import changed
+from calibrant._cli.same_rows import match_by_id, match_by_position
 from calibrant._core.errors import InputError, nearest
 from calibrant._data.columns import (
     check_apart,
@@ -36,24 +38,22 @@ from calibrant._data.readers.source import open_reader
 
 @dataclass(frozen=True, eq=False)
 class Models:
-    """Predictions by name, and the rows of the first model, which are everyone's."""
+    """Predictions by model, and the rows of the first model, which all models share."""
 
     first: Rows
     predictions: dict[str, NDArray[Any]]
     messages: tuple[str, ...]
     notes: tuple[str, ...]
-    # The labels of each model, where they are its own.
+    # Labels by model, where each has its own.
     labels: dict[str, NDArray[Any]] | None = None
 
 
 def read_models(options: argparse.Namespace) -> Models:
-    """Every model that the options name."""
+    """Read every model that the options name."""
     if options.own_labels and options.id is None:
-        raise InputError(
-            "--own-labels needs --id COLUMN: rows of different models are the same by it alone"
-        )
+        raise needs_ids()
     if options.model_column is not None:
-        return _long(options)
+        return _read_long_table(options)
     files = named_files(options)
     if options.labels is not None and options.models is None:
         raise InputError("--labels is of the models that --models names: leave it out")
@@ -63,64 +63,64 @@ def read_models(options: argparse.Namespace) -> Models:
                 "there is one file and nothing to compare it with: name another, or the models in "
                 "it with --models a=COLUMN b=COLUMN"
             )
-        return _a_file_each(options, files)
+        return _read_file_each(options, files)
     if len(files) > 1:
         raise InputError("--models names columns of one file; there are several files")
     if options.proba is not None:
         raise InputError("--models says which columns are predictions: leave out --proba")
-    return _in_one_file(options, next(iter(files.values())))
+    return _read_one_file(options, next(iter(files.values())))
 
 
 def named_files(options: argparse.Namespace) -> dict[str, str]:
-    """Files by name: as given by NAME=FILE, or by what differs in their paths."""
+    """Name the files: by NAME=FILE, or by the part of the path that differs."""
     given: list[str] = options.files
-    if options.model_column is not None:  # all rows are of one set
+    if options.model_column is not None:  # all files are one table
         return {path: path for path in given}
-    if options.models is None and len(given) == 1 and _stands_for_several(given[0]):
+    if options.models is None and len(given) == 1 and _is_folder_or_pattern(given[0]):
         given = [str(file) for file in find_files(given[0], options.format)]
-    given_text = list(map(_named, given))
-    short = [Path(path).stem if name == path else name for name, path in given_text]
+    typed = list(map(_split_name, given))
+    short = [Path(path).stem if name == path else name for name, path in typed]
     twice = {name for name, n in Counter(short).items() if n > 1}
     names = [
         path if own in twice and name == path else own
-        for own, (name, path) in zip(short, given_text, strict=True)
+        for own, (name, path) in zip(short, typed, strict=True)
     ]
     again = [name for name, n in Counter(names).items() if n > 1]
     if again:
         raise InputError(f"two models are called {again[0]!r}: tell them apart with NAME=FILE")
     if not all(names):
         raise InputError("a model has no name: write NAME=FILE")
-    return {name: path for name, (_, path) in zip(names, given_text, strict=True)}
+    return {name: path for name, (_, path) in zip(names, typed, strict=True)}
 
 
 def given_paths(options: argparse.Namespace) -> list[str]:
-    """The files, folders and patterns of a command, without the names given to them."""
+    """Give the paths of a command without the names in front of them."""
     return [path_of(text) for text in options.files]
 
 
 def path_of(text: str) -> str:
-    """The file of [NAME=]FILE."""
-    return _named(text)[1]
+    """Give the path of [NAME=]FILE."""
+    return _split_name(text)[1]
 
 
-def _named(text: str) -> list[str]:
-    """NAME and FILE, or the file twice."""
+def _split_name(text: str) -> list[str]:
+    """Split NAME=FILE; without a name, give the path twice."""
     return text.split("=", 1) if "=" in text and not os.path.exists(text) else [text, text]
 
 
-def _stands_for_several(text: str) -> bool:
-    """Whether it is a folder or a pattern. Among other files each is one model in several parts."""
+def _is_folder_or_pattern(text: str) -> bool:
+    """Whether the path is a folder or a pattern, which alone stands for one file per model."""
     place = os.path.expanduser(text)
     return os.path.isdir(place) or (glob.has_magic(place) and not os.path.lexists(place))
 
 
-def _in_one_file(options: argparse.Namespace, path: str) -> Models:
-    columns = _columns(options, path)
+def _read_one_file(options: argparse.Namespace, path: str) -> Models:
+    columns = _model_columns(options, path)
     request = inputs.request_of(options, path)
     known = open_reader(find_files(path, options.format)[0]).names
-    own = _own_columns(options, columns)
-    for name, given_text in columns.items():
-        check_apart(request.y_true if own is None else own[name], given_text)
+    own = _label_columns(options, columns)
+    for name, typed in columns.items():
+        check_apart(request.y_true if own is None else own[name], typed)
     if own is None:
         may_own = options.own_labels is not None
         check_label_is_shared(request.y_true, columns, known, own=may_own)
@@ -128,13 +128,11 @@ def _in_one_file(options: argparse.Namespace, path: str) -> Models:
         check_labels_are_own(own, columns, known)
     read = {
         name: read_rows(
-            replace(
-                request, y_proba=given_text, y_true=request.y_true if own is None else own[name]
-            )
+            replace(request, y_proba=typed, y_true=request.y_true if own is None else own[name])
         )
-        for name, given_text in columns.items()
+        for name, typed in columns.items()
     }
-    # Rows that one model has nothing to say about are dropped for all.
+    # A row without a prediction of one model is dropped for all.
     common = next(iter(read.values())).positions
     for rows in read.values():
         common = np.intersect1d(common, rows.positions, assume_unique=True)
@@ -146,17 +144,22 @@ def _in_one_file(options: argparse.Namespace, path: str) -> Models:
     total = next(iter(read.values()))
     n_gone = total.n + total.n_missing - common.size
     return Models(
-        first, {name: rows.y_proba for name, rows in kept.items()}, messages,
-        _dropped_note(n_gone), None if own is None else _labels(kept),
-    )  # fmt: skip
+        first,
+        {name: rows.y_proba for name, rows in kept.items()},
+        messages,
+        _dropped_note(n_gone),
+        None if own is None else _labels(kept),
+    )
 
 
 def _labels(read: Mapping[str, Rows]) -> dict[str, NDArray[Any]]:
     return {name: rows.y_true for name, rows in read.items()}
 
 
-def _own_columns(options: argparse.Namespace, columns: Mapping[str, Any]) -> dict[str, str] | None:
-    """The column of each model's own labels."""
+def _label_columns(
+    options: argparse.Namespace, columns: Mapping[str, Any]
+) -> dict[str, str] | None:
+    """Parse --labels: the column of each model's own labels."""
     if options.labels is None:
         return None
     if options.label is not None or options.answer is not None:
@@ -175,8 +178,8 @@ def _own_columns(options: argparse.Namespace, columns: Mapping[str, Any]) -> dic
     return out
 
 
-def _long(options: argparse.Namespace) -> Models:
-    """Rows of all models one below the other."""
+def _read_long_table(options: argparse.Namespace) -> Models:
+    """Read a long table, which has the rows of all models one below the other."""
     if options.models is not None or options.labels is not None:
         raise InputError("--model-column says whose each row is: leave out --models and --labels")
     if options.id is None:
@@ -184,12 +187,12 @@ def _long(options: argparse.Namespace) -> Models:
             "--model-column needs --id COLUMN: rows of different models are the same by it"
         )
     rows = read_rows(inputs.request_of(options, options.files))
-    whose = rows.other("--model-column", options.model_column).astype(str)
+    whose = rows.other("model_column", options.model_column).astype(str)
     names = list(dict.fromkeys(whose.tolist()))
     if len(names) < 2:
         raise InputError(f"--model-column {options.model_column} names one model, {names[0]!r}")
     read = {name: rows.take(np.flatnonzero(whose == name)) for name in names}
-    kept, notes = by_id(read, options.id, drop=options.missing == "drop", own=True)
+    kept, notes = match_by_id(read, options.id, drop=options.missing == "drop", own=True)
     return Models(
         next(iter(kept.values())),
         {name: each.y_proba for name, each in kept.items()},
@@ -199,92 +202,95 @@ def _long(options: argparse.Namespace) -> Models:
     )
 
 
-def take_ids_from_logs(options: argparse.Namespace) -> tuple[str, ...]:
-    """Rows of logs are matched by their own ids, and epochs of a sample belong together."""
+def ids_of_logs(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[str, ...]]:
+    """Fill in options from logs, unless they are given: the ids that match rows, and samples as
+    clusters of epochs. Return the options, and messages on what was filled in.
+    """
     if options.models is not None or options.model_column is not None:
-        return ()
+        return options, ()
     logs: list[Any] = []
     for path in named_files(options).values():
         files = find_files(path, options.format)
         if not all(file.format in LOGS for file in files):
-            return ()
+            return options, ()
         logs += [open_reader(file) for file in files]
-    messages = []
+    messages, taken = [], {}
     if options.id is None:
-        options.id = "id"
+        taken["id"] = "id"
         messages.append("rows of the logs are matched by 'id'")
     if options.groups is None and any(getattr(log, "clusters", None) for log in logs):
-        options.groups = "sample"
+        taken["groups"] = "sample"
         messages.append("clusters are 'sample': epochs of a sample belong together")
-    return tuple(messages)
+    return changed(options, **taken), tuple(messages)
 
 
 def _dropped_note(n: int) -> tuple[str, ...]:
     return (f"{n} rows were dropped because something was missing",) if n else ()
 
 
-def _columns(options: argparse.Namespace, path: str) -> dict[str, Any]:
-    """The columns of each model."""
+def _model_columns(options: argparse.Namespace, path: str) -> dict[str, Any]:
+    """Parse --models: the columns of each model."""
     known = open_reader(find_files(path, options.format)[0]).names
     out: dict[str, Any] = {}
     for text in options.models:
-        name, sign, given_text = (part.strip() for part in text.partition("="))
-        if not (name and sign and given_text):
+        name, sign, typed = (part.strip() for part in text.partition("="))
+        if not (name and sign and typed):
             raise InputError(
                 f"--models {text}: write NAME=COLUMN, such as big=p_big; files come before it"
             )
         if name in out:
             raise InputError(f"--models names {name!r} twice: give each model its own name")
         columns: list[str] = []
-        for one in given_text.split(","):
-            columns += _matching(one.strip(), known, text)
-        alone = given_text in known or ("*" not in given_text and len(columns) == 1)
+        for one in typed.split(","):
+            columns += _matching_columns(one.strip(), known, text)
+        alone = typed in known or ("*" not in typed and len(columns) == 1)
         out[name] = columns[0] if alone else columns
     return out
 
 
-def _matching(given_text: str, known: tuple[str, ...], text: str) -> list[str]:
-    """The columns of a pattern, numbers in their order, or the one column."""
-    if given_text in known or "*" not in given_text:
-        if given_text not in known and not any("." in name for name in (given_text, *known)):
+def _matching_columns(typed: str, known: tuple[str, ...], text: str) -> list[str]:
+    """Find the columns that match a pattern, ordered by the numbers in their names."""
+    if typed in known or "*" not in typed:
+        if typed not in known and not any("." in name for name in (typed, *known)):
             raise InputError(
-                f"--models {text}: there is no column {given_text!r}: {nearest(given_text, known)}"
+                f"--models {text}: there is no column {typed!r}: {nearest(typed, known)}"
             )
-        return [given_text]
-    matches = [name for name in known if fnmatchcase(name, given_text)]
+        return [typed]
+    matches = [name for name in known if fnmatchcase(name, typed)]
     if not matches:
-        raise InputError(f"--models {text}: no column has a name like {given_text!r}")
+        raise InputError(f"--models {text}: no column has a name like {typed!r}")
     parts = {name: re.split(r"(\d+)", name) for name in matches}
     return sorted(matches, key=lambda name: [int(p) if p.isdigit() else -1 for p in parts[name]])
 
 
-def _a_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Models:
+def _read_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Models:
     read: dict[str, Rows] = {}
     for name, path in files.items():
         request: ReadRequest = inputs.request_of(options, path)
         if read and options.classes is None:
-            # The order of the first file's classes is everyone's.
-            request = replace(request, classes=_classes(next(iter(read.values()))))
+            # All files get the class order of the first.
+            request = replace(request, classes=inputs.class_texts(next(iter(read.values()))))
         read[name] = read_rows(request)
     if options.classes is None:
-        _check_alike(read)
-    notes = tuple(f"{name}: {line}" for name, rows in read.items()
-                  for line in _dropped_note(rows.n_missing))  # fmt: skip
+        _check_classes_named(read)
+    notes = tuple(
+        f"{name}: {line}" for name, rows in read.items() for line in _dropped_note(rows.n_missing)
+    )
     more: tuple[str, ...] = ()
     if options.id is None:
-        read = by_position(read, own=options.own_labels)
+        read = match_by_position(read, own=options.own_labels)
     else:
         drop = options.missing == "drop"
-        read, more = by_id(read, options.id, drop=drop, own=options.own_labels)
+        read, more = match_by_id(read, options.id, drop=drop, own=options.own_labels)
     first = next(iter(read.values()))
     messages = tuple(f"{name}: {line}" for name, rows in read.items() for line in rows.messages)
     predictions = {name: rows.y_proba for name, rows in read.items()}
     return Models(first, predictions, messages, (*notes, *more), _labels(read))
 
 
-def _check_alike(read: Mapping[str, Rows]) -> None:
-    """An error if some columns say which class they are of and others do not: what stands where
-    could not be told.
+def _check_classes_named(read: Mapping[str, Rows]) -> None:
+    """Raise an error if the columns of some models name their classes and those of others do not:
+    the order of the latter is unknown.
     """
     named = {name: rows.chosen.named for name, rows in read.items() if rows.multiclass}
     if len(set(named.values())) > 1:
@@ -296,5 +302,81 @@ def _check_alike(read: Mapping[str, Rows]) -> None:
         )
 
 
-def _classes(rows: Rows) -> list[str] | None:
-    return None if rows.chosen.classes is None else [str(name) for name in rows.chosen.classes]
+# --- `compare --scale-on`: validation rows that maps are fitted to, of files or of a column ------
+
+
+def parse_split(options: argparse.Namespace) -> tuple[str | None, str]:
+    """Parse --scale-on COLUMN=VALUE; None and no value if it names files."""
+    given = options.scale_on
+    if given is None or len(given) != 1 or "=" not in given[0] or os.path.exists(given[0]):
+        return None, ""
+    name, _, value = given[0].partition("=")
+    place = os.path.expanduser(value)
+    if os.path.exists(place) or glob.glob(place):
+        return None, ""
+    known = open_reader(find_files(next(iter(named_files(options).values())), options.format)[0])
+    if name not in known.names:
+        raise InputError(
+            f"--scale-on {given[0]}: there is no file {value!r}, nor a column {name!r} to divide "
+            f"rows by: {nearest(name, known.names)}"
+        )
+    return name, value
+
+
+def split_models(models: Models, column: str, value: str) -> tuple[Models, Models]:
+    """Split the rows into those to compare and those to fit maps to."""
+    values = models.first.other("scale_on", column).astype(str)
+    chosen = values == value
+    if chosen.all() or not chosen.any():
+        seen = ", ".join(map(repr, sorted(set(values.tolist()))[:5]))
+        which = "every row" if chosen.all() else "no row"
+        raise InputError(
+            f"--scale-on {column}={value}: {which} has that value, and there must be rows to fit "
+            f"to and rows to compare; the values are {seen}"
+        )
+    n = int(chosen.sum())
+    note = (
+        f"maps are fitted to the {n:,} rows in which {column} is {value}; the others are compared"
+    )
+    compared = _take_rows(models, np.flatnonzero(~chosen))
+    return replace(compared, notes=(note, *models.notes)), _take_rows(
+        models, np.flatnonzero(chosen)
+    )
+
+
+def _take_rows(models: Models, rows: NDArray[np.intp]) -> Models:
+    return replace(
+        models,
+        first=models.first.take(rows),
+        predictions={name: each[rows] for name, each in models.predictions.items()},
+        labels=None if models.labels is None else {n: y[rows] for n, y in models.labels.items()},
+    )
+
+
+def validation_models(options: argparse.Namespace, models: Models) -> Models:
+    """Read the validation rows of every model, with the same options."""
+    matched = options.model_column is not None or (
+        options.models is None and len(options.scale_on) > 1
+    )
+    own = changed(
+        options,
+        files=options.scale_on,
+        by=None,
+        groups=None,
+        id=options.id if matched else None,
+        classes=options.classes or inputs.class_texts(models.first),
+    )
+    try:
+        for path in named_files(own).values():
+            find_files(path, options.format)
+        found = read_models(own)
+    except InputError as error:
+        raise InputError(f"--scale-on: {error}") from error
+    names, others = list(models.predictions), list(found.predictions)
+    if sorted(names) != sorted(others):
+        raise InputError(
+            f"--scale-on has the models {', '.join(others)}, and the rows to compare have "
+            f"{', '.join(names)}: give the same names, with NAME=FILE where files are called "
+            "otherwise"
+        )
+    return found

@@ -8,9 +8,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import check_page_possible, check_writable, say, tell
-from calibrant._cli.parsing import add_json, at_least_one, distinct
-from calibrant._cli.words import in_options
+from calibrant._cli.output import (
+    Outcome,
+    check_page_options,
+    check_writable,
+    print_line,
+    print_status,
+)
+from calibrant._cli.parsing import add_json, at_least_one, bins, changed, distinct
 from calibrant._core.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -40,10 +45,11 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--time", metavar="COLUMN", help="column of times, for --update")
     parser.add_argument(
-        "--groups", metavar="COLUMN",
+        "--groups",
+        metavar="COLUMN",
         help="column of clusters (patient, session), each of which counts once; its rows lie in "
         "one window and in one file",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "-o", "--out", metavar="PAGE", help="also write a page with a time axis (.html)"
     )
@@ -60,13 +66,15 @@ def add(commands: Any) -> None:
         "--measures", type=_measures, metavar="NAME,...", help="what to sum for, or all"
     )
     inputs.add_columns(parser)
-    parser.add_argument("--bins", type=_bins, help="of a state that is begun; default 15")
+    parser.add_argument("--bins", type=bins, help="of a state that is begun; default 15")
     parser.add_argument("--start", metavar="TIME", help="start of the first window to show")
     parser.add_argument("--stop", metavar="TIME", help="start of the first window not to show")
     parser.add_argument(
-        "--baseline", type=at_least_one, metavar="N",
+        "--baseline",
+        type=at_least_one,
+        metavar="N",
         help="compare each window with the N before it",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--alarm", action="store_true", help="end with 1 where there is an alarm, for a scheduler"
     )
@@ -80,59 +88,63 @@ def _measures(text: str) -> list[str] | str:
     return "all" if found == ["all"] else found
 
 
-def _bins(text: str) -> Any:
-    from calibrant._cli.parsing import bins
-
-    return bins(text)
-
-
-def run(options: argparse.Namespace) -> int:
-    check_page_possible(options.out)
-    if options.title is not None and options.out is None:
-        raise InputError("--title is of the page: say where to write it with -o PAGE")
+def run(options: argparse.Namespace) -> Outcome:
+    check_page_options(options.out, options.title)
     if options.again and options.update is None:
         raise InputError("--again is for files that are added: say which with --update FILE")
     check_writable(options.out, [options.state, *(options.update or ())], options.format)
-    monitor = _loaded(options) if options.update is None else _grown(options)
+    monitor = _load_monitor(options) if options.update is None else _add_files(options)
     if not monitor.n_rows:
         raise InputError(f"{options.state} holds no rows yet: add some with --update FILE")
     windows = monitor.evaluate(start=options.start, stop=options.stop, baseline=options.baseline)
-    return _show(windows, monitor, options)
+    if options.out is not None:
+        source = {"state": os.path.basename(options.state), "rows": f"{monitor.n_rows:,}"}
+        windows.save(options.out, name=options.title, source=source)
+        print_status(f"written: {options.out}")
+    code = ALARMED if options.alarm and windows.alarm is not None else 0
+    return Outcome(code, lambda: _show(windows, monitor, options))
 
 
-def _grown(options: argparse.Namespace) -> Monitor:
-    """Add files to the state, while nobody else does."""
+def _add_files(options: argparse.Namespace) -> Monitor:
+    """Add files to the state under a lock."""
     from calibrant._core.file_locks import locked
 
     check_writable(options.state, options.update, options.format)
-    with locked(options.state, lambda: tell(f"{options.state}: waiting for another process")):
+    with locked(
+        options.state, lambda: print_status(f"{options.state}: waiting for another process")
+    ):
         begun = os.path.exists(options.state)
-        monitor = _loaded(options) if begun else None
-        before = (0, 0) if monitor is None else (monitor.n_rows, _dropped(monitor))
-        monitor = _updated(monitor, options)
+        monitor = _load_monitor(options) if begun else None
+        before = (0, 0) if monitor is None else (monitor.n_rows, _n_dropped(monitor))
+        monitor = _add_each_file(monitor, options)
         monitor.save(options.state)
-    dropped = _dropped(monitor) - before[1]
+    dropped = _n_dropped(monitor) - before[1]
     less = f", {dropped:,} dropped: something is missing in them" if dropped else ""
-    tell(f"written: {options.state}, {counted(monitor.n_rows - before[0], 'row')} added{less}")
+    print_status(
+        f"written: {options.state}, {counted(monitor.n_rows - before[0], 'row')} added{less}"
+    )
     return monitor
 
 
-def _dropped(monitor: Monitor) -> int:
+def _n_dropped(monitor: Monitor) -> int:
     return monitor.n_missing + monitor.n_without_time
 
 
 def _recipe(options: argparse.Namespace) -> dict[str, Any]:
-    """What a state is begun with, as far as it was given."""
+    """Collect the given options that a new state is made with."""
     given = {
-        "every": options.every, "keep": options.keep, "bins": options.bins,
-        "measures": options.measures, "from_logits": options.from_logits or None,
+        "every": options.every,
+        "keep": options.keep,
+        "bins": options.bins,
+        "measures": options.measures,
+        "from_logits": options.from_logits or None,
         "grouped": None if options.groups is None else True,
-    }  # fmt: skip
+    }
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _loaded(options: argparse.Namespace) -> Monitor:
-    """The monitor of the file, if the options are those that it was begun with."""
+def _load_monitor(options: argparse.Namespace) -> Monitor:
+    """Load the monitor; raise an error if options differ from those that it was made with."""
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._core.errors import StateError
 
@@ -169,8 +181,8 @@ def _loaded(options: argparse.Namespace) -> Monitor:
     return found
 
 
-def _updated(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
-    """Add the rows of each file; one file at a time is in memory."""
+def _add_each_file(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
+    """Add the rows of each file. One file at a time is in memory."""
     from calibrant._api.streaming.added_files import AddedFiles
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._cli.terminal import working
@@ -179,41 +191,38 @@ def _updated(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
 
     if options.time is None:
         raise InputError("--update needs the times of the rows: --time COLUMN")
-    own = argparse.Namespace(**vars(options))
-    own.keep = None  # a number of windows here, columns elsewhere
+    own = changed(options, keep=None)  # --keep counts windows here; elsewhere it names columns
     if monitor is not None:
-        own.missing = monitor.recipe()["missing"]
-        if options.missing == "drop" and own.missing != "drop":
+        missing = monitor.recipe()["missing"]
+        if options.missing == "drop" and missing != "drop":
             raise InputError(
-                f"--missing: {options.state} was begun with {own.missing!r}, and sums cannot be "
+                f"--missing: {options.state} was begun with {missing!r}, and sums cannot be "
                 "changed: leave it out, or begin another state"
             )
+        own = changed(own, missing=missing)
     for file in find_files(options.update, options.format):
         if monitor is not None and own.classes is None:
-            own.classes = monitor.recipe()["classes"]
+            own = changed(own, classes=monitor.recipe()["classes"])
         with working(str(file.path)):
             seen = AddedFiles() if monitor is None or options.again else monitor.added
             added = seen.check_new(file)
             rows = read_rows(inputs.request_of(own, str(file.path)))
             if monitor is None:
-                # The first file's order of classes is that of all.
-                classes = rows.chosen.classes
-                named = None if classes is None else [str(name) for name in classes]
-                monitor = Monitor(classes=named, missing=options.missing, **_recipe(options))
-            _add(monitor, rows, options, str(file.path))
+                # All files get the class order of the first.
+                classes = inputs.class_texts(rows)
+                monitor = Monitor(classes=classes, missing=options.missing, **_recipe(options))
+            _add_rows(monitor, rows, options, str(file.path))
             monitor.added.add([added])
     assert monitor is not None
     return monitor
 
 
-def _add(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: str) -> None:
-    """The rows of a file; those in which something is missing too, which are counted in their
-    window.
-    """
+def _add_rows(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: str) -> None:
+    """Add the rows of a file. Rows with missing values are passed too: their window counts them."""
     import numpy as np
 
     classes, drops = monitor.recipe()["classes"], monitor.recipe()["missing"] == "drop"
-    times = rows.others[options.time] if drops else rows.other("--time", options.time)
+    times = rows.others[options.time] if drops else rows.other("time", options.time)
     labels, predictions, weights = rows.y_true, rows.y_proba, rows.sample_weight
     clusters = inputs.groups_of(rows, options.groups)
     if classes is not None and labels.ndim == 1 and labels.dtype.kind in "iu":
@@ -236,9 +245,7 @@ def _add(monitor: Monitor, rows: Rows, options: argparse.Namespace, path: str) -
 
 
 def _as_times(values: Any) -> Any:
-    """Times as they were written: ISO texts, also 20240131, or seconds since 1970; None where there
-    is none.
-    """
+    """Read times: ISO texts (20240131 too) or seconds since 1970; None where one is missing."""
     import numpy as np
 
     if values.dtype.kind in "iuf":
@@ -253,25 +260,18 @@ def _as_times(values: Any) -> Any:
         return texts
 
 
-# A day as ISO 8601 has it too. As text it is a date, for nobody writes seconds of 1970.
+# A day in ISO 8601 without hyphens. A text of these digits is a date, not seconds since 1970.
 _DAY = re.compile(r"\s*(?:19|20)\d\d[01]\d[0-3]\d\s*")
 
 
-def _show(windows: Windows, monitor: Monitor, options: argparse.Namespace) -> int:
+def _show(windows: Windows, monitor: Monitor, options: argparse.Namespace) -> None:
     from calibrant._cli.tables import print_table
 
-    alarmed = options.alarm and windows.alarm is not None
-    options.code = ALARMED if alarmed else 0
-    if options.out is not None:
-        source = {"state": os.path.basename(options.state), "rows": f"{monitor.n_rows:,}"}
-        windows.save(options.out, name=options.title, source=source)
-        tell(f"written: {options.out}")
     if options.json:
         print(windows.to_json())
-        return int(options.code)
-    say(f"{options.state}: {counted(monitor.n_rows, 'row')}")
+        return
+    print_line(f"{options.state}: {counted(monitor.n_rows, 'row')}")
     for note in windows.notes:
-        say(f"  {in_options(note)}")
-    say()
+        print_line(f"  {note}")
+    print_line()
     print_table(windows.display_columns(), windows.title)
-    return int(options.code)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
@@ -15,17 +14,27 @@ if TYPE_CHECKING:
 
     from calibrant.results._multilabel import Multilabel
 
-# What is about one problem, or about a page.
+# Options of one problem, or of a page, which a table of labels cannot have.
 _WITHOUT = {
-    "out": "-o", "by": "--by", "segments": "--segments", "depth": "--depth",
-    "clinical": "--clinical", "recalibrate": "--recalibrate", "stream": "--stream",
-    "one_pass": "--one-pass", "votes": "--votes", "counts": "--counts", "item": "--item",
-    "annotator": "--annotator", "answer": "--answer", "gold": "--gold",
-}  # fmt: skip
+    "out": "-o",
+    "by": "--by",
+    "segments": "--segments",
+    "depth": "--depth",
+    "clinical": "--clinical",
+    "recalibrate": "--recalibrate",
+    "stream": "--stream",
+    "one_pass": "--one-pass",
+    "votes": "--votes",
+    "counts": "--counts",
+    "item": "--item",
+    "annotator": "--annotator",
+    "answer": "--answer",
+    "gold": "--gold",
+}
 
 
 def run(options: argparse.Namespace) -> None:
-    """Every label of the files, their mean and the worst."""
+    """Evaluate every label of the files; print the mean and the worst."""
     from calibrant._data.columns import check_apart, check_paired
 
     for name, option in _WITHOUT.items():
@@ -42,22 +51,18 @@ def run(options: argparse.Namespace) -> None:
         )
     check_apart(labels, predictions)
     if options.classes is not None:
-        check_paired(options.classes, labels, ("--classes", "--label"))
+        check_paired(options.classes, labels, ("classes", "y_true"))
     result = _evaluated(options, labels, predictions)
     if options.json:
         print_json(result.to_dict())
         return
-    from calibrant._cli.tables import print_table
-    from calibrant._cli.terminal import PLAIN, print_styled
+    from calibrant._cli.tables import print_summary, print_table
 
-    print_styled(
+    print_summary(
         f"{inputs.format_files(options.files)}: {counted(result.n, 'row')}, "
         f"{counted(len(result.rows), 'label', '')}",
-        "bold", file=sys.stdout,
-    )  # fmt: skip
-    for line in result._messages():
-        print_styled(f"  {line}", PLAIN, file=sys.stdout)
-    print()
+        result._messages(),
+    )
     print_table(result.display_columns(), "Labels, worst first")
 
 
@@ -71,23 +76,28 @@ def _evaluated(
     from calibrant._data.readers.read_rows import read_file
 
     groups = [] if options.groups is None else [options.groups]
-    # The reader wants labels without gaps: a column of predictions stands in for them.
+    # The reader needs labels without gaps, so a column of predictions stands in for them.
     rows = read_file(
-        options.files, y_true=predictions[0], y_proba=inputs.one_or_several(predictions),
-        sample_weight=options.weight, percent=options.percent, words=options.words,
-        missing=options.missing, format=options.format, filter=options.filter,
+        options.files,
+        y_true=predictions[0],
+        y_proba=inputs.one_or_several(predictions),
+        sample_weight=options.weight,
+        **inputs.given(options, "percent", "words", "missing", "format", "filter"),
         columns=list(dict.fromkeys([*labels, *groups])),
-    )  # fmt: skip
+    )
     y_proba = rows.y_proba.reshape(len(rows.y_proba), -1)
     y_true = np.stack([_numbers(name, rows.columns[name]) for name in labels], axis=1)
     with working("labels"):
         return multilabel(
-            y_true, y_proba, labels=options.classes or labels, measures=options.measures,
-            bins=options.bins, uncertainty=True, tolerance=options.tolerance, level=options.level,
+            y_true,
+            y_proba,
+            labels=options.classes or labels,
+            uncertainty=True,
             groups=None if options.groups is None else rows.columns[options.groups].astype(str),
-            seed=options.seed, sample_weight=rows.sample_weight, from_logits=options.from_logits,
-            from_logprobs=options.from_logprobs,
-        )  # fmt: skip
+            sample_weight=rows.sample_weight,
+            **inputs.given(options, "measures", "bins", "tolerance", "level", "seed"),
+            **inputs.given(options, "from_logits", "from_logprobs"),
+        )
 
 
 _WORDS = {"true": 1.0, "false": 0.0}

@@ -1,4 +1,4 @@
-"""What verbs write: files that are whole or not there, and JSON."""
+"""Output of verbs: files that are written whole or not at all, lines and JSON."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -17,6 +18,17 @@ if TYPE_CHECKING:
     from calibrant._core.atomic_files import Version
 
 PAGE_ENDINGS = (".html", ".htm")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The exit code of a verb that has one, and what prints its result.
+
+    The code is known before anything is printed: a reader who stops early does not change it.
+    """
+
+    code: int
+    show: Callable[[], None]
 
 
 def check_writable(
@@ -33,7 +45,7 @@ def check_writable(
     _check_input(target, inputs, format)
     try:
         whole_files.check_plain(target)
-        # A file of a few bytes tells more than the folder's permissions do.
+        # Creating a file is a surer test than the folder's permissions.
         temp = whole_files.temp_path(target)
         temp.touch(exist_ok=False)
         temp.unlink()
@@ -41,8 +53,10 @@ def check_writable(
         raise InputError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def check_page_possible(path: str | None) -> None:
-    """An error if the name of a file does not say that it is a page."""
+def check_page_options(path: str | None, title: str | None) -> None:
+    """Raise an error if a page's file name does not end in .html, or for a title without a page."""
+    if title is not None and path is None:
+        raise InputError("--title is of the page: say where to write it with -o PAGE")
     if path is not None and not path.lower().endswith(PAGE_ENDINGS) and not Path(path).is_dir():
         raise InputError(f"{path}: a page is HTML; give it a name that ends in .html")
 
@@ -57,14 +71,14 @@ def _check_input(target: Path, inputs: Iterable[str | None], format: str | None)
             continue
         try:
             found = [file.path for file in find_files(given, format)]
-        except InputError:  # an error when it is read, unless it is this very file
+        except InputError:  # the reader explains it later, unless it is this very file
             found = [Path(given)]
         if any(each.exists() and os.path.samefile(each, target) for each in found):
             raise InputError(f"{target} is read by this command: give the output another name")
 
 
 def check_folder(path: str | None) -> None:
-    """An error before the work, if a folder cannot be made there or written to."""
+    """Raise an error, before the work, if a folder cannot be made or written to."""
     if path is None:
         return
     target = Path(path)
@@ -95,30 +109,30 @@ def atomic_write(path: str, *, since: Version | None = None) -> Iterator[Path]:
 
 
 def print_json(content: Any) -> None:
-    """One line of JSON: what is not a number is null, never NaN."""
+    """Print one line of JSON; NaN becomes null."""
     from calibrant.results._rendering import json_value
 
     print(json.dumps(json_value(content), allow_nan=False))
 
 
-def tell(text: str) -> None:
-    """A line about what was done, beside the output and not in it."""
-    say(text, file=sys.stderr)
+def print_status(text: str) -> None:
+    """Print a line about what was done to standard error, beside the output."""
+    print_line(text, file=sys.stderr)
 
 
-def say(text: str = "", *, file: TextIO | None = None) -> None:
-    """A line of the output. Names come from users and files: none of them can move the cursor,
-    change colours or the direction of writing, or start a line of its own.
+def print_line(text: str = "", *, file: TextIO | None = None) -> None:
+    """Print a line. Names come from users and files, so signs that would move the cursor, change
+    colours or start a line are made visible.
     """
     from calibrant._cli.terminal import visible
 
     print(visible(text), file=sys.stdout if file is None else file)
 
 
-def check_known_columns(
+def check_own_files(
     folder: str, names: Iterable[str], is_ours: Callable[[str, bytes], bool]
 ) -> None:
-    """An error if a file that would be written is there and is not one that we wrote."""
+    """Raise an error if a file that would be replaced was not written by this command."""
     for name in names:
         target = Path(folder) / name
         try:

@@ -1,37 +1,54 @@
-"""What every verb's options have in common: how they are read, and what a wrong one gets."""
+"""Parsing of options, shared by all verbs: types of values, and errors with the nearest choice."""
 
 from __future__ import annotations
 
 import argparse
 import math
+import shlex
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from calibrant._cli.exit_codes import NOT_DONE
 from calibrant._core.errors import InputError, nearest
 
-# Not argparse's 2, which is a check's "undecided".
-
-
-# What options are called in Python, and in other programs.
-_CALLED = {
-    "--y-true": "--label", "--labels": "--label", "--target": "--label", "--truth": "--label",
-    "--y-proba": "--proba", "--y-prob": "--proba", "--y-pred": "--proba",
-    "--sample-weight": "--weight", "--weights": "--weight", "--output": "-o", "--at-most": "--max",
-    "--at-least": "--min", "--ids": "--id", "--measure": "--measures", "--metrics": "--measures",
+# Names that options have in Python and in other programs.
+_OTHER_NAMES = {
+    "--y-true": "--label",
+    "--labels": "--label",
+    "--target": "--label",
+    "--truth": "--label",
+    "--y-proba": "--proba",
+    "--y-prob": "--proba",
+    "--y-pred": "--proba",
+    "--sample-weight": "--weight",
+    "--weights": "--weight",
+    "--output": "-o",
+    "--at-most": "--max",
+    "--at-least": "--min",
+    "--ids": "--id",
+    "--measure": "--measures",
+    "--metrics": "--measures",
     "--n-bins": "--bins",
-}  # fmt: skip
+}
 
 
-# What other programs call verbs.
-_VERBS = {"evaluate": "report", "eval": "report", "fit": "scale", "calibrate": "scale",
-          "recalibrate": "scale", "transform": "scale", "update": "monitor", "diff": "compare",
-          "test": "check"}  # fmt: skip
+# Names that verbs have in other programs.
+_OTHER_VERBS = {
+    "evaluate": "report",
+    "eval": "report",
+    "fit": "scale",
+    "calibrate": "scale",
+    "recalibrate": "scale",
+    "transform": "scale",
+    "update": "monitor",
+    "diff": "compare",
+    "test": "check",
+}
 
 
 def _nearest_option(given: str, known: list[str]) -> str:
     option = given.partition("=")[0].replace("_", "-")
-    meant = _CALLED.get(option)
+    meant = _OTHER_NAMES.get(option)
     if meant is None and option in known:  # written with an underscore
         meant = option
     if meant in known:
@@ -40,10 +57,12 @@ def _nearest_option(given: str, known: list[str]) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, name the nearest choice and end with 3."""
+    """A parser whose errors are one line and name the nearest choice. The exit code is 3, because
+    argparse's 2 is that of an undecided check.
+    """
 
     def __init__(self, **settings: Any) -> None:
-        # A short form of an option that is mistyped may be another option.
+        # A mistyped option must not be taken for an abbreviation of another one.
         super().__init__(**{"allow_abbrev": False, **settings})
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -53,16 +72,18 @@ class Parser(argparse.ArgumentParser):
             known = [text for action in verb._actions for text in action.option_strings]
             hint = f": {_nearest_option(rest[0], known)}" if rest[0].startswith("-") else ""
             verb.error(f"{rest[0]!r} is not understood{hint}")
+        # Pages show what was typed; completion describes the parser.
+        parsed.typed, parsed.parser = shlex.join([self.prog, *args]), self
         return parsed
 
     def verbs(self) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-        """The parsers of verbs, by name."""
+        """Yield the name and the parser of each verb."""
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
                 yield from action.choices.items()
 
     def help_of(self, name: str) -> str | None:
-        """The line that says what a verb does."""
+        """Give the help line of a verb."""
         groups = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
         return next(
             (each.help for group in groups for each in group._choices_actions if each.dest == name),
@@ -77,7 +98,7 @@ class Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             what = "command" if action.dest == "command" else "value"
-            meant = _VERBS.get(value) if what == "command" else None
+            meant = _OTHER_VERBS.get(value) if what == "command" else None
             hint = f"did you mean {meant!r}?" if meant else nearest(value, map(str, action.choices))
             raise argparse.ArgumentError(
                 None if what == "command" else action, f"no {what} is called {value!r}: {hint}"
@@ -85,7 +106,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def names(text: str) -> list[str]:
-    """Names with commas between them."""
+    """Parse names with commas between them."""
     parsed = [name.strip() for name in text.split(",")]
     if not all(parsed):
         raise argparse.ArgumentTypeError(f"{text!r} has an empty name: give names such as a,b,c")
@@ -93,12 +114,12 @@ def names(text: str) -> list[str]:
 
 
 def distinct(text: str) -> list[str]:
-    """Names with commas between them, each once."""
+    """Parse names with commas between them, each once."""
     return list(dict.fromkeys(names(text)))
 
 
 def shares(text: str) -> float | list[float]:
-    """The share of class 1, or of every class with commas between them."""
+    """Parse the share of class 1, or those of all classes with commas between them."""
     try:
         parsed = [float(each) for each in text.split(",")]
     except ValueError:
@@ -109,7 +130,7 @@ def shares(text: str) -> float | list[float]:
 
 
 def bins(text: str) -> Any:
-    """A count, edges, quantile:COUNT, or a count that follows from the rows: cbrt, auto."""
+    """Parse a count, edges, quantile:COUNT, or a count that follows from the rows: cbrt, auto."""
     from calibrant._core.bin_counts import is_by_rows
 
     if is_by_rows(text):
@@ -129,14 +150,14 @@ def bins(text: str) -> Any:
 
 
 def bin_count(text: str) -> Any:
-    """A count, or one that follows from the rows."""
+    """Parse a count, or one that follows from the rows."""
     from calibrant._core.bin_counts import is_by_rows
 
     return text if is_by_rows(text) else whole(text)
 
 
-def worded(text: str) -> dict[str, float]:
-    """WORD=PROBABILITY,... or a file with such a pair a line, or with a JSON record."""
+def word_table(text: str) -> dict[str, float]:
+    """Parse WORD=PROBABILITY,..., or a file of such lines or of one JSON record."""
     from pathlib import Path
 
     if "=" not in text or Path(text).is_file():
@@ -147,14 +168,14 @@ def worded(text: str) -> dict[str, float]:
                 f"{text!r} is neither pairs such as likely=0.7,unlikely=0.2 nor a file of them"
             ) from None
         if content.lstrip().startswith("{"):
-            return _worded_record(text, content)
+            return _word_record(text, content)
         pairs = [line for line in content.splitlines() if line.strip()]
     else:
         pairs = text.split(",")
-    return dict(_worded_pair(pair) for pair in pairs)
+    return dict(_word_pair(pair) for pair in pairs)
 
 
-def _worded_record(path: str, content: str) -> dict[str, float]:
+def _word_record(path: str, content: str) -> dict[str, float]:
     import json
 
     try:
@@ -164,7 +185,7 @@ def _worded_record(path: str, content: str) -> dict[str, float]:
     return record
 
 
-def _worded_pair(pair: str) -> tuple[str, float]:
+def _word_pair(pair: str) -> tuple[str, float]:
     word, sign, value = pair.rpartition("=" if "=" in pair else ",")
     if not sign or not word.strip():
         raise argparse.ArgumentTypeError(f"{pair!r} is not of the form likely=0.7")
@@ -172,7 +193,7 @@ def _worded_pair(pair: str) -> tuple[str, float]:
 
 
 def whole(text: str) -> int:
-    """A count."""
+    """Parse a whole number."""
     try:
         return int(text)
     except ValueError:
@@ -180,7 +201,7 @@ def whole(text: str) -> int:
 
 
 def at_least_one(text: str) -> int:
-    """A count that cannot be 0."""
+    """Parse a whole number of at least 1."""
     parsed = whole(text)
     if parsed < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not 1 or more")
@@ -188,7 +209,7 @@ def at_least_one(text: str) -> int:
 
 
 def share(text: str) -> float:
-    """A number between 0 and 1."""
+    """Parse a number between 0 and 1."""
     parsed = number(text)
     if not 0 < parsed < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not between 0 and 1, such as 0.95")
@@ -196,7 +217,7 @@ def share(text: str) -> float:
 
 
 def number(text: str) -> float:
-    """A finite number."""
+    """Parse a finite number."""
     try:
         parsed = float(text)
     except ValueError:
@@ -207,11 +228,16 @@ def number(text: str) -> float:
 
 
 def named_number(text: str) -> tuple[str, float]:
-    """NAME=NUMBER."""
+    """Parse NAME=NUMBER."""
     name, sign, value = text.partition("=")
     if not sign or not name.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form ece=0.05")
     return name.strip(), number(value)
+
+
+def changed(options: argparse.Namespace, **values: Any) -> argparse.Namespace:
+    """Copy the options with other values for some."""
+    return argparse.Namespace(**{**vars(options), **values})
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

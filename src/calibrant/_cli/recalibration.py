@@ -1,4 +1,4 @@
-"""A fitted map with what it was fitted to, and rows put through it."""
+"""Fit, load and apply recalibration maps, with the classes that they were fitted to."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from calibrant.scaling._predictions import to_predictions
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedMap:
     """A map, the order of the classes it was fitted to (of columns whose classes have no names,
     that of the columns), a summary of the fit, and why this map, where it was chosen by the rows.
     """
@@ -44,7 +44,7 @@ class Fitted:
 
     def to_dict(self, *, fitted_rows: bool = True) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(self.scaler.to_json(fitted_rows=fitted_rows))
-        # Calibrant's own reader passes over what it does not know.
+        # `calibrant.scaling.load` ignores keys that it does not know.
         for name in ("classes", "column_names"):
             if getattr(self, name) is not None:
                 content[name] = list(getattr(self, name))
@@ -54,21 +54,21 @@ class Fitted:
         return json.dumps(self.to_dict(fitted_rows=fitted_rows), allow_nan=False)
 
 
-def fitted(
+def fit_map(
     request: ReadRequest,
     kind: str | None,
     bins: Any,
     *,
     groups: str | None = None,
     priors: tuple[Any, Any] = (None, None),
-) -> Fitted:
-    """The map of a kind that fits a file's rows best; without a kind, of the one they choose."""
+) -> FittedMap:
+    """Fit a map to the rows of a file; without a `kind`, the one that suits them best."""
     rows = read_rows(request)
     choice = None
     if kind is not None:
         scaler = new_scaler(kind, from_logits=request.from_logits)
     else:
-        choice = _choice(rows, request.from_logits, groups_of(rows, groups))
+        choice = _choose_map(rows, request.from_logits, groups_of(rows, groups))
         if choice.helps:
             scaler = new_scaler(METHODS[choice.best], from_logits=request.from_logits)
         else:
@@ -79,11 +79,14 @@ def fitted(
     if any(prior is not None for prior in priors):
         scaler.set_params(prior=priors[0], source_prior=priors[1])
     fit = scaler.fit_transform(
-        rows.y_true, rows.y_proba, sample_weight=rows.sample_weight, votes=rows.votes,
+        rows.y_true,
+        rows.y_proba,
+        sample_weight=rows.sample_weight,
+        votes=rows.votes,
         classes=rows.class_names,
-    )  # fmt: skip
+    )
     classes, spec = rows.chosen.classes, rows.chosen.y_proba
-    fit_result = Fitted(
+    fitted_map = FittedMap(
         scaler,
         None if classes is None else tuple(map(str, classes)),
         spec.names if classes is None and spec.stacked else None,
@@ -91,32 +94,36 @@ def fitted(
     summary = {
         "n": rows.n,
         "n_missing": rows.n_missing,
-        "inferred": [*rows.messages, *_about_votes(rows, scaler), *_about_prior(priors[0])],
-        "measures": before_and_after(rows, fit, fit_result, bins),
+        "inferred": [*rows.messages, *_votes_message(rows, scaler), *_prior_message(priors[0])],
+        "measures": before_and_after(rows, fit, fitted_map, bins),
     }
     if choice is not None:
         summary["choice"] = choice.to_dict()
-    return replace(fit_result, summary=summary, choice=choice)
+    return replace(fitted_map, summary=summary, choice=choice)
 
 
-def _choice(rows: Rows, from_logits: bool, groups: Any) -> Recommendation:
-    """The map that the rows choose, by the rule of `recommend`; not yet fitted to all of them."""
+def _choose_map(rows: Rows, from_logits: bool, groups: Any) -> Recommendation:
+    """Choose a map by the rule of `recommend`. It is not fitted to all rows yet."""
     from calibrant._api.cross_fitting import FOLDS
     from calibrant._api.groups import group_index
     from calibrant._api.recommend import choose_map
 
     samples = to_samples(
-        rows.y_true, rows.y_proba, rows.sample_weight, from_logits, rows.class_names,
+        rows.y_true,
+        rows.y_proba,
+        rows.sample_weight,
+        from_logits,
+        rows.class_names,
         votes=rows.votes,
-    )  # fmt: skip
+    )
     index = group_index(groups, samples, None)
     n_units = samples.n if index is None else int(index.max()) + 1
     progress = TaskProgress(in_log=True)
     return choose_map(samples, index, folds=max(2, min(FOLDS, n_units)), progress=progress)
 
 
-def _about_prior(prior: Any) -> tuple[str, ...]:
-    """Where a map is for another population, that its rows here are of the old one."""
+def _prior_message(prior: Any) -> tuple[str, ...]:
+    """Say that a map for another population is measured on rows of the old one."""
     if prior is None:
         return ()
     return (
@@ -125,8 +132,8 @@ def _about_prior(prior: Any) -> tuple[str, ...]:
     )
 
 
-def _about_votes(rows: Rows, scaler: Scaler) -> tuple[str, ...]:
-    """What a fit makes of votes."""
+def _votes_message(rows: Rows, scaler: Scaler) -> tuple[str, ...]:
+    """Say how the fit uses votes."""
     if rows.votes is None:
         return ()
     if not scaler._of_votes:
@@ -138,45 +145,45 @@ def _about_votes(rows: Rows, scaler: Scaler) -> tuple[str, ...]:
     )
 
 
-def loaded(path: str) -> Fitted:
-    """A map out of its file."""
+def load_map(path: str) -> FittedMap:
+    """Load a map from its file."""
     try:
         scaler = load(path)
         content = json.loads(Path(path).read_bytes())
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
-    def listed_under(name: str) -> tuple[str, ...] | None:
+    def names_under(name: str) -> tuple[str, ...] | None:
         each = content.get(name)
         if each is not None and not isinstance(each, list):
             raise StateError(f"{path} is damaged: its {name} are not a list")
         return None if each is None else tuple(map(str, each))
 
-    return Fitted(scaler, listed_under("classes"), listed_under("column_names"))
+    return FittedMap(scaler, names_under("classes"), names_under("column_names"))
 
 
-def rows_to_map(request: ReadRequest, fit_result: Fitted) -> tuple[Rows, bool]:
+def read_rows_to_map(request: ReadRequest, fitted_map: FittedMap) -> tuple[Rows, bool]:
     """The rows of a file in the order of the map's classes, and whether they have labels: a map
     needs none.
     """
-    if request.from_logits and not fit_result.scaler.from_logits:
+    if request.from_logits and not fitted_map.scaler.from_logits:
         raise InputError("the map was fitted to probabilities: --from-logits does not fit it")
-    request = replace(request, from_logits=fit_result.scaler.from_logits)
-    classes = fit_result.classes
-    _check_columns(request, fit_result)
+    request = replace(request, from_logits=fitted_map.scaler.from_logits)
+    classes = fitted_map.classes
+    _check_columns(request, fitted_map)
     if request.classes is None and classes is not None:
-        # Columns named one by one say their classes, where their names end in these.
+        # Columns that were named one by one may end in the names of their classes.
         named = request.y_proba if isinstance(request.y_proba, list) else []
         request = replace(request, classes=classes_by_endings(named, classes) or classes)
-    rows, labelled = _rows(request)
-    return (rows if classes is None else _in_order(rows, classes)), labelled
+    rows, labelled = _read_labelled(request)
+    return (rows if classes is None else _in_class_order(rows, classes)), labelled
 
 
-def _check_columns(request: ReadRequest, fit_result: Fitted) -> None:
-    """An error if the columns of the fit are named in another order: their classes have no names by
-    which they and the labels could be put right.
+def _check_columns(request: ReadRequest, fitted_map: FittedMap) -> None:
+    """Raise an error if the columns of the fit are named in another order. Their classes have no
+    names, so the order cannot be restored.
     """
-    names, given = fit_result.column_names, request.y_proba
+    names, given = fitted_map.column_names, request.y_proba
     if names is None or request.classes is not None or not isinstance(given, list):
         return
     if tuple(given) != names and sorted(given) == sorted(names):
@@ -186,8 +193,8 @@ def _check_columns(request: ReadRequest, fit_result: Fitted) -> None:
         )
 
 
-def _in_order(rows: Rows, classes: tuple[str, ...]) -> Rows:
-    """The rows with their columns, and labels, in the order of a map's classes."""
+def _in_class_order(rows: Rows, classes: tuple[str, ...]) -> Rows:
+    """Reorder columns and labels to the class order of the map."""
     own = tuple(map(str, rows.chosen.classes or ()))
     if own == classes or not own:
         return rows
@@ -212,8 +219,8 @@ def _in_order(rows: Rows, classes: tuple[str, ...]) -> Rows:
     )
 
 
-def _rows(request: ReadRequest) -> tuple[Rows, bool]:
-    """The rows of a file, and whether they have labels."""
+def _read_labelled(request: ReadRequest) -> tuple[Rows, bool]:
+    """Read the rows of a file, and tell whether they have labels."""
     reader = open_reader(find_files(request.path, request.format)[0])
     given = (request.y_true, request.answers, request.counts, request.item)
     named = any(each is not None for each in given)
@@ -226,31 +233,30 @@ def _rows(request: ReadRequest) -> tuple[Rows, bool]:
     spec = chosen.y_proba
     predictions = list(spec.names) if spec.stacked else spec.names[0]
     unlabelled = replace(
-        request, y_true=spec.names[0], y_proba=predictions, classes=None, labelled=False,
-        votes=None,
-    )  # fmt: skip
+        request, y_true=spec.names[0], y_proba=predictions, classes=None, labelled=False, votes=None
+    )
     rows = read_rows(unlabelled)
     return replace(rows, chosen=chosen, messages=chosen.messages), False
 
 
-def mapped(rows: Rows, fit_result: Fitted) -> tuple[NDArray[np.float64], float | None]:
-    """The rows' predictions through the map, and the share of them that it was fitted to."""
+def apply_map(rows: Rows, fitted_map: FittedMap) -> tuple[NDArray[np.float64], float | None]:
+    """Apply the map; return the predictions, and the share of rows that it was fitted to."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SameRows)
-        out = fit_result.scaler.transform(rows.y_proba)
-    return out, fit_result.scaler.share_fitted(rows.y_proba)
+        out = fitted_map.scaler.transform(rows.y_proba)
+    return out, fitted_map.scaler.share_fitted(rows.y_proba)
 
 
 def before_and_after(
-    rows: Rows, after: NDArray[np.float64], fit_result: Fitted, bins: Any
+    rows: Rows, after: NDArray[np.float64], fitted_map: FittedMap, bins: Any
 ) -> Columns:
-    """A row a measure: as reported, recalibrated, their difference, and the bias-corrected
+    """Make a table of measures: as reported, recalibrated, their difference, and the bias-corrected
     difference with its limits.
     """
     from calibrant._api.compare import compare
     from calibrant._api.evaluate import evaluate
 
-    predictions = to_predictions(rows.y_proba, given=fit_result.scaler.from_logits).probabilities()
+    predictions = to_predictions(rows.y_proba, given=fitted_map.scaler.from_logits).probabilities()
     names = tuple(m.name for m in listed("scale", rows.shape))
     both = {"as reported": predictions, "recalibrated": after}
     if predictions.size > COMPARED_PREDICTIONS:
@@ -270,9 +276,13 @@ def before_and_after(
             **{n: [v[m] for m in names] for n, v in zip(both, values, strict=True)},
         }
     compared = compare(
-        rows.y_true, both, bins=bins, measures=names, sample_weight=rows.sample_weight,
+        rows.y_true,
+        both,
+        bins=bins,
+        measures=names,
+        sample_weight=rows.sample_weight,
         votes=rows.votes,
-    )  # fmt: skip
+    )
     differences = [compared.difference("recalibrated", "as reported", name) for name in names]
     return {
         "measure": list(names),

@@ -8,10 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import check_page_possible, check_writable, print_json, tell
+from calibrant._cli.output import check_page_options, check_writable, print_json, print_status
 from calibrant._cli.parsing import add_json, at_least_one, distinct, names, share
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
-from calibrant._cli.words import in_options
 from calibrant._core.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
     from calibrant.results._annotators import Annotators
     from calibrant.results._evaluation import Evaluation
 
-# Predictions that are kept in memory by default, (n, k) counted as n k; for a page, and at all.
-HELD, HELD_FOR_PAGE = 10_000_000, 200_000_000
-# Annotators that are printed, and up to which predictions are held against the votes of each.
-MOST_PEOPLE, JUDGED_PEOPLE = 20, 60
+# The most predictions that are kept in memory, and the most for a page; (n, k) are n k predictions.
+MOST_IN_MEMORY, MOST_FOR_PAGE = 10_000_000, 200_000_000
+# The most annotators that are listed, and the most whose votes predictions are compared with.
+MOST_LISTED, MOST_EVALUATED = 20, 60
 
 
 def add(commands: Any) -> None:
@@ -38,43 +37,52 @@ def add(commands: Any) -> None:
     parser.add_argument("-o", "--out", metavar="PAGE", help="also write a report page (.html)")
     inputs.add_columns(parser)
     parser.add_argument(
-        "--multilabel", action="store_true",
+        "--multilabel",
+        action="store_true",
         help="rows may have several labels: every column of --label, with its own of --proba, is a "
         "problem of its own; empty where a label was not annotated",
-    )  # fmt: skip
+    )
     inputs.add_bins(parser)
     parser.add_argument(
         "--measures", type=distinct, metavar="NAME,...", help="evaluate only these measures"
     )
     inputs.add_groups(parser, "evaluate each value of these columns too")
     parser.add_argument(
-        "--segments", type=names, metavar="COLUMN,...",
+        "--segments",
+        type=names,
+        metavar="COLUMN,...",
         help="search the values of these columns, and their crossings, for rows where predictions "
         "are wrong",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--depth", type=at_least_one, help="most columns that segments are crossings of; default 2"
     )
     parser.add_argument(
-        "--tolerance", type=share, default=0.05,
+        "--tolerance",
+        type=share,
+        default=0.05,
         help="largest error that would not matter, as a gap between prediction and outcome; "
         "default 0.05",
-    )  # fmt: skip
+    )
     inputs.add_chance(parser)
     parser.add_argument(
-        "--all-intervals", action="store_true",
+        "--all-intervals",
+        action="store_true",
         help="intervals for every measure, not only for those that are quick",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--clinical", action="store_true",
+        "--clinical",
+        action="store_true",
         help="also slope, O:E, C-statistic, ICI and others of a binary outcome, with intervals",
-    )  # fmt: skip
+    )
     parser.add_argument("--title", help="title of the page; default: the files' names")
     parser.add_argument(
-        "--recalibrate", type=distinct, metavar="NAME,...",
+        "--recalibrate",
+        type=distinct,
+        metavar="NAME,...",
         help="recalibration maps that the page shows side by side, such as beta,isotonic; default: "
         "those that suit the rows",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--stream",
         action="store_true",
@@ -101,39 +109,34 @@ def run(options: argparse.Namespace) -> None:
 
         multilabel.run(options)
         return
-    check_page_possible(options.out)
+    check_page_options(options.out, options.title)
     check_writable(options.out, options.files, options.format)
-    if options.title is not None and options.out is None:
-        raise InputError("--title is of the page: say where to write it with -o PAGE")
     if options.recalibrate is not None:
-        from calibrant._core.errors import one_of
-        from calibrant._core.map_names import METHODS
+        from calibrant._api.report.map_choice import checked_maps
 
-        for name in options.recalibrate:
-            one_of("--recalibrate", name, METHODS)
+        checked_maps(options.recalibrate)
         if options.out is None:
             raise InputError("--recalibrate is about the page: say where to write it with -o PAGE")
     state = state_among(options.files)
     if state is not None:
-        _of_state(state, options)
+        _report_state(state, options)
         return
     streamed = options.stream or options.one_pass
-    options.people = None
-    options.taken = inputs.take_from_logs(options, by=True, held=not streamed)
+    options, taken = inputs.columns_of_logs(options, by=True, held=not streamed)
     if streamed and options.all_intervals:
         raise InputError(
             "--all-intervals needs the rows in memory: leave it out, or --stream and --one-pass"
         )
     if streamed and options.out is not None:
         raise InputError("a page needs the rows in memory: leave out --stream and --one-pass")
-    result = None if streamed else _in_memory(options)
+    result, voters = (None, None) if streamed else _evaluate_in_memory(options)
     if result is None:
-        result = _streamed(options)
+        result = _evaluate_streamed(options)
+    result = replace(result, inferred=(*result.inferred, *taken))
     if options.out is not None:
-        tell(f"written: {options.out}")
-    people = options.people
+        print_status(f"written: {options.out}")
     if options.json:
-        more = {} if people is None else {"annotators": people.to_dict()}
+        more = {} if voters is None else {"annotators": voters.to_dict()}
         print_json({**result.to_dict(), **more})
         return
     from calibrant._cli.tables import print_evaluation, print_table
@@ -141,26 +144,24 @@ def run(options: argparse.Namespace) -> None:
     print_evaluation(
         result, f"{inputs.format_files(options.files)}: {counted(result.recipe['n'], 'row')}"
     )
-    if people is not None:
-        shown = {name: values[:MOST_PEOPLE] for name, values in people.display_columns().items()}
-        print_table(shown, people.title)
+    if voters is not None:
+        shown = {name: values[:MOST_LISTED] for name, values in voters.display_columns().items()}
+        print_table(shown, voters.title)
 
 
-def _of_state(path: str, options: argparse.Namespace) -> None:
-    """What the sums of a stream say; of a monitor, the page is over time."""
+def _report_state(path: str, options: argparse.Namespace) -> None:
+    """Evaluate the sums of a stream; the page of a monitor is over time."""
     from calibrant._api.streaming.monitor import Monitor
     from calibrant._cli.tables import print_evaluation
 
-    check_no_rows_needed(
-        {"--by": options.by, "--groups": options.groups, "--segments": options.segments}
-    )
+    check_no_rows_needed(by=options.by, groups=options.groups, segments=options.segments)
     state, total = sums_in(path)
     if options.out is not None:
         if not isinstance(state, Monitor):
             raise InputError("a page needs rows, or the windows of a Monitor: leave out -o")
         name = options.title or os.path.basename(path)
         state.evaluate().save(options.out, name=name, source={"state": os.path.basename(path)})
-        tell(f"written: {options.out}")
+        print_status(f"written: {options.out}")
     result = total.evaluate(measures=options.measures)
     if options.json:
         print_json(result.to_dict())
@@ -168,31 +169,34 @@ def _of_state(path: str, options: argparse.Namespace) -> None:
     print_evaluation(result, f"{path}: sums of {counted(total.n_rows, 'row')}")
 
 
-def _in_memory(options: argparse.Namespace) -> Evaluation | None:
-    """The evaluation with intervals, and the page; None if there are too many rows."""
+def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None, Annotators | None]:
+    """Evaluate rows in memory, with intervals, and write the page; return the evaluation and the
+    annotators. The evaluation is None if there are too many rows.
+    """
     from calibrant._cli.terminal import working
     from calibrant._data.readers.read_rows import TooLarge, read_rows
 
     page = options.out is not None
     try:
         rows = read_rows(
-            inputs.request_of(options, options.files), at_most=HELD_FOR_PAGE if page else HELD
+            inputs.request_of(options, options.files),
+            at_most=MOST_FOR_PAGE if page else MOST_IN_MEMORY,
         )
     except TooLarge:
         if page:
             raise InputError(
-                f"there are more than {HELD_FOR_PAGE:,} predictions: make the page of fewer rows; "
+                f"there are more than {MOST_FOR_PAGE:,} predictions: make the page of fewer rows; "
                 "without -o they are summed as they are read"
             ) from None
-        return None
-    options.people = _people(rows, options)
+        return None, None
+    voters = _annotators(rows, options)
     with working("intervals"):
-        result = _written(rows, options) if page else _with_intervals(rows, options)
-    return _with_file_info(result, rows, options)
+        result = _write_page(rows, voters, options) if page else _evaluate_rows(rows, options)
+    return _with_file_info(result, rows, options), voters
 
 
-def _people(rows: Rows, options: argparse.Namespace) -> Annotators | None:
-    """Who agrees with the rest how far, where rows say who gave a vote."""
+def _annotators(rows: Rows, options: argparse.Namespace) -> Annotators | None:
+    """Measure how far annotators agree with each other, if rows say who gave a vote."""
     votes = rows.vote_table
     if votes is None or votes.annotator is None:
         return None
@@ -204,34 +208,39 @@ def _people(rows: Rows, options: argparse.Namespace) -> Annotators | None:
         return None
     with working("annotators"):
         return annotators(
-            votes, rows.y_proba if several <= JUDGED_PEOPLE else None, level=options.level,
-            seed=options.seed, from_logits=options.from_logits,
-        )  # fmt: skip
+            votes,
+            rows.y_proba if several <= MOST_EVALUATED else None,
+            **inputs.given(options, "level", "seed", "from_logits"),
+        )
 
 
-def _with_intervals(rows: Rows, options: argparse.Namespace) -> Evaluation:
+def _evaluate_rows(rows: Rows, options: argparse.Namespace) -> Evaluation:
     from calibrant._api.evaluate_samples import Options, evaluate_samples
     from calibrant._api.groups import group_index
     from calibrant._data.to_samples import to_samples
 
     samples = to_samples(
-        rows.y_true, rows.y_proba, rows.sample_weight, options.from_logits, rows.class_names,
+        rows.y_true,
+        rows.y_proba,
+        rows.sample_weight,
+        options.from_logits,
+        rows.class_names,
         votes=rows.votes,
-    )  # fmt: skip
+    )
     return evaluate_samples(
         samples,
         Options(
-            bins=options.bins, measures=options.measures,
-            intervals="all" if options.all_intervals else "cheap", tolerance=options.tolerance,
-            level=options.level, seed=options.seed, by=inputs.slices_of(rows, options.by),
+            intervals="all" if options.all_intervals else "cheap",
+            by=inputs.slices_of(rows, options.by),
             groups=group_index(inputs.groups_of(rows, options.groups), samples, None),
             clinical=_wants_clinical(options, multiclass=samples.multiclass),
-            **_segments(rows, options),
+            **inputs.given(options, "bins", "measures", "tolerance", "level", "seed"),
+            **_segment_arguments(rows, options),
         ),
-    )  # fmt: skip
+    )
 
 
-def _segments(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
+def _segment_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
     if options.segments is None:
         if options.depth is not None:
             raise InputError("--depth is about segments: name their columns with --segments")
@@ -248,28 +257,27 @@ def _wants_clinical(options: argparse.Namespace, *, multiclass: bool) -> bool:
     return bool(options.clinical)
 
 
-def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
-    """The page's own evaluation, so that page and terminal say the same."""
+def _write_page(rows: Rows, voters: Annotators | None, options: argparse.Namespace) -> Evaluation:
+    """Write the page, and return its evaluation, so that page and terminal agree."""
     from calibrant._api.evaluate_samples import choose
     from calibrant._api.report.report import report
 
-    # A mistyped name is an error before the work.
+    # Unknown names are an error before the work.
     shown = choose(options.measures, rows.shape)
     clinical = _wants_clinical(options, multiclass=rows.multiclass)
     page = report(
-        rows.y_true, rows.y_proba, measures=options.measures,
+        rows.y_true,
+        rows.y_proba,
         name=options.title or inputs.without_folders(options, options.files)["files"],
-        bins=options.bins, by=inputs.slices_of(rows, options.by),
-        groups=inputs.groups_of(rows, options.groups), sample_weight=rows.sample_weight,
-        votes=rows.votes, annotators=options.people,
-        from_logits=options.from_logits, missing=options.missing, classes=rows.class_names,
-        tolerance=options.tolerance,
-        level=options.level, seed=options.seed, recalibrate=options.recalibrate,
-        source=_source(rows, options), **_segments(rows, options),
-    )  # fmt: skip
-    notes = tuple(map(in_options, page.evaluation.notes))
-    evaluation = replace(_named_slices(page.evaluation, options), notes=notes)
-    page = replace(page, evaluation=evaluation)
+        annotators=voters,
+        classes=rows.class_names,
+        source=_page_source(rows, options),
+        **inputs.row_arguments(rows, options),
+        **inputs.given(options, "measures", "bins", "tolerance", "level", "seed"),
+        **inputs.given(options, "from_logits", "missing", "recalibrate"),
+        **_segment_arguments(rows, options),
+    )
+    page = replace(page, evaluation=_named_slices(page.evaluation, options))
     page.save(options.out)
     names = {measure.name for measure in shown}
     kept = tuple(each for each in page.evaluation.estimates if each.name in names)
@@ -278,8 +286,8 @@ def _written(rows: Rows, options: argparse.Namespace) -> Evaluation:
     )
 
 
-def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
-    told = {
+def _page_source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
+    facts = {
         **inputs.without_folders(options, options.files),
         "labels": ", ".join(rows.chosen.y_true.names),
         "predictions": ", ".join(rows.chosen.y_proba.names),
@@ -287,11 +295,11 @@ def _source(rows: Rows, options: argparse.Namespace) -> dict[str, Any]:
         "votes": rows.chosen.votes,
         "rows dropped": f"{rows.n_missing:,}, something missing" if rows.n_missing else None,
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in facts.items() if value is not None}
 
 
 def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace) -> Evaluation:
-    """The evaluation, with what is known of the files."""
+    """Add what is known of the files to the evaluation."""
     from calibrant._api.evaluate_samples import missing_note
 
     chosen = rows.chosen
@@ -307,8 +315,8 @@ def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace)
     more = {"n_missing": rows.n_missing, "files": rows.n_files, "columns": columns}
     return replace(
         _named_slices(result, options),
-        inferred=(*result.inferred, *map(in_options, rows.messages), *options.taken),
-        notes=(*map(in_options, notes), *map(in_options, result.notes)),
+        inferred=(*result.inferred, *rows.messages),
+        notes=(*notes, *result.notes),
         recipe={**result.recipe, **more},
     )
 
@@ -319,7 +327,7 @@ def _named_slices(result: Evaluation, options: argparse.Namespace) -> Evaluation
     return replace(result, slices=replace(result.slices, by=", ".join(options.by)))
 
 
-def _streamed(options: argparse.Namespace) -> Evaluation:
+def _evaluate_streamed(options: argparse.Namespace) -> Evaluation:
     from calibrant._api.files.evaluate_file import evaluate_file
 
     if options.clinical:
@@ -331,12 +339,8 @@ def _streamed(options: argparse.Namespace) -> Evaluation:
         )
     if options.groups is not None:
         raise InputError("--groups needs the rows in memory: give fewer rows, or leave it out")
-    result = evaluate_file(
-        **inputs.streamed_arguments(options), bins=options.bins, measures=options.measures,
-        by=options.by, exact=not options.one_pass, progress=options.progress,
-    )  # fmt: skip
-    return replace(
-        result,
-        inferred=(*map(in_options, result.inferred), *options.taken),
-        notes=tuple(map(in_options, result.notes)),
+    return evaluate_file(
+        **inputs.streamed_arguments(options),
+        **inputs.given(options, "bins", "measures", "by", "progress"),
+        exact=not options.one_pass,
     )

@@ -6,7 +6,7 @@ import argparse
 import textwrap
 from typing import Any
 
-from calibrant._cli.output import check_folder, print_json, say
+from calibrant._cli.output import check_folder, print_json, print_line
 from calibrant._cli.parsing import add_json, whole
 
 
@@ -38,25 +38,29 @@ def run(options: argparse.Namespace) -> None:
 
     check_folder(options.out)
     done = reproduce(
-        options.paper, out=options.out, data=options.data, quick=options.quick, seed=options.seed,
+        options.paper,
+        out=options.out,
+        data=options.data,
+        quick=options.quick,
+        seed=options.seed,
         progress=not options.json,
-    )  # fmt: skip
+    )
     if options.json:
         print_json(done.to_dict())
         return
-    say(f"{done.title}: {done.paper}")
-    say()
+    print_line(f"{done.title}: {done.paper}")
+    print_line()
     for section in done.sections:
-        say(section.heading)
-        say()
+        print_line(section.heading)
+        print_line()
         for paragraph in section.paragraphs:
             for line in (*textwrap.wrap(paragraph, 100), ""):
-                say(line)
+                print_line(line)
         for table in section.tables:
             if table.on_page:
                 print_table(table.columns, table.caption)
     for erratum in done.errata:
-        say(f"Erratum {erratum.number}, {erratum.where}: {erratum.paper} -> {erratum.found}")
+        print_line(f"Erratum {erratum.number}, {erratum.where}: {erratum.paper} -> {erratum.found}")
     if options.out is not None:
-        say()
-        say(f"Written: {options.out}/index.html, with tables and figures beside it")
+        print_line()
+        print_line(f"Written: {options.out}/index.html, with tables and figures beside it")

@@ -14,8 +14,8 @@ from calibrant._data.align_rows import align, id_texts, row_of_id
 from calibrant._data.readers.read_rows import Rows
 
 
-def by_position(read: dict[str, Rows], *, own: bool | None = False) -> dict[str, Rows]:
-    """The same rows of every file; an error if they are not the same. `own` as in `by_id`."""
+def match_by_position(read: dict[str, Rows], *, own: bool | None = False) -> dict[str, Rows]:
+    """Match the rows of files by their order; `own` as in `match_by_id`."""
     (first_name, first), *others = read.items()
     total = first.n + first.n_missing
     common = first.positions
@@ -33,10 +33,10 @@ def by_position(read: dict[str, Rows], *, own: bool | None = False) -> dict[str,
     return kept
 
 
-def by_id(
+def match_by_id(
     read: dict[str, Rows], column: str, *, drop: bool, own: bool | None = False
 ) -> tuple[dict[str, Rows], tuple[str, ...]]:
-    """The rows of every file in the order of the first, matched by a column.
+    """Match the rows of files by a column, in the order of the first file.
 
     Labels may be each model's own if `own` says so, or the names of their columns; with None they
     may not.
@@ -44,7 +44,7 @@ def by_id(
     ids: dict[str, dict[str, int]] = {}
     for name, rows in read.items():
         try:
-            ids[name] = row_of_id(id_texts(rows.other("--id", column).tolist()))
+            ids[name] = row_of_id(id_texts(rows.other("ids", column).tolist()))
         except KeyError as error:
             raise InputError(
                 f"{name}: --id {column} must name each row once; {error.args[0]!r} is twice"
@@ -60,8 +60,9 @@ def by_id(
         raise InputError(f"no value of --id {column} is in every file: nothing is left")
     notes = tuple(
         f"{name}: {len(keys):,} rows were dropped because not every file has them"
-        for name, keys in aligned.unmatched.items() if keys
-    )  # fmt: skip
+        for name, keys in aligned.unmatched.items()
+        if keys
+    )
     kept = {name: rows.take(aligned.rows[name]) for name, rows in read.items()}
     _check_same_rows(kept, f"for the same {column}", matched=True, own=own)
     return kept, notes
@@ -79,7 +80,7 @@ def _check_same_rows(
             )
         other = rows.y_true != first.y_true
         other = other if other.ndim == 1 else other.any(axis=1)
-        # Rows in another order have other labels, and for that other weights.
+        # Rows in another order differ in labels too: that is the error to report then.
         if matched or not other.any():
             _check_weights(name, first_name, rows, first, matched=matched)
         if other.any():
@@ -95,7 +96,7 @@ def _check_same_rows(
                     f"labels {hint}. Models of which each has its own labels can be taken one by "
                     "one"
                 )
-            if _may_be_own(rows) and _may_be_own(first):
+            if _are_right_or_wrong(rows) and _are_right_or_wrong(first):
                 if own or are_correctness(rows, first):
                     if matched:
                         continue
@@ -111,18 +112,18 @@ def _check_same_rows(
 
 
 def _label(rows: Rows, row: int) -> Any:
-    """A label as its file has it."""
+    """Give a label as it stands in the file."""
     label, classes = rows.y_true[row], rows.chosen.classes
     return label if classes is None or rows.y_true.ndim == 2 else classes[int(label)]
 
 
-def _may_be_own(rows: Rows) -> bool:
-    """Whether labels may be of the model and not of the rows: right or wrong."""
+def _are_right_or_wrong(rows: Rows) -> bool:
+    """Whether labels are right or wrong, and so may be each model's own."""
     return rows.y_true.ndim == 1 and not rows.multiclass
 
 
 def are_correctness(*models: Rows) -> bool:
-    """Whether labels are each model's own by what their columns are called."""
+    """Whether the columns' names say that labels are each model's own."""
     return all(rows.chosen.answers for rows in models)
 
 
@@ -130,7 +131,7 @@ def _check_weights(
     name: str, first_name: str, rows: Rows, first: Rows, *, matched: bool = True
 ) -> None:
     mine, others = first.sample_weight, rows.sample_weight
-    # A weight that is missing in both is the same in both: the row is named where it is read.
+    # A weight that is missing in both is no difference; the reader reports it.
     if mine is not None and others is not None and not np.array_equal(mine, others, equal_nan=True):
         fault = f"{name} and {first_name} have different weights for the same rows"
         known = "" if matched else ". If rows are in another order, match them with --id COLUMN"

@@ -7,15 +7,14 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import atomic_write, check_writable, print_json, say, tell
-from calibrant._cli.parsing import add_json, names, shares
-from calibrant._cli.words import in_options
+from calibrant._cli.output import atomic_write, check_writable, print_json, print_line, print_status
+from calibrant._cli.parsing import add_json, changed, names, shares
 from calibrant._core.atomic_files import version_of
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
 
 if TYPE_CHECKING:
-    from calibrant._cli.recalibration import Fitted
+    from calibrant._cli.recalibration import FittedMap
 
 AUTO = "auto"
 ON_THE_FIT = "Before and after, on the rows of the fit: every map looks too good there"
@@ -31,36 +30,49 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--fit", metavar="FILE", help="held-out rows to fit a map to")
     parser.add_argument(
-        "--map", "--method", dest="method", choices=(*METHODS, AUTO), default="temperature",
+        "--map",
+        "--method",
+        dest="method",
+        choices=(*METHODS, AUTO),
+        default="temperature",
         help="the map; default temperature. auto: the simplest of those whose log loss, on rows of "
         "the fit that a map was not fitted to, is within one standard error of the lowest",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--groups", metavar="COLUMN",
+        "--groups",
+        metavar="COLUMN",
         help="column that names the cluster of each row (patient, day): --map auto keeps a cluster "
         "together",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--prior", type=shares, metavar="SHARE",
+        "--prior",
+        type=shares,
+        metavar="SHARE",
         help="with --method prior-shift: the share of class 1 where the map is used (of all "
         "classes: a,b,c)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--source-prior", type=shares, metavar="SHARE",
+        "--source-prior",
+        type=shares,
+        metavar="SHARE",
         help="with --method prior-shift: the share at which the predictions are calibrated; by "
         "default that of the labels, if --prior is given",
-    )  # fmt: skip
+    )
     parser.add_argument("--apply", metavar="FILE", help="rows to put through the map")
     parser.add_argument("--scaler", metavar="FILE", help="the map's file (.json)")
     parser.add_argument(
-        "--no-fitted-rows", dest="fitted_rows", action="store_false",
+        "--no-fitted-rows",
+        dest="fitted_rows",
+        action="store_false",
         help="write the map without the hashes of up to 4,096 rows by which rows of the fit are "
         "recognised",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "-o", "--out", metavar="FILE",
+        "-o",
+        "--out",
+        metavar="FILE",
         help="recalibrated rows (.csv, .jsonl, .parquet, .arrow, .npz); without --apply, the map",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--keep", type=names, metavar="COLUMN,...", help="columns to copy to the output"
     )
@@ -71,43 +83,46 @@ def add(commands: Any) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    from calibrant._cli.recalibration import fitted, loaded
+    from calibrant._cli.recalibration import fit_map, load_map
 
-    _check_clear(options)
+    _check_options(options)
     map_file = options.scaler if options.apply is not None else options.scaler or options.out
     written_map = None if options.fit is None else map_file
     _check_nothing_lost(options, written_map)
     if options.fit is not None:
         before = None if written_map is None else version_of(written_map)
-        _check_kept(options)
-        own = argparse.Namespace(**{**vars(options), "keep": None})  # of the applied rows alone
+        _check_kept_columns(options)
+        own = changed(options, keep=None)  # the output has the applied rows only
         request = inputs.request_of(own, options.fit)
         kind = None if options.method == AUTO else METHODS[options.method]
-        fit_result = fitted(
-            request, kind, options.bins, groups=options.groups,
+        fitted_map = fit_map(
+            request,
+            kind,
+            options.bins,
+            groups=options.groups,
             priors=(options.prior, options.source_prior),
-        )  # fmt: skip
+        )
         if written_map is not None:
             with atomic_write(written_map, since=before) as temp:
-                text = fit_result.to_json(fitted_rows=options.fitted_rows)
+                text = fitted_map.to_json(fitted_rows=options.fitted_rows)
                 temp.write_text(text + "\n", encoding="utf-8")
     else:
-        fit_result = loaded(options.scaler)
-    result: dict[str, Any] = {"scaler": fit_result.to_dict(fitted_rows=options.fitted_rows)}
+        fitted_map = load_map(options.scaler)
+    result: dict[str, Any] = {"scaler": fitted_map.to_dict(fitted_rows=options.fitted_rows)}
     if options.fit is not None:
-        result["fit"] = {"file": options.fit, **fit_result.summary}
+        result["fit"] = {"file": options.fit, **fitted_map.summary}
     if options.apply is not None:
-        result["apply"] = _apply(fit_result, options)
+        result["apply"] = _apply(fitted_map, options)
     for path in dict.fromkeys((written_map, options.out)):
         if path is not None:
-            tell(f"written: {path}")
+            print_status(f"written: {path}")
     if options.json:
         print_json(result)
     else:
-        _show(fit_result, result)
+        _show(fitted_map, result)
 
 
-def _check_clear(options: argparse.Namespace) -> None:
+def _check_options(options: argparse.Namespace) -> None:
     if options.fit is None and options.apply is None:
         raise InputError("there is nothing to do: say --fit FILE, --apply FILE, or both")
     shifts = options.fit is not None and options.method == "prior-shift"
@@ -130,7 +145,7 @@ def _check_clear(options: argparse.Namespace) -> None:
 
 
 def _check_nothing_lost(options: argparse.Namespace, map_file: str | None) -> None:
-    """An error if a file that is read, or rows by their name, would be lost to what is written."""
+    """Raise an error if the output would replace an input, or a map a file of rows."""
     from calibrant._cli.written_rows import check_rows_name
 
     read = [options.fit, options.apply, None if options.fit is not None else options.scaler]
@@ -143,8 +158,8 @@ def _check_nothing_lost(options: argparse.Namespace, map_file: str | None) -> No
         raise InputError("--scaler and -o name one file: the map and the rows need one each")
 
 
-def _check_kept(options: argparse.Namespace) -> None:
-    """An error before anything is fitted, if there is no column to keep."""
+def _check_kept_columns(options: argparse.Namespace) -> None:
+    """Raise an error, before the fit, if a column of --keep does not exist."""
     if options.keep is None:
         return
     from calibrant._data.readers.columns import require
@@ -153,18 +168,18 @@ def _check_kept(options: argparse.Namespace) -> None:
 
     reader = open_reader(find_files(options.apply, options.format)[0])
     for name in options.keep if reader.names else ():
-        require(reader, "--keep", name)
+        require(reader, "keep", name)
 
 
-def _apply(fit_result: Fitted, options: argparse.Namespace) -> dict[str, Any]:
-    """Write the recalibrated rows; what became better or worse, if there are labels."""
-    from calibrant._cli.recalibration import before_and_after, mapped, rows_to_map
+def _apply(fitted_map: FittedMap, options: argparse.Namespace) -> dict[str, Any]:
+    """Write the recalibrated rows; measure before and after, if there are labels."""
+    from calibrant._cli.recalibration import apply_map, before_and_after, read_rows_to_map
     from calibrant._cli.written_rows import renamed_labels, write_rows
 
-    own = argparse.Namespace(**{**vars(options), "groups": None})  # clusters are of the fit
+    own = changed(options, groups=None)  # --groups is about the fit
     request = inputs.request_of(own, options.apply)
-    rows, labelled = rows_to_map(request, fit_result)
-    after, share = mapped(rows, fit_result)
+    rows, labelled = read_rows_to_map(request, fitted_map)
+    after, share = apply_map(rows, fitted_map)
     with atomic_write(options.out) as temp:
         write_rows(temp, rows, after, labelled=labelled)
     renamed = renamed_labels(options.out, rows) if labelled else None
@@ -175,39 +190,39 @@ def _apply(fit_result: Fitted, options: argparse.Namespace) -> dict[str, Any]:
         "n_missing": rows.n_missing,
         "inferred": [*rows.messages, *([] if renamed is None else [renamed])],
         "share_fitted": share,
-        "measures": before_and_after(rows, after, fit_result, options.bins) if labelled else None,
+        "measures": before_and_after(rows, after, fitted_map, options.bins) if labelled else None,
     }
 
 
-def _show(fit_result: Fitted, result: dict[str, Any]) -> None:
+def _show(fitted_map: FittedMap, result: dict[str, Any]) -> None:
     from calibrant._api.evaluate_samples import missing_note
     from calibrant._cli.tables import print_table
 
-    if fit_result.choice is not None:
-        for line in str(fit_result.choice).splitlines():
-            say(line)
-        say()
-    for line in str(fit_result.scaler).splitlines():
-        say(line)
+    if fitted_map.choice is not None:
+        for line in str(fitted_map.choice).splitlines():
+            print_line(line)
+        print_line()
+    for line in str(fitted_map.scaler).splitlines():
+        print_line(line)
     for section in (result.get("fit"), result.get("apply")):
         if section is None:
             continue
-        title = _title(section["share_fitted"]) if "share_fitted" in section else ON_THE_FIT
-        say()
-        say(f"{section['file']}: {counted(section['n'], 'row')}")
+        title = _table_title(section["share_fitted"]) if "share_fitted" in section else ON_THE_FIT
+        print_line()
+        print_line(f"{section['file']}: {counted(section['n'], 'row')}")
         for line in section["inferred"]:
-            say(f"  {line}")
+            print_line(f"  {line}")
         if section["n_missing"]:
-            say(f"  {in_options(missing_note(section['n_missing']))}")
+            print_line(f"  {missing_note(section['n_missing'])}")
         if section["measures"] is None:
-            say("  no labels were found or named (--label): the map is not evaluated")
+            print_line("  no labels were found or named (--label): the map is not evaluated")
         else:
-            say()
+            print_line()
             print_table(section["measures"], title)
 
 
-def _title(share: float | None) -> str:
-    """What is known of the rows that a map is judged on; never that it has not seen them."""
+def _table_title(share: float | None) -> str:
+    """Say how many rows of the fit are among these; none recognised does not mean none."""
     from calibrant.scaling._same_rows import among
 
     if share is None:

@@ -1,11 +1,12 @@
-"""States of streams where files of rows are expected: what they hold, and what they cannot say."""
+"""Saved states of streams: how they are loaded, and where they stand in place of rows."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, StateError
+from calibrant._core.messages import name_of
 from calibrant._data.readers.find import is_state
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def state_among(files: list[str]) -> str | None:
-    """The state that a command was given in place of rows; an error beside other files."""
+    """Find the state given in place of rows; raise an error if there are other files too."""
     found = [path for path in files if is_state(Path(path))]
     if found and len(files) > 1:
         raise InputError(
@@ -24,10 +25,25 @@ def state_among(files: list[str]) -> str | None:
     return found[0] if found else None
 
 
-def sums_in(path: str) -> tuple[Accumulator | Monitor, Accumulator]:
-    """What a state holds, and all of it together."""
+def load_state(path: str) -> Accumulator | Monitor:
+    """Load the Accumulator or Monitor of a file."""
     from calibrant._api.streaming.accumulator import Accumulator
-    from calibrant._cli.merge import load_state
+    from calibrant._api.streaming.monitor import Monitor
+    from calibrant._core.state_file import read, refused
+
+    try:
+        state = read(path)
+    except OSError as error:
+        raise StateError(f"{path} cannot be read: {error.strerror}") from error
+    with refused(path):
+        if state.kind == "monitor":
+            return Monitor.restored(state)
+        return Accumulator.restored(state)
+
+
+def sums_in(path: str) -> tuple[Accumulator | Monitor, Accumulator]:
+    """Load a state, and sum all of its windows."""
+    from calibrant._api.streaming.accumulator import Accumulator
 
     state = load_state(path)
     total = state if isinstance(state, Accumulator) else state.total()
@@ -36,11 +52,11 @@ def sums_in(path: str) -> tuple[Accumulator | Monitor, Accumulator]:
     return state, total
 
 
-def check_no_rows_needed(options: dict[str, object]) -> None:
-    """An error for options that need rows, which a state does not have."""
-    for name, value in options.items():
+def check_no_rows_needed(**arguments: object) -> None:
+    """Raise an error for arguments that need rows, which a state does not have."""
+    for argument, value in arguments.items():
         if value:
             raise InputError(
-                f"{name} needs rows, and a state holds sums: give the files of rows, or leave it "
-                "out"
+                f"{name_of(argument)} needs rows, and a state holds sums: give the files of rows, "
+                "or leave it out"
             )

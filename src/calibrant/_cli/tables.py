@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any, TextIO
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from calibrant._cli.terminal import (
     BAD,
     GOOD,
-    PLAIN,
     WARNING,
     console_of,
     print_diagram,
     print_styled,
     visible,
 )
-from calibrant._cli.words import in_options
 from calibrant.results._evaluation import Evaluation
 from calibrant.results._rendering import as_text, shown
 from calibrant.results._verdict import tone_of
@@ -25,22 +23,29 @@ Columns = Mapping[str, Sequence[Any]]
 
 _BAR = 24
 _STYLES = {"good": GOOD, "unsure": WARNING, "bad": BAD}
-# What a terminal's table leaves out first when it is too narrow.
-# The estimate stays: it is the number that the interval is of.
+# Columns that are dropped first if the terminal is too narrow. The estimate stays: the interval
+# is about it.
 _SPARE = ("noise_mean", "bins", "notion", "lower", "upper", "bin", "p_value", "ranks", "rank")
 
 
-def print_table(columns: Columns, title: str, *, file: TextIO | None = None) -> None:
-    """One table, in colour where the terminal has it."""
-    out = sys.stdout if file is None else file
-    console = console_of(out)
+def print_summary(title: str, lines: Iterable[str]) -> None:
+    """Print a title and what belongs to it, a line each, before tables."""
+    print_styled(title, "bold")
+    for line in lines:
+        print_styled(f"  {line}")
+    print()
+
+
+def print_table(columns: Columns, title: str) -> None:
+    """Print a table, in colour where the terminal has it."""
+    console = console_of(sys.stdout)
     columns = {
         visible(name): [visible(v) if isinstance(v, str) else v for v in values]
         for name, values in columns.items()
     }
     title = visible(title)
     if console is None:
-        print(f"{title}\n{as_text(columns, indent='  ')}\n", file=out)
+        print(f"{title}\n{as_text(columns, indent='  ')}\n")
         return
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
@@ -57,7 +62,7 @@ def print_table(columns: Columns, title: str, *, file: TextIO | None = None) -> 
 
 
 def _fitting(columns: Columns, width: int) -> dict[str, Sequence[Any]]:
-    """The columns that there is room for: those that can be spared go first."""
+    """Drop columns until the table fits the width."""
     kept = dict(columns)
     for spare in _SPARE:
         if sum(3 + max(len(n), *map(len, map(shown, v))) for n, v in kept.items() if v) < width:
@@ -67,50 +72,48 @@ def _fitting(columns: Columns, width: int) -> dict[str, Sequence[Any]]:
     return kept
 
 
-def print_evaluation(evaluation: Evaluation, title: str, *, file: TextIO | None = None) -> None:
-    """What was evaluated, every measure, the reliability table and the worst classes."""
-    out = sys.stdout if file is None else file
-    print_styled(title, "bold", file=out)
+def print_evaluation(evaluation: Evaluation, title: str) -> None:
+    """Print the verdict, notes, measures, the reliability table and the worst classes."""
+    print_styled(title, "bold")
     if evaluation.verdict:
-        style = _STYLES[tone_of(evaluation.verdict)]
-        print_styled(f"  {evaluation.verdict}", style, file=out)
-    for line in (*evaluation.inferred, *map(in_options, evaluation.notes)):
-        print_styled(f"  {line}", PLAIN, file=out)
-    print(file=out)
+        print_styled(f"  {evaluation.verdict}", _STYLES[tone_of(evaluation.verdict)])
+    for line in (*evaluation.inferred, *evaluation.notes):
+        print_styled(f"  {line}")
+    print()
     measures = {k: v for k, v in evaluation.columns().items() if k != "title"}
-    print_table(measures, "Measures", file=out)
+    print_table(measures, "Measures")
     if evaluation.clinical is not None:
-        print_table(evaluation.clinical.display_columns(), evaluation.clinical.title, file=out)
-    print_reliability(evaluation, out)
+        print_table(evaluation.clinical.display_columns(), evaluation.clinical.title)
+    print_reliability(evaluation)
     if evaluation.slices is not None:
         print_table(
-            evaluation.slices.display_columns(), f"Slices by {evaluation.slices.by}, worst first",
-            file=out,
-        )  # fmt: skip
+            evaluation.slices.display_columns(),
+            f"Slices by {evaluation.slices.by}, worst first",
+        )
     if evaluation.segments is not None:
-        print_table(evaluation.segments.display_columns(), evaluation.segments.title, file=out)
-        print_styled(f"  {evaluation.segments.sentence}", PLAIN, file=out)
+        print_table(evaluation.segments.display_columns(), evaluation.segments.title)
+        print_styled(f"  {evaluation.segments.sentence}")
     if evaluation.classes is not None:
         head = {name: values[:10] for name, values in evaluation.classes.items()}
         n = len(evaluation.classes["class"])
-        print_table(head, f"Classes, worst first ({min(n, 10)} of {n})", file=out)
+        print_table(head, f"Classes, worst first ({min(n, 10)} of {n})")
 
 
-def print_reliability(evaluation: Evaluation, out: TextIO) -> None:
-    """A diagram on a terminal; in a pipe the table alone, with a line of letters for each bin."""
+def print_reliability(evaluation: Evaluation) -> None:
+    """Print a table and a diagram; into a pipe, the table with a bar of letters for each bin."""
     table = evaluation.reliability
     bins = table.display_columns(evaluation.recipe.get("level"))
     title = f"Reliability: {table.rule}"
-    if out.isatty():
-        print_table(bins, title, file=out)
-        print_diagram(table, level=evaluation.recipe.get("level") or 0.95, file=out)
-        print(file=out)
+    if sys.stdout.isatty():
+        print_table(bins, title)
+        print_diagram(table, level=evaluation.recipe.get("level") or 0.95, file=sys.stdout)
+        print()
         return
     bins["o prediction, x target"] = [
         reliability_bar(u, z)
         for u, z in zip(bins["mean_predicted"], bins["mean_target"], strict=True)
     ]
-    print_table(bins, title, file=out)
+    print_table(bins, title)
 
 
 def reliability_bar(prediction: float, target: float) -> str:

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from calibrant.results._reliability import ReliabilityTable
 
-# Letters are about twice as high as wide: this is a square.
+# Letters are about twice as high as wide, so this is a square.
 WIDTH, HEIGHT = 61, 25
 PLAIN, WARNING, GOOD, BAD, FAINT = "", "yellow", "green", "red", "dim"
 Span = tuple[str, str]
@@ -22,7 +22,7 @@ Span = tuple[str, str]
 
 @dataclass(frozen=True)
 class Signs:
-    """What a diagram is made of."""
+    """The letters that a diagram is drawn with."""
 
     held: str
     missed: str
@@ -41,12 +41,12 @@ ASCII = Signs("o", "x", "|", ".", "~", "|", "-", "+", "+", " .:-=+*%#@")
 
 
 def visible(text: str) -> str:
-    """Text that cannot move the cursor or start a line: names come from files."""
+    """Escape signs that would move the cursor or start a line; names come from files."""
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in text)
 
 
 def console_of(file: TextIO) -> Any:
-    """A rich console, or None where text is to be plain."""
+    """Make a rich console, or None where text is plain."""
     if not file.isatty() or importlib.util.find_spec("rich") is None:
         return None
     from rich.console import Console
@@ -54,11 +54,11 @@ def console_of(file: TextIO) -> Any:
     return Console(file=file, highlight=False)
 
 
-def print_styled(text: str, style: str, *, file: TextIO) -> None:
-    """A line in a style, where the terminal has it."""
-    console = console_of(file)
+def print_styled(text: str, style: str = PLAIN) -> None:
+    """Print a line, in a style where the terminal has it."""
+    console = console_of(sys.stdout)
     if console is None:
-        print(visible(text), file=file)
+        print(visible(text))
         return
     from rich.text import Text
 
@@ -66,7 +66,7 @@ def print_styled(text: str, style: str, *, file: TextIO) -> None:
 
 
 def print_diagram(table: ReliabilityTable, *, level: float, file: TextIO) -> None:
-    """The diagram, in colour where the terminal has it."""
+    """Print the diagram, in colour where the terminal has it."""
     console = console_of(file)
     for line in diagram(table, level=level, signs=_signs(file)):
         if console is None:
@@ -137,7 +137,7 @@ def _row(value: float) -> int:
 
 
 def _heights(bins: dict[str, list[Any]], signs: str) -> str:
-    """How many rows each bin holds: the fullest is the highest, and one row can be seen."""
+    """Draw the rows of each bin as heights; a single row is still visible."""
     largest = max(bins["n"])
     out = [" "] * WIDTH
     for n, lower, upper in zip(bins["n"], bins["lower"], bins["upper"], strict=True):
@@ -150,7 +150,7 @@ def _heights(bins: dict[str, list[Any]], signs: str) -> str:
 
 @contextmanager
 def working(text: str) -> Iterator[None]:
-    """A sign of life on standard error, where someone is watching, while something takes long."""
+    """Show a spinner on a terminal's standard error while something takes long."""
     console = console_of(sys.stderr)
     if console is None:
         yield

@@ -17,14 +17,14 @@ from calibrant._data.readers.arrow_values import arrow
 from calibrant._data.readers.find import SUFFIXES
 from calibrant._data.readers.read_rows import Rows
 
-_WRITTEN = ("parquet", "csv", "jsonl", "arrow", "npz")
-# Classes that a message names.
+_FORMATS_WRITTEN = ("parquet", "csv", "jsonl", "arrow", "npz")
+# The most classes that a message lists.
 SHOWN = 5
-FORMATS = {suffix: format for format in _WRITTEN for suffix in SUFFIXES[format]}
+FORMATS = {suffix: format for format in _FORMATS_WRITTEN for suffix in SUFFIXES[format]}
 
 
 def format_of(path: str | Path) -> str:
-    """What a file is to be, by its name."""
+    """Tell the format of an output file by its name."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise InputError(f"{path}: rows are written to {', '.join(FORMATS)}; this is none of them")
@@ -32,14 +32,14 @@ def format_of(path: str | Path) -> str:
 
 
 def check_rows_name(path: str | Path) -> None:
-    """An error if a map would be written under a name that says rows, which it may replace."""
+    """Raise an error if a map would be written to a name of a file of rows."""
     suffix = Path(path).suffix.lower()
     if suffix != ".json" and suffix in FORMATS:
         raise InputError(f"{path}: a map is JSON; give it a name that ends in .json")
 
 
 def write_rows(path: Path, rows: Rows, mapped: NDArray[Any], *, labelled: bool) -> None:
-    """y_true, y_proba (y_proba_0, ... or y_proba_CLASS), weights and the columns to keep."""
+    """Write y_true, y_proba (y_proba_0, ... or y_proba_CLASS), weights and kept columns."""
     format = format_of(path)
     columns = _columns(rows, mapped, labelled, whole=format == "npz")
     if format == "npz":
@@ -61,18 +61,18 @@ def write_rows(path: Path, rows: Rows, mapped: NDArray[Any], *, labelled: bool) 
 
 def _columns(rows: Rows, mapped: NDArray[Any], labelled: bool, *, whole: bool) -> dict[str, Any]:
     named = _class_names(rows)
-    rows, mapped = _in_order_of_numbers(rows, mapped)
+    rows, mapped = _in_number_order(rows, mapped)
     out: dict[str, Any] = {}
     if labelled:
         if rows.y_true.ndim == 2:
-            counted = named if named and _count_from(1, named) else None
-            out |= _split("y_true", rows.y_true, counted, whole)
+            counted = named if named and _are_numbered_from(1, named) else None
+            out |= _class_columns("y_true", rows.y_true, counted, whole)
         elif named and not whole:
             out["y_true"] = _labels(named, rows.y_true)
         else:
             out["y_true"] = rows.y_true
     if rows.multiclass:
-        out |= _split("y_proba", mapped, named, whole)
+        out |= _class_columns("y_proba", mapped, named, whole)
     else:
         out["y_proba"] = mapped
     if rows.sample_weight is not None:
@@ -84,8 +84,8 @@ def _columns(rows: Rows, mapped: NDArray[Any], labelled: bool, *, whole: bool) -
     return out
 
 
-def _in_order_of_numbers(rows: Rows, mapped: NDArray[Any]) -> tuple[Rows, NDArray[Any]]:
-    """Classes called 0 to k-1 in another order (2, 0, 1), in theirs: y_proba_0 is of class 0."""
+def _in_number_order(rows: Rows, mapped: NDArray[Any]) -> tuple[Rows, NDArray[Any]]:
+    """Sort classes called 0 to k-1 by their numbers, so that y_proba_0 is class 0."""
     numbers = [number_of(name) for name in rows.chosen.classes or ()] if rows.multiclass else []
     if not numbers or set(numbers) != set(range(len(numbers))):
         return rows, mapped
@@ -104,18 +104,18 @@ def _class_names(rows: Rows) -> tuple[str, ...] | None:
     if classes is None:
         return None
     named = tuple(map(str, classes))
-    if any(name.isdigit() for name in named) and not _count_from(1, named):
+    if any(name.isdigit() for name in named) and not _are_numbered_from(1, named):
         return None
     return named
 
 
-def _count_from(first: int, names: tuple[str, ...]) -> bool:
+def _are_numbered_from(first: int, names: tuple[str, ...]) -> bool:
     numbers = sorted(int(name) if name.isdigit() else -1 for name in names)
     return numbers == list(range(first, first + len(names)))
 
 
 def _labels(named: tuple[str, ...], y_true: NDArray[Any]) -> NDArray[Any]:
-    """Labels as they were read: 1 as a number, 01 as text."""
+    """Give the labels as they were read: 1 as a number, 01 as text."""
     plain = all(name.isdigit() and str(int(name)) == name for name in named)
     labels = np.array([int(name) for name in named] if plain else named)
     return np.take(labels, y_true)
@@ -130,14 +130,14 @@ def renamed_labels(path: str | Path, rows: Rows) -> str | None:
         return None
     names = tuple(map(str, classes))
     as_read = rows.multiclass and _class_names(rows) is not None and format_of(path) != "npz"
-    if as_read or _count_from(0, names):
+    if as_read or _are_numbered_from(0, names):
         return None
     pairs = ", ".join(f"{name!r} as {number}" for number, name in enumerate(names[:SHOWN]))
     more = ", ..." if len(names) > SHOWN else ""
     return f"labels are written by their numbers: {pairs}{more}"
 
 
-def _split(
+def _class_columns(
     stem: str, values: NDArray[Any], named: tuple[str, ...] | None, whole: bool
 ) -> dict[str, Any]:
     if whole:

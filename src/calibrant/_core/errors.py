@@ -150,6 +150,9 @@ class CalibrantWarning(UserWarning):
     0.25
     """
 
+    # The message without the name that it begins with, for readers who know that name.
+    _unnamed: str | None = None
+
 
 # Tracebacks name what users can import and catch.
 for _kind in (
@@ -157,6 +160,18 @@ for _kind in (
     CalibrantWarning,
 ):  # fmt: skip
     _kind.__module__ = "calibrant"
+
+
+def warning_about(name: str, text: str) -> CalibrantWarning:
+    """A warning whose message begins with the name of what it is about."""
+    warning = CalibrantWarning(f"{name}: {text}")
+    warning._unnamed = text
+    return warning
+
+
+def unnamed_text(warning: CalibrantWarning) -> str:
+    """The message of a warning without the name of what it is about."""
+    return str(warning) if warning._unnamed is None else warning._unnamed
 
 
 @contextmanager

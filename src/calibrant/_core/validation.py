@@ -16,6 +16,7 @@ import numpy as np
 
 from calibrant._core.arguments import whole_docstring, whole_signature
 from calibrant._core.errors import InputError, UnknownOption, nearest, one_of
+from calibrant._core.messages import setting
 
 # Resamples behind every interval and noise floor, whoever asks: the same rows have one interval.
 N_RESAMPLES = 1000
@@ -98,8 +99,8 @@ def check_resample(resample: Any, votes: Any) -> str:
     one_of("resample", resample, ("rows", "votes", "both"))
     if votes is None and resample != "rows":
         raise InputError(
-            f"resample={resample!r} needs the number of votes behind each label: give votes=, or "
-            "counts of votes as y_true"
+            f"resample={resample!r} needs the number of votes behind each label: give "
+            f"{setting('votes')}, or counts of votes as y_true"
         )
     return str(resample)
 

@@ -12,11 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.messages import Note
+
 # What a column is called that says whether an answer was right.
 _NAMES = ("correct", "is_correct", "correctness", "is_right", "accuracy")
 _WORDS = {"correct", "correctness"}
 
-ANSWERS = "labels say whether an answer was right: confidences are not held against 1/2"
+ANSWERS = Note(
+    "labels say whether an answer was right: confidences are not held against 1/2", "answers"
+)
 
 
 def says_right(name: Any) -> bool:

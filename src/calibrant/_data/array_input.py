@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import values_of
 from calibrant._core.typing import Array, Mask
 from calibrant._data.answers import are_answers
 from calibrant._data.arrays import to_array
@@ -56,7 +57,10 @@ class RowInput(Input[R]):
         self.targets = self.values(y_true, "y_true")
         self.weights, self.votes = sample_weight, votes
         if (0 in self.targets.shape or self.predictions.shape[0] == 0) and self.kept is None:
-            raise InputError("y_true and y_proba must hold at least one row; got none")
+            raise InputError(
+                f"{values_of('y_true')} and {values_of('y_proba')} must hold at least one row; got "
+                "none"
+            )
         if self.predictions.ndim == 2:
             self.n_columns = int(self.predictions.shape[1])
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.engine_choice import asked_for
 from calibrant._core.errors import InputError
+from calibrant._core.messages import values_of
 from calibrant._core.typing import Mask
 
 # What pandas, polars and pyarrow call it.
@@ -39,8 +40,8 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
         return _from_torch(value, argument)
     if is_elsewhere(value):
         raise InputError(
-            f"{argument} is a {full_name(value)}, whose rows are in another engine: name columns "
-            "and give their frame, as in evaluate('label', 'p', data=frame)"
+            f"{values_of(argument)} is a {full_name(value)}, whose rows are in another engine: "
+            "name columns and give their frame, as in evaluate('label', 'p', data=frame)"
         )
     try:
         if not hasattr(value, "__array__") and hasattr(value, "__dlpack__"):
@@ -48,13 +49,13 @@ def to_array(value: Any, argument: str) -> NDArray[Any]:
         array = np.asarray(value)
     except (BufferError, RuntimeError) as error:  # another device, or numbers that NumPy lacks
         raise InputError(
-            f"{argument} cannot be read here ({error}): bring it to the CPU, as float64, float32 "
-            "or integers"
+            f"{values_of(argument)} cannot be read here ({error}): bring it to the CPU, as "
+            "float64, float32 or integers"
         ) from error
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{argument} cannot be read as an array of one shape ({error}): give rows of equal "
-            "length"
+            f"{values_of(argument)} cannot be read as an array of one shape ({error}): give rows "
+            "of equal length"
         ) from error
     return without_objects(array)
 
@@ -136,7 +137,7 @@ def plain_tensor(value: Any, argument: str) -> Any:
     }
     odd = next((kind for kind, is_so in kinds.items() if is_so), None)
     if odd is not None:
-        raise InputError(f"{argument} is {odd}: give an ordinary one, such as float32")
+        raise InputError(f"{values_of(argument)} is {odd}: give an ordinary one, such as float32")
     tensor = value.detach().resolve_conj().resolve_neg()
     # Nothing can be done with numbers of eight bits but to make others of them.
     return tensor.float() if str(tensor.dtype).startswith("torch.float8") else tensor
@@ -165,7 +166,7 @@ def _from_frame_library(value: Any, argument: str) -> NDArray[Any]:
     if isinstance(native, nw.Series):
         if native.dtype == nw.Struct:  # its fields have names, which are not compared with labels
             raise InputError(
-                f"{argument} holds records: make a column of each field, and name these"
+                f"{values_of(argument)} holds records: make a column of each field, and name these"
             )
         _check_no_nulls([native], [str(native.name or "")], argument)
         return _column(native)

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import Note, argument_order, find_note, setting, values_of
 from calibrant._data.answers import ANSWERS
 from calibrant._data.arrays import kind_of_tensor, precision_name
 from calibrant._data.columns import check_frames_paired
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 from calibrant._data.logits import LOG_PROBABILITIES, check_kind_of_logits
+from calibrant._data.samples import Shape, shape_of
 
 # The largest weight is in this range, or all are scaled: up to fourth powers are numbers.
 WEIGHTS = (2.0**-150, 2.0**150)
@@ -47,7 +49,7 @@ def check_names(y_true: Any, y_proba: Any) -> None:
     for argument, value in (("y_true", y_true), ("y_proba", y_proba)):
         if value is None or isinstance(value, str):
             raise InputError(
-                f"{argument} must be numbers; it is {value!r}: give an array, or name a "
+                f"{values_of(argument)} must be numbers; it is {value!r}: give an array, or name a "
                 "column of data=frame"
             )
     check_frames_paired(y_true, y_proba)
@@ -69,15 +71,15 @@ def _check_kind(values: Any, argument: str) -> None:
         what = "text" if kind in "US" else f"dtype {values.dtype}"
         if kind == "O" and values.size and _is_list(values.flat[0]):
             raise InputError(
-                f"{argument} must be numbers; it holds a list in each row: give them as an array "
-                "of the shape (n, k), np.stack(column), or a column for each class"
+                f"{values_of(argument)} must be numbers; it holds a list in each row: give them as "
+                "an array of the shape (n, k), np.stack(column), or a column for each class"
             )
         hint = "convert it to numbers"
         if argument == "y_true":
-            hint = "say which label is which column with classes=[...]"
-        raise InputError(f"{argument} must be numbers; it holds {what}: {hint}")
+            hint = f"say which label is which column with {setting('classes', [...])}"
+        raise InputError(f"{values_of(argument)} must be numbers; it holds {what}: {hint}")
     if kind == "c":
-        raise InputError(f"{argument} must be real numbers; it holds complex ones")
+        raise InputError(f"{values_of(argument)} must be real numbers; it holds complex ones")
 
 
 def _is_list(value: Any) -> bool:
@@ -90,18 +92,20 @@ def checked_predictions(predictions: Any) -> Any:
     if predictions.ndim not in (1, 2):
         shape = tuple(predictions.shape)
         raise InputError(
-            "y_proba must have the shape (n,) for binary or (n, k) for multiclass predictions; "
-            f"got {shape}{_how_to_flatten(shape)}"
+            f"{values_of('y_proba')} must have the shape (n,) for binary or (n, k) for multiclass "
+            f"predictions; got {shape}{_how_to_flatten(shape)}"
         )
     if predictions.ndim == 2 and predictions.shape[1] < 2:
         shape = tuple(predictions.shape)
         if shape[1] == 0:
             raise InputError(
-                f"y_proba has the shape {shape}: it has no columns, where every class needs one"
+                f"{values_of('y_proba')} has the shape {shape}: it has no columns, where every "
+                "class needs one"
             )
         raise InputError(
-            f"y_proba has the shape {shape}: one column is one class only, where two are needed. "
-            "For a binary problem give the probability of class 1 as (n,): y_proba[:, 0]"
+            f"{values_of('y_proba')} has the shape {shape}: one column is one class only, where "
+            "two are needed. For a binary problem give the probability of class 1 as (n,): "
+            f"{values_of('y_proba')}[:, 0]"
         )
     if predictions.dtype.itemsize > 8:
         return predictions.astype(np.float64)
@@ -114,8 +118,9 @@ def _how_to_flatten(shape: tuple[int, ...]) -> str:
         return ""
     return (
         ". Of a map, put its classes last and its positions into rows: (B, C, ...) by "
-        f"np.moveaxis(y_proba, 1, -1).reshape(-1, {shape[1]}), (B, ..., C) by "
-        f"y_proba.reshape(-1, {shape[-1]}), a binary one by ravel(); and y_true.ravel()"
+        f"np.moveaxis({values_of('y_proba')}, 1, -1).reshape(-1, {shape[1]}), (B, ..., C) by "
+        f"{values_of('y_proba')}.reshape(-1, {shape[-1]}), a binary one by ravel(); and "
+        f"{values_of('y_true')}.ravel()"
     )
 
 
@@ -123,11 +128,13 @@ def checked_targets(targets: Any, predictions: Any) -> Any:
     """Targets, an array or a tensor, if they fit the predictions."""
     _check_kind(targets, "y_true")
     if targets.ndim == 0:
-        raise InputError(f"y_true must have one entry per row; got a single {targets.item()!r}")
+        raise InputError(
+            f"{values_of('y_true')} must have one entry per row; got a single {targets.item()!r}"
+        )
     if targets.shape[0] != predictions.shape[0]:
         raise InputError(
-            "y_true and y_proba must have the same number of rows; got "
-            f"{targets.shape[0]} and {predictions.shape[0]}"
+            f"{values_of('y_true')} and {values_of('y_proba')} must have the same number of rows; "
+            f"got {targets.shape[0]} and {predictions.shape[0]}"
         )
     if targets.ndim == 2 and targets.shape[1] == 1:
         targets = targets[:, 0]
@@ -135,16 +142,18 @@ def checked_targets(targets: Any, predictions: Any) -> Any:
         return targets
     if predictions.ndim == 1:
         raise InputError(
-            f"y_true has the shape {tuple(targets.shape)} while y_proba is (n,): binary "
-            "predictions need targets of the shape (n,), or counts of votes for both classes, "
-            "(n, 2). If there are several classes, give y_proba as (n, k); the order is (y_true, "
-            "y_proba)"
+            f"{values_of('y_true')} has the shape {tuple(targets.shape)} while "
+            f"{values_of('y_proba')} is (n,): binary predictions need targets of the shape (n,), "
+            "or counts of votes for both classes, (n, 2). If there are several classes, give "
+            f"{values_of('y_proba')} as (n, k); the order is {argument_order()}"
         )
     if targets.ndim > 2:
-        raise InputError(f"y_true must have the shape (n,) or (n, k); got {tuple(targets.shape)}")
+        raise InputError(
+            f"{values_of('y_true')} must have the shape (n,) or (n, k); got {tuple(targets.shape)}"
+        )
     if targets.shape != predictions.shape:
         raise InputError(
-            "y_true and y_proba must have the same classes; got "
+            f"{values_of('y_true')} and {values_of('y_proba')} must have the same classes; got "
             f"{targets.shape[1]} and {predictions.shape[1]} columns"
         )
     return targets
@@ -173,7 +182,7 @@ def describe(
     """What the input was taken for, as results echo it: predictions of a kind (probabilities,
     logits) in so many columns, None for binary ones, and their labels.
     """
-    notes = [f"multiclass {kind}, {n_columns} classes" if n_columns else f"binary {kind}"]
+    notes: list[str] = [shape_note(kind, n_columns or 1)]
     if votes_note is not None:
         notes.append(votes_note)
     elif soft_rows:
@@ -189,8 +198,24 @@ def describe(
     return tuple(notes)
 
 
+def shape_note(kind: str, n_columns: int) -> Note:
+    """The note on what so many columns of predictions were taken for."""
+    if n_columns == 1:
+        return Note(f"binary {kind}", "shape", multiclass=False)
+    return Note(f"multiclass {kind}, {n_columns} classes", "shape", multiclass=True)
+
+
+def noted_shape(inferred: tuple[str, ...]) -> Shape:
+    """The shape of a problem, as the notes on its input have it."""
+    shape = find_note(inferred, "shape")
+    if shape is not None and shape.values["multiclass"]:
+        return "multiclass"
+    return shape_of(1, find_note(inferred, ANSWERS.code) is not None)
+
+
 # Two columns may be meant as a binary problem, whose errors are others.
-TWO_COLUMNS = (
+TWO_COLUMNS = Note(
     "of two columns, errors are those of the top label, whichever class it is; for those of "
-    "P(y = 1) give the second column alone"
+    "P(y = 1) give the second column alone",
+    "two columns",
 )

@@ -8,6 +8,7 @@ from itertools import permutations
 from typing import Any
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._core.messages import name_of, setting, worded
 from calibrant._data.arrays import bring_here, full_name, is_elsewhere
 
 
@@ -43,7 +44,8 @@ def check_apart(y_true: Any, y_proba: Any) -> None:
     both = sorted(labels & predictions)
     if both:
         raise InputError(
-            f"y_true and y_proba both name the column {both[0]!r}: predictions that are held "
+            f"{name_of('y_true')} and {name_of('y_proba')} both name the column {both[0]!r}: "
+            "predictions that are held "
             "against themselves are never wrong. Name the column of labels, and that of predictions"
         )
     if _are_names(y_true) and _are_names(y_proba):
@@ -72,9 +74,9 @@ def check_paired(
                 ending, own = (a, first[at]) if a in same else (b, second[at])
                 other = second[others.index(a)] if a in same else first[mine.index(b)]
                 raise InputError(
-                    f"{arguments[0]} and {arguments[1]} pair {first[at]!r} with {second[at]!r}, "
-                    f"while {own!r} and {other!r} both end in {ending!r}: give the columns in the "
-                    "same order"
+                    f"{name_of(arguments[0])} and {name_of(arguments[1])} pair {first[at]!r} with "
+                    f"{second[at]!r}, while {own!r} and {other!r} both end in {ending!r}: give the "
+                    "columns in the same order"
                 )
 
 
@@ -136,10 +138,13 @@ def check_label_is_shared(
     for mine, other, a, b in _swaps(predictions):
         sibling = _replace_part(label, a, b)
         if sibling is not None and sibling in known:
-            each = f"y_true={{{mine!r}: {label!r}, {other!r}: {sibling!r}, ...}}"
+            each = worded(
+                python=f"y_true={{{mine!r}: {label!r}, {other!r}: {sibling!r}, ...}}",
+                command=f"--labels {mine}={label} {other}={sibling}",
+            )
             raise InputError(
-                f"y_true names the column {label!r}, which is that of {mine!r}: {other!r} has "
-                f"{sibling!r}. {OWN_LABELS}: "
+                f"{name_of('y_true')} names the column {label!r}, which is that of {mine!r}: "
+                f"{other!r} has {sibling!r}. {OWN_LABELS}: "
                 + (f"give each its own, {each}" if own else "take the models one by one")
             )
 
@@ -155,14 +160,19 @@ def check_labels_are_own(
         right = None if not isinstance(given, str) else _replace_part(given, b, a)
         if right is not None and right in known and a not in re.split(_BETWEEN, str(given)):
             raise InputError(
-                f"y_true gives {mine!r} the labels {given!r}, which are those of {other!r}, while "
-                f"there is {right!r}: one model's confidence would meet another's correctness"
+                f"{_labels_of_models()} gives {mine!r} the labels {given!r}, which are those of "
+                f"{other!r}, while there is {right!r}: one model's confidence would meet another's "
+                "correctness"
             )
     if twice is not None and len(set(texts)) > 1:
         raise InputError(
-            f"y_true gives the column {twice!r} to two models, and others to the rest: give each "
-            "model its own labels, or one set for all"
+            f"{_labels_of_models()} gives the column {twice!r} to two models, and others to the "
+            "rest: give each model its own labels, or one set for all"
         )
+
+
+def _labels_of_models() -> str:
+    return worded(python="y_true", command="--labels")
 
 
 def _swaps(predictions: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
@@ -196,9 +206,10 @@ def check_column_order(predictions: Sequence[str], targets: Sequence[str]) -> No
     if len(targets) > 1 and _numbers(targets) == numbers:
         return  # soft labels in the same order
     raise InputError(
-        f"y_proba names the columns {', '.join(map(repr, predictions[:SHUFFLED]))}, ...: their "
-        "numbers are not in order, while class indices go by the order of the columns. Sort them "
-        "by their numbers, or say which class each column is of with classes=[...]"
+        f"{name_of('y_proba')} names the columns "
+        f"{', '.join(map(repr, predictions[:SHUFFLED]))}, ...: their numbers are not in order, "
+        "while class indices go by the order of the columns. Sort them by their numbers, or say "
+        f"which class each column is of with {setting('classes', [...])}"
     )
 
 
@@ -244,9 +255,9 @@ def check_order_of_classes(names: Sequence[str], classes: Sequence[Any], argumen
     """Raise InputError if columns of one class each end in the classes' names in another order."""
     if classes_by_endings(names, classes) not in (None, tuple(classes)):
         raise InputError(
-            f"{argument} names the columns {', '.join(map(repr, names[:LISTED]))}, while the "
-            f"classes are {', '.join(map(repr, classes[:LISTED]))}: name them in the order of the "
-            "classes"
+            f"{name_of(argument)} names the columns {', '.join(map(repr, names[:LISTED]))}, while "
+            f"the classes are {', '.join(map(repr, classes[:LISTED]))}: name them in the order of "
+            "the classes"
         )
 
 
@@ -283,7 +294,7 @@ def checked_column_names(names: Any, argument: str, known: Collection[str]) -> S
     for name in wanted:
         if name not in known:
             raise InputError(
-                f"{argument} names the column {name!r}, which data does not have: "
+                f"{name_of(argument)} names the column {name!r}, which data does not have: "
                 f"{nearest(name, known)}"
             )
     if len(set(wanted)) < len(wanted):

@@ -14,25 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import Note, setting, values_of, worded
 from calibrant._core.typing import Mask
 from calibrant._data.arrays import to_array
 from calibrant._data.links import OVERSHOOT
 from calibrant._data.logits import warn_caller
 
-COUNTED = "targets are counts of votes, read as their shares"
-COUNTED_BESIDE = "targets are counts of votes for class 1 out of votes=, read as their shares"
-ONE_HOT = "targets are one-hot rows of class 0 and class 1"
-NOT_COUNTED = "targets of 0 and 1 beside votes= are shares of the votes, not counts of them"
-VOTE_NOTES = (COUNTED, COUNTED_BESIDE, ONE_HOT, NOT_COUNTED)
-UNDECIDED = (
-    "y_true holds 0 and 1 alone beside votes= above 1: they are read as shares, all of the votes "
-    "or none. If they count the votes for class 1, give the counts of both classes, y_true of the "
-    "shape (n, 2)"
-)
-IN_STREAMS = (
-    "y_true holds 0 and 1 alone beside votes= above 1: of some rows among many, these could be "
-    "shares or counts of votes. Give the counts of both classes, y_true of the shape (n, 2)"
-)
+# The codes of notes on what labels were taken for, where votes are behind them.
+COUNTED, COUNTED_BESIDE = "counts of votes", "counts of votes for class 1"
+ONE_HOT, NOT_COUNTED = "one-hot rows", "shares, not counts"
 # More votes on a row than this are drawn by no generator, and cast by nobody.
 MOST_VOTES = 10**9 - 1
 # Entries that are looked at together: soft labels show a fraction among the first.
@@ -63,7 +53,49 @@ class Labels:
     # An array, or a tensor where nothing had to be divided.
     targets: Any
     votes: NDArray[np.int64] | None = None
-    note: str | None = None
+    note: Note | None = None
+
+    def is_taken_as(self, code: str) -> bool:
+        """Whether the labels were taken for this."""
+        return self.note is not None and self.note.code == code
+
+
+def vote_note(code: str) -> Note:
+    """The note on what labels were taken for."""
+    text = {
+        COUNTED: "targets are counts of votes, read as their shares",
+        COUNTED_BESIDE: f"targets are counts of votes for class 1 out of {setting('votes')}, read "
+        "as their shares",
+        ONE_HOT: "targets are one-hot rows of class 0 and class 1",
+        NOT_COUNTED: f"targets of 0 and 1 beside {setting('votes')} are shares of the votes, not "
+        "counts of them",
+    }[code]
+    return Note(text, code)
+
+
+def undecided_labels() -> str:
+    """What labels of 0 and 1 beside votes are taken for, and what to do if they are something
+    else.
+    """
+    return (
+        f"{values_of('y_true')} holds 0 and 1 alone beside {setting('votes')} above 1: they are "
+        "read as shares, all of the votes or none. If they count the votes for class 1, give the "
+        f"counts of both classes{_counts_of_both()}"
+    )
+
+
+def undecided_in_streams() -> str:
+    """Why labels of 0 and 1 beside votes are an error where not all rows are seen together."""
+    without = worded(python="", command=", or leave out --stream")
+    return (
+        f"{values_of('y_true')} holds 0 and 1 alone beside {setting('votes')} above 1: of some "
+        "rows among many, these could be shares or counts of votes. Give the counts of both "
+        f"classes{_counts_of_both()}{without}"
+    )
+
+
+def _counts_of_both() -> str:
+    return worded(python=", y_true of the shape (n, 2)", command=" with --counts A,B")
 
 
 def labels_of(
@@ -76,16 +108,16 @@ def labels_of(
     if targets.ndim == 2 and targets.shape[1] == max(2, n_columns) and are_counts(targets):
         return _shares_of_rows(targets, votes, binary=binary)
     if binary and _is_one_hot_pair(targets):
-        return Labels(targets[:, 1], votes, ONE_HOT)
+        return Labels(targets[:, 1], votes, vote_note(ONE_HOT))
     if not binary or votes is None or targets.shape != votes.shape:
         return Labels(targets, votes)
     if targets.dtype.kind not in "iuf" or not (targets > 1 + OVERSHOOT).any():
         undecided = bool((votes > 1).any() and np.isin(targets, (0, 1)).all())
         if undecided and stream:
-            raise InputError(IN_STREAMS)
+            raise InputError(undecided_in_streams())
         if undecided:
-            warn_caller(UNDECIDED)
-        return Labels(targets, votes, NOT_COUNTED if undecided else None)
+            warn_caller(undecided_labels())
+        return Labels(targets, votes, vote_note(NOT_COUNTED) if undecided else None)
     return _shares_of_positives(targets, votes)
 
 
@@ -130,8 +162,8 @@ def check_same_votes(given: NDArray[np.int64], own: NDArray[Any]) -> None:
         row = _first(differ)
         raise BadCount(
             row,
-            f"votes[#] is {given[row]}, while the counts in y_true[#] sum to {own[row]}: counts "
-            "carry their own numbers of votes, so leave out votes=",
+            f"votes[#] is {given[row]}, while the counts in {values_of('y_true')}[#] sum to "
+            f"{own[row]}: counts carry their own numbers of votes, so leave out {setting('votes')}",
         )
 
 
@@ -144,8 +176,8 @@ def _shares_of_rows(
         column = int(np.argmax(counts[row] < 0))
         raise BadCount(
             row,
-            f"y_true[#, {column}] is {counts[row, column].item()!r}: counts of votes must not be "
-            "negative",
+            f"{values_of('y_true')}[#, {column}] is {counts[row, column].item()!r}: counts of "
+            "votes must not be negative",
         )
     totals = counts.sum(axis=1, dtype=np.float64)
     if (totals == 0).any():
@@ -154,28 +186,29 @@ def _shares_of_rows(
         more = f", nor have {others} rows after it" if others else ""
         raise BadCount(
             _first(none),
-            f"y_true[#] has no votes{more}: counts need at least one in every row. Drop rows "
-            f"without votes{_several_labels(counts)}",
+            f"{values_of('y_true')}[#] has no votes{more}: counts need at least one in every row. "
+            f"Drop rows without votes{_several_labels(counts)}",
         )
     if (totals > MOST_VOTES).any():
         row = _first(totals > MOST_VOTES)
         raise BadCount(
             row,
-            f"y_true[#] has {totals[row]:,.0f} votes: counts are of at most {MOST_VOTES:,}. Of "
-            "weights that are no votes, give shares",
+            f"{values_of('y_true')}[#] has {totals[row]:,.0f} votes: counts are of at most "
+            f"{MOST_VOTES:,}. Of weights that are no votes, give shares",
         )
     own = totals.astype(np.int64)
     if votes is not None and votes.shape == own.shape:
         check_same_votes(votes, own)
     shares = counts[:, 1] / totals if binary else counts / totals[:, None]
-    return Labels(shares, own, COUNTED)
+    return Labels(shares, own, vote_note(COUNTED))
 
 
 def _several_labels(counts: NDArray[Any]) -> str:
     """A hint where nothing but 0 and 1 is there, as of labels that a row may have several of."""
     if counts.max(initial=0) > 1:
         return ""
-    return "; where a row may have several labels, or none, use multilabel(y_true, y_proba)"
+    use = worded(python="multilabel(y_true, y_proba)", command="report --multilabel")
+    return f"; where a row may have several labels, or none, use {use}"
 
 
 def _shares_of_positives(counts: NDArray[Any], votes: NDArray[np.int64]) -> Labels:
@@ -188,11 +221,11 @@ def _shares_of_positives(counts: NDArray[Any], votes: NDArray[np.int64]) -> Labe
             need = f"of the {votes[row]} votes that votes[#] says, no more can be for class 1"
         else:
             need = (
-                "beside votes=, labels of which one is above 1 are counts, finite whole numbers "
-                "from 0; where all are from 0 to 1, each is a share, a probability"
+                f"beside {setting('votes')}, labels of which one is above 1 are counts, finite "
+                "whole numbers from 0; where all are from 0 to 1, each is a share, a probability"
             )
-        raise BadCount(row, f"y_true[#] is {value!r}: {need}")
-    return Labels(counts / votes.astype(np.float64), votes, COUNTED_BESIDE)
+        raise BadCount(row, f"{values_of('y_true')}[#] is {value!r}: {need}")
+    return Labels(counts / votes.astype(np.float64), votes, vote_note(COUNTED_BESIDE))
 
 
 def _is_one_hot_pair(targets: NDArray[Any]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import argument_order, setting, two_classes, values_of, worded
 from calibrant._core.typing import Array, Mask
 from calibrant._data.links import OVERSHOOT, ROUNDED
 from calibrant._data.samples import BadRow, RowSamples, Samples
@@ -46,14 +47,20 @@ def check_not_swapped(samples: Source) -> None:
     fractions. Votes are no predictions, and what is sure of itself may be held against them.
     """
     if not samples.voted and samples.every_prediction_is_zero_or_one():
-        raise InputError(SWAPPED)
+        raise swapped()
 
 
-SWAPPED = (
-    "y_true holds fractions while every y_proba is 0 or 1: the arguments seem to be swapped. The "
-    "order is (y_true, y_proba). If y_true holds shares of votes, say with votes= of how many, or "
-    "give their counts"
-)
+def swapped() -> InputError:
+    """The error for labels and predictions that seem to have changed places."""
+    return InputError(
+        f"{values_of('y_true')} holds fractions while every {values_of('y_proba')} is 0 or 1: the "
+        f"arguments seem to be swapped. The order is {argument_order()}. If {values_of('y_true')} "
+        f"holds shares of votes, say with {_votes()} of how many, or give their counts"
+    )
+
+
+def _votes() -> str:
+    return worded(python="votes=", command="--votes COLUMN")
 
 
 def first_bad_row(samples: Samples, known: int) -> int:
@@ -120,7 +127,11 @@ def _weight(samples: Samples, row: int, shown: int) -> str | None:
 def _prediction(samples: Samples, row: int, shown: int, whole: Source) -> str | None:
     values = np.atleast_1d(samples.predictions[row]).astype(np.float64)
     for column, value in enumerate(values.tolist()):
-        location = f"y_proba[{shown}, {column}]" if samples.multiclass else f"y_proba[{shown}]"
+        location = (
+            f"{values_of('y_proba')}[{shown}, {column}]"
+            if samples.multiclass
+            else f"{values_of('y_proba')}[{shown}]"
+        )
         if not math.isfinite(value):
             return (
                 f"{location} is {value!r}: predictions must be finite numbers. Fix or drop that row"
@@ -128,22 +139,26 @@ def _prediction(samples: Samples, row: int, shown: int, whole: Source) -> str | 
         if not samples.from_logits and not -OVERSHOOT <= value <= 1 + OVERSHOOT:
             if value < 0 and _none_is_above_zero(whole):
                 return (
-                    f"{location} is {value!r}, and no y_proba is above 0: predictions must lie in "
-                    "[0, 1]. If these are log-probabilities, give their exp or pass "
-                    "from_logprobs=True; if they are logits, from_logits=True"
+                    f"{location} is {value!r}, and no {values_of('y_proba')} is above 0: "
+                    "predictions must lie in [0, 1]. If these are log-probabilities, give their "
+                    f"exp or pass {setting('from_logprobs', True)}; if they are logits, "
+                    f"{setting('from_logits', True)}"
                 )
             return (
                 f"{location} is {value!r}: predictions must lie in [0, 1]. If these are logits, "
-                "pass from_logits=True; if they are percentages, divide by 100"
+                f"pass {setting('from_logits', True)}; if they are percentages, "
+                f"{worded(python='divide by 100', command='pass --percent')}"
             )
     total = float(values.sum())
     is_row = samples.multiclass and not samples.from_logits
     if is_row and abs(total - 1.0) > samples.row_sum_tolerance:
         return (
-            f"y_proba[{shown}] sums to {total!r}: rows must sum to 1 (within "
-            f"{samples.row_sum_tolerance:g}). If these are logits, pass from_logits=True; if "
-            "they are one-against-rest scores, or labels that a row may have several of, "
-            "multilabel(y_true, y_proba) measures each column as a binary problem"
+            f"{values_of('y_proba')}[{shown}] sums to {total!r}: rows must sum to 1 (within "
+            f"{samples.row_sum_tolerance:g}). If these are logits, pass "
+            f"{setting('from_logits', True)}; if they are one-against-rest scores, or labels that "
+            "a row may have several of, "
+            f"{worded(python='multilabel(y_true, y_proba)', command='report --multilabel')} "
+            "measures each column as a binary problem"
         )
     return None
 
@@ -162,27 +177,38 @@ def _target(samples: Samples, row: int, shown: int, whole: Source) -> str | None
     if isinstance(label, float) and label.is_integer():
         label = int(label)
     if not math.isfinite(value):
-        return f"y_true[{shown}] is {value!r}: targets must be finite numbers. Remove that row"
+        return (
+            f"{values_of('y_true')}[{shown}] is {value!r}: targets must be finite numbers. Remove "
+            "that row"
+        )
     if samples.multiclass:
         k = samples.n_classes
         if value != int(value):
             return (
-                f"y_true[{shown}] is {value!r}: with y_proba of the shape (n, {k}), y_true must be "
-                f"class indices 0..{k - 1}, or rows of {k} class probabilities"
+                f"{values_of('y_true')}[{shown}] is {value!r}: with {values_of('y_proba')} of the "
+                f"shape (n, {k}), {values_of('y_true')} must be class indices 0..{k - 1}, or rows "
+                f"of {k} class probabilities"
             )
         if not 0 <= value < k:
             return (
-                f"y_true[{shown}] is {label!r}: class indices must lie in 0..{k - 1}. If the "
-                "labels are names or numbers of another kind, pass classes=[...] in column order"
+                f"{values_of('y_true')}[{shown}] is {label!r}: class indices must lie in "
+                f"0..{k - 1}. If the labels are names or numbers of another kind, pass "
+                f"{setting('classes', [...])} in column order"
             )
     elif not -OVERSHOOT <= value <= 1 + OVERSHOOT:
-        hint = "If the labels are names or other numbers, pass classes=[negative, positive]"
+        hint = f"If the labels are names or other numbers, pass {two_classes()}"
         if value > 1 and value == int(value):
             hint += (
-                "; if they count the votes for class 1, say with votes= of how many, or give the "
-                "counts of both classes as (n, 2)"
+                f"; if they count the votes for class 1, say with {_votes()} of how many, or give "
+                + worded(
+                    python="the counts of both classes as (n, 2)",
+                    command="those of both with --counts A,B",
+                )
             )
-        return f"y_true[{shown}] is {label!r}: targets must be 0, 1 or a probability. {hint}"
+        return (
+            f"{values_of('y_true')}[{shown}] is {label!r}: targets must be 0, 1 or a probability. "
+            f"{hint}"
+        )
     return None
 
 
@@ -190,15 +216,15 @@ def _target_row(target: Array, shown: int, tolerance: float, whole: Source) -> s
     for column, value in enumerate(target.tolist()):
         if not (math.isfinite(value) and -OVERSHOOT <= value <= 1 + OVERSHOOT):
             return (
-                f"y_true[{shown}, {column}] is {value!r}: soft labels must lie in [0, 1]. Counts "
-                f"of votes must be whole numbers in every row{_fraction(whole)}, or be divided by "
-                "their row's total"
+                f"{values_of('y_true')}[{shown}, {column}] is {value!r}: soft labels must lie in "
+                f"[0, 1]. Counts of votes must be whole numbers in every row{_fraction(whole)}, or "
+                "be divided by their row's total"
             )
     total = float(target.sum())
     if abs(total - 1.0) > tolerance:
         return (
-            f"y_true[{shown}] sums to {total!r}: rows of class probabilities must sum to 1. Rows "
-            f"without votes must be left out{ROUNDED if total else ''}"
+            f"{values_of('y_true')}[{shown}] sums to {total!r}: rows of class probabilities must "
+            f"sum to 1. Rows without votes must be left out{ROUNDED if total else ''}"
         )
     return None
 
@@ -212,4 +238,4 @@ def _fraction(samples: Source) -> str:
     if not fractions.any():
         return ""
     row, column = (int(at) for at in np.argwhere(fractions)[0])
-    return f" (y_true[{row}, {column}] is {targets[row, column].item()!r})"
+    return f" ({values_of('y_true')}[{row}, {column}] is {targets[row, column].item()!r})"

@@ -9,7 +9,14 @@ import narwhals as nw
 
 from calibrant._core.errors import InputError
 from calibrant._core.validation import is_number
-from calibrant._data.counts import COUNTED, COUNTED_BESIDE, IN_STREAMS, NOT_COUNTED, UNDECIDED
+from calibrant._data.counts import (
+    COUNTED,
+    COUNTED_BESIDE,
+    NOT_COUNTED,
+    undecided_in_streams,
+    undecided_labels,
+    vote_note,
+)
 from calibrant._data.frame_samples import column_of
 from calibrant._data.logits import warn_caller
 
@@ -41,22 +48,22 @@ def read_counts(
     if not all(schema[name].is_numeric() for name in targets):
         return VoteCounts(frame, targets)
     if len(targets) > 1 and not multiclass:  # votes for class 0 and for class 1
-        return VoteCounts(frame, targets[1:], targets, votes, COUNTED)
+        return VoteCounts(frame, targets[1:], targets, votes, vote_note(COUNTED))
     if len(targets) > 1:
         if _has_fraction(frame, targets) or not _any_several(frame, targets):
             return VoteCounts(frame, targets)
-        return VoteCounts(frame, targets, targets, votes, COUNTED)
+        return VoteCounts(frame, targets, targets, votes, vote_note(COUNTED))
     if multiclass or votes is None:
         return VoteCounts(frame, targets)
     if _any_above_one(frame, targets[0]):
-        return VoteCounts(frame, targets, (votes,), None, COUNTED_BESIDE)
+        return VoteCounts(frame, targets, (votes,), None, vote_note(COUNTED_BESIDE))
     whole = schema[targets[0]].is_integer() or not _has_fraction(frame, targets)
     undecided = whole and _any_above_one(frame, votes)
     if undecided and stream:
-        raise InputError(IN_STREAMS)
+        raise InputError(undecided_in_streams())
     if undecided:
-        warn_caller(UNDECIDED)
-    return VoteCounts(frame, targets, note=NOT_COUNTED if undecided else None)
+        warn_caller(undecided_labels())
+    return VoteCounts(frame, targets, note=vote_note(NOT_COUNTED) if undecided else None)
 
 
 def check_votes_name(votes: Any, schema: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import narwhals as nw
 
 from calibrant._core.errors import InputError, MissingExtra
+from calibrant._core.messages import setting
 from calibrant._data.answers import are_answers
 from calibrant._data.checks import describe
 from calibrant._data.columns import check_apart, checked_column_names
@@ -184,7 +185,7 @@ class FrameInput(Input[FrameSamples]):
         if dtype in (nw.List, nw.Array):
             hint = "make a column of each entry, and name these"
         elif argument == "y_true":
-            hint = "say which label is which class with classes=[...]"
+            hint = f"say which label is which class with {setting('classes', [...])}"
         raise InputError(f"{argument} must be numbers; the column {name!r} holds {what}: {hint}")
 
 

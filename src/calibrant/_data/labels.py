@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._core.messages import values_of
 from calibrant._data.arrays import without_objects
 
 _TRUTH = {"true": 1, "false": 0}
@@ -148,7 +149,8 @@ def encode(
     argument: str = "y_true",
 ) -> tuple[NDArray[Any], str | None]:
     """Class indices for labels, in the order of `classes` (the order of y_proba's columns), and
-    what the labels were taken for; None where there was nothing to take.
+    what the labels were taken for; None where there was nothing to take. Errors name the labels by
+    their `argument`.
     """
     names = named_once(classes, n_classes, multiclass)
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -171,12 +173,12 @@ def encode_known(
         return labels, label_note
     known = Lookup(names)
     if labels.dtype.kind == "O":  # may hold anything, so it cannot be sorted
-        class_index = [_index(known, label, f"{argument}[{i}]") for i, label in enumerate(labels)]
+        class_index = [_index(known, label, argument, i) for i, label in enumerate(labels)]
         return np.array(class_index, dtype=np.int64), label_note
     distinct, first, where = np.unique(labels, return_index=True, return_inverse=True)
     codes = np.empty(distinct.size, dtype=np.int64)
     for j in np.argsort(first):  # in order of rows, so that an error names the first
-        codes[j] = _index(known, distinct[j].item(), f"{argument}[{first[j]}]")
+        codes[j] = _index(known, distinct[j].item(), argument, int(first[j]))
     return codes[where.reshape(labels.shape)], label_note
 
 
@@ -211,13 +213,15 @@ def short(label: Any) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
-def _index(known: Lookup, label: Any, location: str) -> int:
+def _index(known: Lookup, label: Any, argument: str, row: int) -> int:
     if label is None or label != label:
-        raise InputError(f"{location} is missing ({label!r}): drop such rows before measuring")
+        raise InputError(
+            f"{values_of(argument)}[{row}] is missing ({label!r}): drop such rows before measuring"
+        )
     index = known.find(label)
     if index is None:
         raise InputError(
-            f"{location} is {short(label)}, which is not in classes: "
+            f"{values_of(argument)}[{row}] is {short(label)}, which is not in classes: "
             f"{nearest(label, [str(name) for name in known.names])}"
         )
     return index

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from calibrant._core.errors import CalibrantWarning, InputError
+from calibrant._core.messages import setting, values_of
 
 # Rows from which on it is no accident that all of them look like something else than logits.
 ROWS_THAT_TELL, VALUES_THAT_TELL = 3, 10
@@ -46,19 +47,20 @@ def check_kind_of_logits(kind: str, *, multiclass: bool) -> None:
     """
     if kind == PROBABILITIES and multiclass:
         raise InputError(
-            "y_proba has rows in [0, 1] that sum to 1 while from_logits is True: these are "
-            "probabilities, and a softmax would flatten them. Leave out from_logits "
+            f"{values_of('y_proba')} has rows in [0, 1] that sum to 1 while from_logits is True: "
+            "these are probabilities, and a softmax would flatten them. Leave out from_logits "
             "(--from-logits); a scaler takes them with from_logits=False"
         )
     if kind == PROBABILITIES:
         warn_caller(
-            "every y_proba lies in [0, 1] while from_logits is True: if these are probabilities, "
-            "leave out from_logits (--from-logits; in a scaler, from_logits=False)"
+            f"every {values_of('y_proba')} lies in [0, 1] while from_logits is True: if these are "
+            "probabilities, leave out from_logits (--from-logits; in a scaler, from_logits=False)"
         )
     elif kind == LOG_PROBABILITIES:
         warn_caller(
-            "no y_proba is above 0 while from_logits is True: if these are log-probabilities, pass "
-            "from_logprobs=True in place of it. Logits of a rare event are right as they are"
+            f"no {values_of('y_proba')} is above 0 while from_logits is True: if these are "
+            f"log-probabilities, pass {setting('from_logprobs', True)} in place of it. Logits of a "
+            "rare event are right as they are"
         )
 
 

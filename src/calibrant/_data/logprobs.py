@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import name_of, setting, values_of
 from calibrant._core.typing import Array
 from calibrant._data.checks import check_bool
 from calibrant._data.links import OVERSHOOT, softmax
@@ -48,14 +49,15 @@ def probabilities_of(values: NDArray[Any]) -> Array:
     logs = values.astype(np.float64)
     row = first_above(logs)
     if row is not None:
-        raise InputError(above_zero(f"y_proba[{row}]", values[row]))
+        raise InputError(above_zero(f"{values_of('y_proba')}[{row}]", values[row]))
     logs = np.minimum(logs, 0.0)
     if logs.ndim == 1:
         return np.exp(logs)
     empty = np.isneginf(logs).all(axis=1)
     if empty.any():
         raise InputError(
-            f"y_proba[{int(np.argmax(empty))}] is -inf in every column: no class has a probability"
+            f"{values_of('y_proba')}[{int(np.argmax(empty))}] is -inf in every column: no class "
+            "has a probability"
         )
     # A probability of 0 has no logarithm that a softmax takes: the smallest one gives 0 as well.
     return softmax(np.maximum(logs, logs.max(axis=1, keepdims=True) - SMALLEST))
@@ -77,5 +79,6 @@ def above_zero(location: str, value: Any) -> str:
     shown = value.tolist() if isinstance(value, np.ndarray) else float(value)
     return (
         f"{location} is {shown!r}: log-probabilities are at most 0. If these are probabilities, "
-        "leave out from_logprobs; if they are logits, pass from_logits=True"
+        f"leave out {name_of('from_logprobs')}; if they are logits, pass "
+        f"{setting('from_logits', True)}"
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting
 from calibrant._core.typing import Index, Mask
 from calibrant._data.arrays import to_array
 from calibrant._data.checks import checked_weights
@@ -173,7 +174,8 @@ def _check_entries(
     need_of_predictions = "predictions must be finite numbers"
     if in_unit:
         need_of_predictions = (
-            "predictions must lie in [0, 1]. If these are logits, pass from_logits=True"
+            "predictions must lie in [0, 1]. If these are logits, pass "
+            f"{setting('from_logits', True)}"
         )
     need_of_targets = "labels must be 0, 1 or a probability; NaN where a label was not annotated"
     for argument, values, flags, need in (

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import values_of
 from calibrant._core.typing import Mask
 from calibrant._core.validation import have_no_index
 from calibrant._data.array_input import RowInput
@@ -81,7 +82,7 @@ class TensorInput(RowInput[TensorSamples]):
         above = (logs > OVERSHOOT).reshape(logs.shape[0], -1).any(1)
         if bool(above.any()):
             row = int(above.int().argmax())
-            raise InputError(above_zero(f"y_proba[{row}]", logs[row].cpu().numpy()))
+            raise InputError(above_zero(f"{values_of('y_proba')}[{row}]", logs[row].cpu().numpy()))
         logs = logs.clamp(max=0.0)
         self.predictions = logs.exp() if logs.ndim == 1 else logs.softmax(1)
 

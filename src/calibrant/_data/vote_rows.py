@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting
 from calibrant._core.typing import Array, Mask
 from calibrant._data.arrays import to_array
 from calibrant._data.counts import labels_of, votes_per_row
@@ -57,7 +58,7 @@ def _check_shares(shares: Array) -> None:
         first = _entry(shares, bad)
         raise InputError(
             f"{first}: shares of votes must lie in [0, 1]. If these are counts, give whole "
-            "numbers: rows (n, k), or (n,) with votes="
+            f"numbers: rows (n, k), or (n,) with {setting('votes')}"
         )
     if shares.ndim == 2:
         off = np.abs(shares.sum(axis=1) - 1.0) > ROW_SUM_TOLERANCE
@@ -97,5 +98,6 @@ def _check_whole(rows: Array, votes: NDArray[np.int64] | None) -> None:
         row = int(np.argmax(off))
         raise InputError(
             f"y_true[{row}] is {np.round(rows[row], 4).tolist()}, which are no shares of "
-            f"votes[{row}] = {votes[row]} votes. Give the counts themselves, or leave out votes="
+            f"votes[{row}] = {votes[row]} votes. Give the counts themselves, or leave out "
+            f"{setting('votes')}"
         )

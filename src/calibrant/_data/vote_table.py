@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._core.messages import setting
 from calibrant._core.typing import Array, Index
 from calibrant._core.validation import public
 from calibrant._data.arrays import to_array
@@ -153,7 +154,7 @@ def count_votes(
         if len(classes) < 2:
             raise InputError(
                 f"label holds {classes[0]!r} alone: name all classes, in the order of the "
-                "predictions' columns, with classes=[...]"
+                f"predictions' columns, with {setting('classes', [...])}"
             )
     codes, _ = encode(labels, classes, len(classes), True, argument="label")
     items = None if items is None else to_array(items, "items")
@@ -274,6 +275,6 @@ def _check_one_vote_each(index: Index, who: NDArray[Any], names: list[Any]) -> N
         if pair in seen:
             raise InputError(
                 f"annotator {pair[1]!r} votes twice on the item {names[pair[0]]!r}: keep one of "
-                "the votes, or leave out annotator="
+                f"the votes, or leave out {setting('annotator')}"
             )
         seen.add(pair)

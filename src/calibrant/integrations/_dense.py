@@ -41,7 +41,8 @@ def rows_of_batch(
         sample_weight = _tensor(sample_weight, "sample_weight")
     note = ""
     if _is_map(preds, num_classes):
-        note = f" (rows are the positions of preds {_written(preds)} in order)"
+        left_out = "" if ignore_index is None else ", without those ignored"
+        note = f" (rows are the positions of preds {_written(preds)} in order{left_out})"
         preds, target = _classes_last(preds, target, num_classes)
         where = preds.shape if num_classes == 1 else preds.shape[:-1]
         _check_weights(sample_weight, where)
@@ -57,7 +58,6 @@ def rows_of_batch(
         kept = target != ignore_index
         if target.ndim > depth:  # a soft label is ignored if all its classes have this value
             kept = kept.any(dim=-1)
-        note = note.replace(" in order)", " in order, without those ignored)")
 
         def rows(part: Tensor) -> Tensor:
             return part[kept.to(part.device)]

@@ -16,6 +16,7 @@ from torch import Tensor
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError, MissingExtra, StateError
+from calibrant._core.messages import Naming, named_by
 from calibrant._core.validation import public
 from calibrant._data.tensor_samples import holds_float64
 from calibrant._measures.catalogue import Shape, canonical, find
@@ -179,11 +180,10 @@ class CalibrationMetric(Metric):
             return
         batch = self._blank.copy()
         try:
-            batch.update(rows.target, rows.preds, sample_weight=rows.sample_weight)
+            with named_by(_MetricNames()):
+                batch.update(rows.target, rows.preds, sample_weight=rows.sample_weight)
         except InputError as error:
-            message = str(error).replace("(y_true, y_proba)", "(preds, target)")
-            message = message.replace("y_true", "target").replace("y_proba", "preds")
-            raise InputError(message + rows.note) from None
+            raise InputError(f"{error}{rows.note}") from None
         if batch.columns != self._columns:
             raise InputError(
                 f"preds has {_shape_of(batch.columns)}; this metric was made with "
@@ -292,3 +292,18 @@ class CalibrationMetric(Metric):
 
 def _shape_of(columns: int) -> str:
     return "the shape (n,)" if columns == 1 else f"{columns} columns"
+
+
+class _MetricNames(Naming):
+    """Arguments as torchmetrics calls them, and in its order."""
+
+    order = ("y_proba", "y_true")
+
+    def name(self, argument: str) -> str:
+        return _CALLED.get(argument, argument)
+
+    def values(self, argument: str) -> str:
+        return _CALLED.get(argument, argument)
+
+
+_CALLED = {"y_true": "target", "y_proba": "preds"}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from calibrant._core.errors import counted
+from calibrant._core.messages import find_note
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._measures.catalogue import Shape, find
 from calibrant._measures.cutoffs import Cutoffs
@@ -416,7 +417,7 @@ class Report(Record):
         return write_page(path, self.to_html)
 
     def __repr__(self) -> str:
-        noted = [line for line in self.evaluation.inferred if line == TWO_COLUMNS]
+        noted = filter(None, [find_note(self.evaluation.inferred, TWO_COLUMNS.code)])
         sentences = "\n".join(f"  {line}" for line in (self.answer, *self.sentences, *noted))
         rows = counted(self.evaluation.recipe["n"], "row")
         return f"Report on {self.name!r}, {rows}\n{sentences}\n  save(path) writes the page"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 import numpy as np
 
 from calibrant._core.atomic_files import atomic_write
-from calibrant._core.errors import CalibrantWarning, InputError, StateError, UnknownOption, nearest
+from calibrant._core.errors import InputError, StateError, UnknownOption, nearest, warning_about
 from calibrant._core.validation import have_no_index, is_number, public
 from calibrant._data.logprobs import LOGPROBS, Given, given_as
 from calibrant.scaling._formula import Inputs, Node, to_python, to_sql
@@ -455,7 +455,7 @@ class Scaler(ABC):
     def _warn(self, cautions: Iterable[str]) -> None:
         for caution in cautions:
             # Past the fit and the wrapper that checks its keywords: to the caller's own line.
-            warnings.warn(f"{type(self).__name__}: {caution}", CalibrantWarning, stacklevel=5)
+            warnings.warn(warning_about(type(self).__name__, caution), stacklevel=5)
 
     def _fit_on_device(
         self, y_true: Any, y_proba: Any, sample_weight: Any, classes: Sequence[Any] | None

@@ -25,6 +25,7 @@ from calibrant._api.files.sums import Plan, Tally
 from calibrant._core.bin_counts import is_by_rows
 from calibrant._core.binning import Bins, Cuts, FixedRule, Quantile, Rule, both_rules
 from calibrant._core.errors import InputError, check_weight_total
+from calibrant._core.messages import setting, worded
 from calibrant._core.progress import RowProgress
 from calibrant._core.validation import public
 from calibrant._data.columns import check_apart
@@ -152,8 +153,11 @@ def evaluate_file(
     fixed, quantile = both_rules(15 if counted else bins)
     if not isinstance(fixed, FixedRule):
         raise InputError(
-            f"bins={bins!r}: files need bins that are fixed before the rows are seen, a count, "
-            "EqualWidth or Edges. With a count, measures that go by quantile bins have as many"
+            f"{setting('bins', bins)}: "
+            f"{worded(python='files', command='rows that are not kept in memory')} need bins that "
+            "are fixed before the rows are seen, "
+            f"{worded(python='a count, EqualWidth or Edges', command='a count or edges')}. With a "
+            "count, measures that go by quantile bins have as many"
         )
     names = None if measures is None else known_measures(measures)
     written = written_as(
@@ -302,12 +306,13 @@ def _available_measures(
     if distances and summary.findings.soft:
         notes.append(
             f"{', '.join(distances)}: left out, for many rows in succession have hard labels: name "
-            "them, or drop exact=False"
+            f"them, or drop {setting('exact', False)}"
         )
     absent = [m.name for m in chosen if m not in kept and m.statistic != "distribution"]
     if absent:
         notes.append(
-            f"{', '.join(absent)}: left out, for they take more than one pass (exact=False)"
+            f"{', '.join(absent)}: left out, for they take more than one pass "
+            f"({setting('exact', False)})"
         )
     if summary.n_columns > FULL_CLASSES and any(m.statistic == "full_bins" for m in kept):
         kept = tuple(measure for measure in kept if measure.statistic != "full_bins")

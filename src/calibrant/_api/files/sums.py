@@ -20,6 +20,7 @@ from calibrant._api.slices import (
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._core.binning import Edges, FixedRule
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting
 from calibrant._data.labels import Titles
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.chunks import Names
@@ -68,8 +69,8 @@ class SliceSums:
         if key not in self.sums:
             if len(self.sums) == MOST_SLICES:
                 raise InputError(
-                    f"by={', '.join(self.by)!r} has more than {MOST_SLICES:,} values: slice by "
-                    "something coarser, a day or a region"
+                    f"{setting('by', ', '.join(self.by))} has more than {MOST_SLICES:,} values: "
+                    "slice by something coarser, a day or a region"
                 )
             self.sums[key] = Accumulator(
                 bins=self.rule,

@@ -410,17 +410,18 @@ def cox_of(
     if n_moved == 0:
         return fit
     kept = ~moved & (problem.weights > 0)
-    note = clipping_note(n_moved, eps)
     without = None
     if kept.any():
         some = None if clusters is None else np.unique(clusters[kept], return_inverse=True)[1]
         without = _cox(_kept_rows(problem, kept), logit(u[kept]), some, level)
-    notes = "; ".join(filter(None, (note, fit.note)))
+    notes = "; ".join(filter(None, (clipping_note(n_moved, eps), fit.note)))
     return replace(fit, note=notes, n_clipped=n_moved, without_clipped=without)
 
 
 def clipping_note(n_clipped: int, eps: float) -> str:
-    """The note on predictions that were moved away from 0 and 1."""
+    """The note on predictions that were moved away from 0 and 1; empty where none was."""
+    if not n_clipped:
+        return ""
     return f"{counted(n_clipped, 'prediction', '')} moved to within [{eps:g}, 1 - {eps:g}]"
 
 

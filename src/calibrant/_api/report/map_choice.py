@@ -13,6 +13,7 @@ from calibrant._api.cross_fitting import FOLDS
 from calibrant._api.recommend import choose_map, n_parameters
 from calibrant._core.errors import CalibrantError, InputError, nearest
 from calibrant._core.map_names import METHODS
+from calibrant._core.messages import name_of, setting
 from calibrant._data.samples import Samples
 from calibrant.results._recommendation import AS_THEY_ARE
 from calibrant.scaling._load import new_scaler
@@ -43,11 +44,12 @@ def checked_maps(names: Any) -> tuple[str, ...] | None:
     given = [names] if isinstance(names, str) else names
     if not isinstance(given, Iterable) or not (listed := list(given)):
         raise InputError(
-            f"recalibrate must name one map or more, such as ['beta', 'isotonic']; got {names!r}"
+            f"{name_of('recalibrate')} must name one map or more, such as ['beta', 'isotonic']; "
+            f"got {names!r}"
         )
     for name in listed:
         if name not in METHODS:
-            raise InputError(f"recalibrate={name!r} is no map: {nearest(name, METHODS)}")
+            raise InputError(f"{setting('recalibrate', name)} is no map: {nearest(name, METHODS)}")
     return tuple(dict.fromkeys(listed))
 
 

@@ -15,7 +15,7 @@ from calibrant._api.cross_fitting import check_two_classes
 from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.report.map_choice import Trial, plain, renumbered, tried
 from calibrant._core.binning import Rule
-from calibrant._core.errors import CalibrantError, CalibrantWarning, InputError
+from calibrant._core.errors import CalibrantError, CalibrantWarning, InputError, unnamed_text
 from calibrant._core.validation import N_RESAMPLES
 from calibrant._data.samples import Samples
 from calibrant._inference.means import influences, mean_limits, row_values
@@ -143,8 +143,9 @@ def _applied(
         before = held_out.samples
         after = replace(before, predictions=scaler.transform(plain(before)), from_logits=False)
     name = type(scaler).__name__
-    told = (str(w.message) for w in caught if issubclass(w.category, CalibrantWarning))
-    notes = tuple(note.removeprefix(f"{name}: ") for note in told)
+    notes = tuple(
+        unnamed_text(w.message) for w in caught if isinstance(w.message, CalibrantWarning)
+    )
     changes = held_out.changes(after)
     reverses = not before.multiclass and _reverses(plain(before), after.predictions)
     return BeforeAfter(

@@ -18,8 +18,9 @@ from calibrant._api.streaming.summed_stream import SummedStream
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Bins, EqualWidth, FixedRule, as_rule, both_rules
 from calibrant._core.errors import InputError, StateError, check_weight_total
+from calibrant._core.messages import values_of
 from calibrant._core.validation import public
-from calibrant._data.explain import SWAPPED, explained
+from calibrant._data.explain import explained, swapped
 from calibrant._data.logits import (
     LOG_PROBABILITIES,
     PROBABILITIES,
@@ -234,8 +235,8 @@ class Accumulator:
         with self._lock:
             if self._n_classes not in (0, columns):
                 raise InputError(
-                    f"y_proba has {columns} column{'s' if columns > 1 else ''}; this Accumulator "
-                    f"has been given {self._n_classes} so far"
+                    f"{values_of('y_proba')} has {columns} column{'s' if columns > 1 else ''}; "
+                    f"this Accumulator has been given {self._n_classes} so far"
                 )
             self._take(sums.arrays, sums.findings, sums.n_rows, sums.n_missing, columns)
         return self
@@ -341,7 +342,7 @@ class Accumulator:
         cells = self._state["cells"]
         of_u, of_squares = cells[:, FIELDS.index("sum_wu")], cells[:, FIELDS.index("sum_wu2")]
         if not np.abs(of_u - of_squares).sum() > ROUNDING * np.abs(of_u).sum():
-            raise InputError(SWAPPED)
+            raise swapped()
 
     def _evaluate(self, measures: Iterable[str] | None, approximate: bool | None) -> Evaluation:
         if not self._n_classes:

@@ -14,6 +14,7 @@ from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.clusters import cluster_weights
 from calibrant._api.streaming.spans import Rows, WindowWidth, split
 from calibrant._core.errors import InputError, counted, nearest
+from calibrant._core.messages import setting
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.explain import explained
 from calibrant._data.frame_samples import column_of
@@ -134,7 +135,8 @@ def _times(time: Any, data: Any, missing: str) -> Times:
     if missing != "drop" and absent.any():
         row = f"[{int(np.argmax(absent))}]" if us.ndim else ""
         raise InputError(
-            f"time{row} is missing: remove such rows, or drop them with missing='drop'"
+            f"time{row} is missing: remove such rows, or drop them with "
+            f"{setting('missing', 'drop')}"
         )
     return times
 
@@ -222,7 +224,7 @@ def lazy_batch(
     if absent and stream.missing != "drop":
         raise InputError(
             f"time is missing in {counted(absent, 'row')}: remove such rows, or drop them with "
-            "missing='drop'"
+            f"{setting('missing', 'drop')}"
         )
     if first is None:
         return Batch([], 1 if isinstance(y_proba, str) else len(y_proba), absent)

@@ -23,6 +23,7 @@ from calibrant._api.streaming.summed_stream import instead
 from calibrant._api.streaming.sums import WindowedSums
 from calibrant._core.binning import Bins, FixedRule
 from calibrant._core.errors import InputError, StateError
+from calibrant._core.messages import name_of, setting, worded
 from calibrant._core.validation import public
 from calibrant._data.samples import Shape, shape_of
 from calibrant._data.times import moment, single
@@ -248,7 +249,7 @@ class Monitor:
         if twice is not None:
             raise StateError(
                 f"both states have the rows of {twice.name}, which would count twice: merge the "
-                "states of other files, or pass again=True"
+                f"states of other files, or pass {setting('again', True)}"
             )
         with self._lock:
             mine, theirs = self._sums.columns, more.columns
@@ -323,10 +324,12 @@ class Monitor:
         return self._now()[0].between(*self._span(start, stop))
 
     def _span(self, start: Any, stop: Any) -> tuple[int | None, int | None]:
-        first = None if start is None else self._edge(start, "start")
-        last = None if stop is None else self._edge(stop, "stop")
+        first = None if start is None else self._edge(start, name_of("start"))
+        last = None if stop is None else self._edge(stop, name_of("stop"))
         if first is not None and last is not None and first >= last:
-            raise InputError(f"start must lie before stop; got {start!r} and {stop!r}")
+            raise InputError(
+                f"{name_of('start')} must lie before {name_of('stop')}; got {start!r} and {stop!r}"
+            )
         return first, last
 
     def _edge(self, time: Any, argument: str) -> int:
@@ -515,5 +518,5 @@ def _check_summable(shapes: Sequence[Measure], blank: Accumulator) -> None:
         more = instead(measure, blank.rule, own, blank.recipe()["cells"])
         raise InputError(
             f"the measure {measure.name!r} needs the samples themselves, which a Monitor does not "
-            f"keep: drop it from measures{more}"
+            f"keep: drop it from {name_of('measures')}{worded(python=more, command='')}"
         )

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import name_of, setting
 from calibrant._data.times import SECOND, moment
 
 _UNITS = {"d": 86_400 * SECOND, "h": 3_600 * SECOND, "m": 60 * SECOND, "s": SECOND}
@@ -85,12 +86,13 @@ def window_width(value: Any) -> WindowWidth:
         us = Decimal(repr(float(value))) * SECOND
     else:
         raise InputError(
-            f"every must be a text such as '1d', '1h' or '15m', a timedelta, or seconds; got "
-            f"{value!r}"
+            f"{name_of('every')} must be a text such as '1d', '1h' or '15m', a timedelta, or "
+            f"seconds; got {value!r}"
         )
     if not math.isfinite(us) or not 0 < us <= _LONGEST or us != int(us):
         raise InputError(
-            f"every must be whole microseconds, above 0 and at most 100 years; got {value!r}"
+            f"{name_of('every')} must be whole microseconds, above 0 and at most 100 years; got "
+            f"{value!r}"
         )
     return WindowWidth(int(us))
 
@@ -100,9 +102,11 @@ def _width_in_weeks(text: str, number: int, day: str | None) -> WindowWidth:
     weekday = "mon" if day is None else day.lower()
     if weekday not in _WEEKDAYS:
         days = ", ".join(sorted(_WEEKDAYS, key=lambda name: (_WEEKDAYS[name] - 4) % 7))
-        raise InputError(f"every={text!r} names no day: a week begins on {days}, as in '1w-sun'")
+        raise InputError(
+            f"{setting('every', text)} names no day: a week begins on {days}, as in '1w-sun'"
+        )
     if not 0 < number * _WEEK <= _LONGEST:
-        raise InputError(f"every must be above 0 and at most 100 years; got {text!r}")
+        raise InputError(f"{name_of('every')} must be above 0 and at most 100 years; got {text!r}")
     return WindowWidth(number * _WEEK, weekday)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from calibrant._api.evaluate_samples import Provenance, assemble, choose, rule_names
 from calibrant._core.binning import Cuts, FixedRule
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting, worded
 from calibrant._data.answers import ANSWERS
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.labels import note_on_stream_labels
@@ -128,6 +129,7 @@ class SummedStream:
         if absent:
             some = any(in_stream(m, own_bins=self.own_bins, approximate=True) for m in absent)
             cells = f"; approximate=True takes some from {self.cells} cells" if some else ""
+            cells = worded(python=cells, command="")  # the command has no such streams
             notes.append(
                 f"{', '.join(m.name for m in absent)}: left out, for a stream does not keep the "
                 f"predictions in order{cells}"
@@ -145,7 +147,7 @@ class SummedStream:
                 )
                 raise InputError(
                     f"this stream was made for {made_for}: it has no sums for {measure.name!r}, "
-                    "which measures= must name when it is made"
+                    f"which {setting('measures')} must name when it is made"
                 )
 
     def _rule_names(self) -> dict[str, str]:

@@ -16,6 +16,7 @@ from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.sums import WindowedSums
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.times import moment
 from calibrant._inference.streams import (
@@ -141,7 +142,10 @@ def _notes(sums: WindowedSums, starts: list[int], n_without_time: int) -> list[s
             f"windows (keep={sums.keep})"
         )
     if n_without_time:
-        notes.append(f"{_counted(n_without_time, 'row')} without a time dropped (missing='drop')")
+        notes.append(
+            f"{_counted(n_without_time, 'row')} without a time dropped "
+            f"({setting('missing', 'drop')})"
+        )
     return notes
 
 

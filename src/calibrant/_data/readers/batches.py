@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._core.messages import find_note, name_of, setting, two_classes
 from calibrant._core.typing import Index, Mask
 from calibrant._data.answers import as_answers
 from calibrant._data.checks import describe
-from calibrant._data.counts import VOTE_NOTES, BadCount
+from calibrant._data.counts import COUNTED, COUNTED_BESIDE, NOT_COUNTED, ONE_HOT, BadCount
 from calibrant._data.explain import explain, first_bad_row
 from calibrant._data.labels import Lookup, are_indices, named_once, note_on_labels, short
 from calibrant._data.readers.chunks import Chunk, Column, Field, Names, location_of, plain_number
@@ -70,13 +71,12 @@ class Batch:
             raise InputError(f"{location}: {bad.message(bad.template, number)}") from None
         except InputError as error:
             raise InputError(f"{self.file}: {error}") from None
-        told = next((note for note in checked.inferred if note in VOTE_NOTES), None)
         inferred = describe(
             "logits" if from_logits else "probabilities",
             checked.n_columns if checked.multiclass else None,
             soft_rows=checked.soft_rows,
             label_note=self.taken,
-            votes_note=told,
+            votes_note=find_note(checked.inferred, COUNTED, COUNTED_BESIDE, ONE_HOT, NOT_COUNTED),
             answers=checked.answers,
         )
         return replace(
@@ -165,8 +165,9 @@ def _labels(file: File, chunk: Chunk, chosen: ColumnMapping, predictions: Column
         return _side_by_side(file, chosen.y_true, columns)
     if predictions.values.ndim == 2:
         raise InputError(
-            f"{file}: answer and gold say whether the answer was right, which needs one confidence "
-            "a row; y_proba has several columns: give labels as class indices (y_true)"
+            f"{file}: {name_of('answer')} and {name_of('gold')} say whether the answer was right, "
+            "which needs one confidence a row; y_proba has several columns: give labels as class "
+            "indices (y_true)"
         )
     answer, gold = columns
     assert isinstance(answer, Names) and isinstance(gold, Names)
@@ -197,7 +198,8 @@ def _check_no_gaps(file: File, chunk: Chunk, argument: str, column: Column) -> N
     raise InputError(
         f"{location_of(file, first, chunk.line)}: {argument} is missing, here and in "
         f"{np.count_nonzero(column.gaps) - 1} more of the {chunk.n_rows} rows read with it: fix "
-        "these rows, or drop such rows and have them counted with missing='drop'"
+        "these rows, or drop such rows and have them counted with "
+        f"{setting('missing', 'drop')}"
     )
 
 
@@ -285,7 +287,7 @@ def _unknown(file: File, chunk: Chunk, row: int, label: Any, chosen: ColumnMappi
     if chosen.from_one:
         hint = (
             "the columns are numbered from 1, and so are classes. If these are others, say which "
-            "class each column is of with classes=[...]"
+            f"class each column is of with {setting('classes', [...])}"
         )
     location = location_of(file, chunk.first_row + row, chunk.line)
     return InputError(f"{location}: y_true is {short(label)}, which is not in classes: {hint}")
@@ -309,11 +311,12 @@ def _numbers_before_a_name(file: File, chunk: Chunk, labels: Names) -> Column:
     if odd.any() and among > np.count_nonzero(odd[labels.codes]):
         raise InputError(
             f"{said}, where {among:,} labels read with it are numbers: remove the row if it is no "
-            "row, such as a total, or give all rows numbers, or names and classes=[...]"
+            "row, such as a total, or give all rows numbers, or names and "
+            f"{setting('classes', [...])}"
         )
     raise InputError(
-        f"{said}: say which label is which column of y_proba with classes=[...]; of a binary "
-        "problem, classes=[negative, positive]"
+        f"{said}: say which label is which column of y_proba with {setting('classes', [...])}; of "
+        f"a binary problem, {two_classes()}"
     )
 
 

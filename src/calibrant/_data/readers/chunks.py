@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting, worded
 from calibrant._core.typing import Index, Mask
 from calibrant._data.readers.find import File
 
@@ -138,7 +139,7 @@ def new_class(location: str, column: str, name: str) -> InputError:
     """The error for predictions of a class that rows before have not."""
     return InputError(
         f"{location} has {column!r}, and rows read before have no class {name!r}: give every row "
-        "the same classes, or name the columns that are meant with y_proba=[...]"
+        f"the same classes, or name the columns that are meant with {setting('y_proba', [...])}"
     )
 
 
@@ -147,12 +148,17 @@ def not_a_number(location: str, field: Field, text: str) -> InputError:
     hint, of_proba = "", field.role == "proba"
     if text.strip().endswith("%"):
         hint = ". Percentages are not guessed: divide them by 100"
-        hint += ", or pass percent=True" if of_proba else ""
+        if of_proba:
+            pass_percent = worded(
+                python="divide them by 100, or pass percent=True", command="pass --percent"
+            )
+            hint = f". Percentages are not guessed: {pass_percent}"
     elif plain_number(text.replace(",", ".", 1)) is not None:
         hint = ". Decimals need a point, not a comma"
     elif any(letter.isalpha() for letter in text):
         if of_proba:
-            hint = ". If it is a word for a probability, say which: words={'likely': 0.7, ...}"
+            words = worded(python="words={'likely': 0.7, ...}", command="--words likely=0.7,...")
+            hint = f". If it is a word for a probability, say which: {words}"
         elif field.role == "label":
             hint = ", as the first labels are: give all rows numbers, or all of them names"
     shown = shortened(text)

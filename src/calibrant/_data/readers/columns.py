@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._core.messages import name_of, setting, settings, worded
 from calibrant._data.answers import says_right
 from calibrant._data.columns import (
     are_counted,
@@ -281,15 +282,18 @@ def _compared_spec(reader: Reader, y_true: Any, classes: Any, answers: Answers) 
     if y_true is not None or classes is not None:
         other = "y_true" if y_true is not None else "classes"
         raise InputError(
-            f"answer and gold say which answers are right, and {other} says something else of the "
-            "labels: leave out one"
+            f"{name_of('answer')} and {name_of('gold')} say which answers are right, and "
+            f"{name_of(other)} says something else of the labels: leave out one"
         )
     for argument, name in zip(("answer", "gold"), answers, strict=True):
         if not isinstance(name, str):
-            raise InputError(f"{argument} must be the name of one column; got {name!r}")
+            raise InputError(f"{name_of(argument)} must be the name of one column; got {name!r}")
         require(reader, argument, name)
     if answers[0] == answers[1]:
-        raise InputError(f"answer and gold are both the column {answers[0]!r}: name one of each")
+        raise InputError(
+            f"{name_of('answer')} and {name_of('gold')} are both the column {answers[0]!r}: name "
+            "one of each"
+        )
     return ColumnSpec(answers, False)
 
 
@@ -297,7 +301,10 @@ def answers_of(answer: Any, gold: Any) -> Answers | None:
     """The columns to compare, if both or none are named."""
     if (answer is None) != (gold is None):
         named, other = ("answer", "gold") if gold is None else ("gold", "answer")
-        raise InputError(f"{named} is given without {other}: correctness is whether they are equal")
+        raise InputError(
+            f"{name_of(named)} is given without {name_of(other)}: correctness is whether they are "
+            "equal"
+        )
     return None if answer is None else (answer, gold)
 
 
@@ -305,7 +312,7 @@ def require(reader: Reader, argument: str, name: str) -> None:
     """Raise InputError with the nearest name, unless the file has the column."""
     if not reader.has(name):
         raise InputError(
-            f"{argument} names the column {name!r}, which {reader.file} does not have: "
+            f"{name_of(argument)} names the column {name!r}, which {reader.file} does not have: "
             f"{nearest(name, reader.names[:SHOWN])}"
         )
     if reader.names.count(name) > 1:
@@ -326,7 +333,7 @@ def _one_column(reader: Reader, argument: str, value: Any) -> str | None:
         return None
     spec = _named_spec(reader, argument, value)
     if spec.stacked:
-        raise InputError(f"{argument} must be the name of one column; got {value!r}")
+        raise InputError(f"{name_of(argument)} must be the name of one column; got {value!r}")
     return spec.names[0]
 
 
@@ -334,16 +341,16 @@ def _named_spec(reader: Reader, argument: str, value: Any) -> ColumnSpec:
     names = (value,) if isinstance(value, str) else value
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise InputError(
-            f"{argument} must be a column's name or a list of names; got {value!r}: of arrays, "
-            "evaluate(y_true, y_proba) is the function"
+            f"{name_of(argument)} must be a column's name or a list of names; got {value!r}: of "
+            "arrays, evaluate(y_true, y_proba) is the function"
         )
     if not names:
-        raise InputError(f"{argument} is an empty list: name the columns")
+        raise InputError(f"{name_of(argument)} is an empty list: name the columns")
     for name in names:
         require(reader, argument, name)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"{argument} names the column {twice!r} twice")
+        raise InputError(f"{name_of(argument)} names the column {twice!r} twice")
     if isinstance(value, str) and argument in ("y_true", "y_proba"):
         return _column(reader.names, value)
     return ColumnSpec(tuple(names), not isinstance(value, str))
@@ -394,16 +401,29 @@ def _guess(reader: Reader, argument: str, kinds: tuple[str, ...]) -> ColumnSpec:
             return candidates[0]
         if candidates:
             options = " or ".join(_called(spec) for spec in candidates)
-            raise InputError(f"{argument} could be {options} of {reader.file}: say which")
+            raise InputError(
+                worded(
+                    python=f"{argument} could be {options} of {reader.file}: say which",
+                    command=f"the {_MEANING[argument]} could be {options} of {reader.file}: say "
+                    f"which with {name_of(argument)}",
+                )
+            )
     shown = ", ".join(map(repr, reader.names[:SHOWN])) + (", ..." if reader.names[SHOWN:] else "")
     logits = [name for name in reader.names if name.lower() in USUAL["logits"]]
     hint = ""
     if argument == "y_proba" and logits:
-        hint = f". If these are logits: y_proba={logits[0]!r}, from_logits=True"
+        hint = f". If these are logits: {settings(y_proba=logits[0], from_logits=True)}"
+    absent = f"and no column of {reader.file} has a usual name for"
     raise InputError(
-        f"{argument} is not given, and no column of {reader.file} has a usual name for it "
-        f"({', '.join(USUAL[kinds[-1]] + LESS_USUAL[kinds[-1]])}). The columns are {shown}{hint}"
+        worded(
+            python=f"{argument} is not given, {absent} it",
+            command=f"the {_MEANING[argument]} are not given ({name_of(argument)}), {absent} them",
+        )
+        + f" ({', '.join(USUAL[kinds[-1]] + LESS_USUAL[kinds[-1]])}). The columns are {shown}{hint}"
     )
+
+
+_MEANING = {"y_true": "labels", "y_proba": "predictions"}
 
 
 def _check_whose_confidence(reader: Reader, labels: ColumnSpec, predictions: ColumnSpec) -> None:
@@ -418,10 +438,11 @@ def _check_whose_confidence(reader: Reader, labels: ColumnSpec, predictions: Col
         and reader.width(found) <= 1
     ):
         raise InputError(
-            f"y_proba could be the column {found!r} of {reader.file}, which beside {answers[0]!r} "
-            "may be the confidence in the predicted class, not the probability of class 1. If it "
-            f"is: answer={answers[0]!r}, gold={label!r}, y_proba={found!r}; if not: "
-            f"y_proba={found!r}"
+            f"{worded(python='y_proba', command='the predictions')} could be the column {found!r} "
+            f"of {reader.file}, which beside {answers[0]!r} may be the confidence in the predicted "
+            "class, not the probability of class 1. If it is: "
+            f"{settings(answer=answers[0], gold=label, y_proba=found)}; if not: "
+            f"{setting('y_proba', found)}"
         )
 
 
@@ -480,7 +501,8 @@ def _order_by_classes(
     if sorted(map(str, classes)) != sorted(by_name):
         raise InputError(
             f"the classes are {', '.join(map(repr, classes))}, but the columns are "
-            f"{', '.join(map(repr, spec.names))}: say which is which with {argument}=[...]"
+            f"{', '.join(map(repr, spec.names))}: say which is which with "
+            f"{setting(argument, [...])}"
         )
     columns = tuple(by_name[str(name)] for name in classes)
     return replace(spec, names=columns, classes=None), classes

@@ -277,8 +277,8 @@ class CsvReader:
                     # the one opened next could have its number, and its blocks read for this one.
                     below.close()
                 return
-            except InputError as error:
-                if "straddling" not in str(error) or block == BLOCKS[-1]:
+            except InputError:  # a row may be longer than a block: larger ones may hold it
+                if block == BLOCKS[-1]:
                     raise
 
     def _opened(self, below: Any, types: dict[str, Any], block: int) -> Any:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from calibrant._core.errors import InputError, one_of
+from calibrant._core.messages import setting
 
 SUFFIXES = {
     "parquet": (".parquet", ".pq"),
@@ -191,7 +192,8 @@ def _check_one_format(asked: Any, paths: list[Path], format: str | None) -> list
     if len(formats) > 1:
         counted = ", ".join(f"{n} {name}" for name, n in formats.items())
         raise InputError(
-            f"{asked} holds files of several formats ({counted}): say which with format="
+            f"{asked} holds files of several formats ({counted}): say which with "
+            f"{setting('format')}"
         )
     return [_file(path, None) for path, guess in known.items() if guess]
 
@@ -224,7 +226,7 @@ def _file(path: Path, format: str | None) -> File:
             raise InputError(f"{path} is of a format that is not read: {how}")
         raise InputError(
             f"{path} has a name that does not say what it is: it ends in "
-            f"{path.suffix or 'no suffix'}. Say what it is with format=, one of "
+            f"{path.suffix or 'no suffix'}. Say what it is with {setting('format')}, one of "
             f"{', '.join(FORMATS)}"
         )
     try:

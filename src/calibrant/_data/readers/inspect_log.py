@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from calibrant._core.errors import InputError, counted
+from calibrant._core.messages import setting
 from calibrant._data.readers.arrow_values import arrow
 from calibrant._data.readers.columns import USUAL
 from calibrant._data.readers.find import File, unreadable
@@ -221,7 +222,7 @@ def _member(file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo) -> Record
         raise InputError(
             f"{file}, {member.filename} has {member.file_size >> 20:,} MiB unpacked, and a sample "
             f"may have {LARGEST >> 20}: write the log without images (inspect eval "
-            "--no-log-images), or give its scores as records (format='jsonl')"
+            f"--no-log-images), or give its scores as records ({setting('format', 'jsonl')})"
         )
     try:
         content = _unpacked(file, log, member)

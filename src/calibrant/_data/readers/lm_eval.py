@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._core.messages import setting
 from calibrant._data.readers.chunks import plain_number, shortened
 from calibrant._data.readers.find import File
 from calibrant._data.readers.jsonl import Record, block_of, lines_of
@@ -63,10 +64,18 @@ class LmEvalReader(RecordReader):
             self.pairs = (Pair("target", "probs", k), top)
         else:
             self.pairs = (top,)
-        self.messages = (
-            f"{KIND}, recognised by its fields; format='jsonl' reads its records as they are",
+        self._targets = (
+            (f"{task}: targets are {reading}",) if reading is not None else _odd_target(chosen)
+        )
+
+    @property
+    def messages(self) -> tuple[str, ...]:  # type: ignore[override]
+        # Readers are cached, so Python and the command may ask the same one in turn.
+        return (
+            f"{KIND}, recognised by its fields; {setting('format', 'jsonl')} reads its records as "
+            "they are",
             "probabilities are the softmax of the choices' log-likelihoods",
-            *([f"{task}: targets are {reading}"] if reading is not None else _odd_target(chosen)),
+            *self._targets,
         )
 
     def pieces(self, fields: Any) -> Any:
@@ -74,7 +83,7 @@ class LmEvalReader(RecordReader):
             named = ", ".join(map(repr, self._filters))
             raise InputError(
                 f"{self.file} has the filters {named}, each with a row for every document: say "
-                f"which with filter={self._filters[0]!r}"
+                f"which with {setting('filter', self._filters[0])}"
             )
         return super().pieces(fields)
 
@@ -111,7 +120,7 @@ def _check_right_or_wrong(file: File, documents: list[_Document]) -> None:
                 f"{file}, line {each.line}: acc is {each.right:.6g}, and an answer is right (1) or "
                 "wrong (0). Where several choices are right, as in truthfulqa_mc2, acc is their "
                 "probability: there is no correctness in this log. Leave the file out (use "
-                "truthfulqa_mc1), or read its records with format='jsonl'"
+                f"truthfulqa_mc1), or read its records with {setting('format', 'jsonl')}"
             )
 
 
@@ -162,13 +171,13 @@ def _answers(location: str, record: Record) -> list[Any]:
     if not isinstance(answers, list) or not answers:
         raise InputError(
             f"{location} has no filtered_resps, which every record of a sample log has: with "
-            "format='jsonl' records are read as they are"
+            f"{setting('format', 'jsonl')} records are read as they are"
         )
     if not all(isinstance(each, list) and each for each in answers):
         raise InputError(
             f"{location}: filtered_resps holds text and no log-likelihoods, so there is no "
             "confidence in it. Logs of multiple choice have one for each choice; of generated "
-            "answers, give records with a confidence (format='jsonl')"
+            f"answers, give records with a confidence ({setting('format', 'jsonl')})"
         )
     return answers
 
@@ -217,7 +226,7 @@ def _golds(file: File, documents: list[_Document]) -> tuple[str | None, list[int
     if len(fitting) > 1:
         raise InputError(
             f"{file}: targets could be indices or texts of the choices, and acc, which would tell, "
-            "is not there or fits both: read the records with format='jsonl'"
+            f"is not there or fits both: read the records with {setting('format', 'jsonl')}"
         )
     if all(each.right is not None for each in documents):
         return None, [None] * len(documents)
@@ -226,7 +235,7 @@ def _golds(file: File, documents: list[_Document]) -> tuple[str | None, list[int
         each = next(d for d, gold in zip(documents, golds, strict=True) if not _agrees(d, gold))
         raise InputError(
             f"{file}, line {each.line}: target is {each.target!r} and acc {each.right!r}, which do "
-            "not go together: read the records with format='jsonl'"
+            f"not go together: read the records with {setting('format', 'jsonl')}"
         )
     each = next(d for d in documents if _index(d) is None and _index_by_text(d) is None)
     raise InputError(

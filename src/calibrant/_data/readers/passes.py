@@ -82,8 +82,13 @@ def _read_ahead(batches: Iterator[Batch]) -> Generator[Batch, None, None]:
     """The same batches, each read while the one before is looked at."""
     from concurrent.futures import ThreadPoolExecutor
 
+    context = copy_context()
+
+    def read() -> Batch | None:
+        return context.run(lambda: next(batches, None))
+
     with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, batches, None)
+        coming = pool.submit(read)
         while (batch := coming.result()) is not None:
-            coming = pool.submit(next, batches, None)
+            coming = pool.submit(read)
             yield batch

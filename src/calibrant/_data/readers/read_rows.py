@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
+from calibrant._core.messages import name_of
 from calibrant._core.progress import RowProgress
 from calibrant._core.typing import Index
 from calibrant._core.validation import public
@@ -79,7 +80,7 @@ class Rows:
         if any(gone):
             at = int(self.positions[gone.index(True)])
             raise InputError(
-                f"{option} names the column {name!r}, which is empty in "
+                f"{name_of(option)} names the column {name!r}, which is empty in "
                 f"{counted(sum(gone), 'row', '')}, first in row {at}: every row needs a value there"
             )
         return values

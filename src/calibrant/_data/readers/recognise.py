@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting
 from calibrant._data.readers.find import File, list_files
 from calibrant._data.readers.packed_text import opened
 
@@ -76,7 +77,7 @@ def _check_not_columns(file: File) -> None:
         raise InputError(
             f"{file} is one record of columns, {{name: [...], ...}}, where a line must be the "
             "record of one row: write it with pandas.DataFrame(...).to_json(file, "
-            "orient='records', lines=True). If it is one row, say format='jsonl'"
+            f"orient='records', lines=True). If it is one row, say {setting('format', 'jsonl')}"
         )
 
 

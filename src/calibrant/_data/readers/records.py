@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting, settings
 from calibrant._data.readers.chunks import Chunk, Field, Reader
 from calibrant._data.readers.find import LOGS, File
 from calibrant._data.readers.json_values import not_json
@@ -156,7 +157,7 @@ def log_columns(
     if not chosen:
         raise _no_confidence(logs[0], y_true)
     if len(chosen) > 1 and logs[0].file.format == "inspect":
-        options = " or ".join(f"y_true={p.y_true!r}, y_proba={p.y_proba!r}" for p in chosen)
+        options = " or ".join(settings(y_true=p.y_true, y_proba=p.y_proba) for p in chosen)
         raise InputError(f"{logs[0].file} has several confidences: say which with {options}")
     pair = chosen[0]
     why = _why_top(logs) if pair.y_proba == "confidence" and y_proba is None else ()
@@ -233,5 +234,6 @@ def _no_confidence(reader: Reader, y_true: Any) -> InputError:
     what = "" if y_true is None else f" beside {y_true!r}"
     return InputError(
         f"{reader.file}: no score{what} has a confidence in its metadata under a usual name. Name "
-        f"it, such as y_proba='SCORER.metadata.KEY'. The columns are {', '.join(map(repr, shown))}"
+        f"it, such as {setting('y_proba', 'SCORER.metadata.KEY')}. The columns are "
+        f"{', '.join(map(repr, shown))}"
     )

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import numpy as np
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting
 from calibrant._data.readers.batches import Batch, batch_of
 from calibrant._data.readers.chunks import (
     Chunk,
@@ -127,7 +128,7 @@ class FileRows:
             if file.fingerprint() != before:
                 raise InputError(
                     f"{file} changed while it was read. Measure a copy that nobody writes to; or "
-                    "with exact=False, which reads once"
+                    f"with {setting('exact', False)}, which reads once"
                 )
 
 

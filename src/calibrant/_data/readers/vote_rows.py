@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import name_of
 from calibrant._core.typing import Index
 from calibrant._data.counts import COUNTED, COUNTED_BESIDE, labels_of, votes_per_row
 from calibrant._data.readers.columns import ReadRequest
@@ -21,16 +22,18 @@ def check_vote_columns(request: ReadRequest) -> None:
         for name in ("y_true", "votes", "item", "annotator"):
             if getattr(request, name) is not None:
                 raise InputError(
-                    f"counts and {name} both say what the labels are: counts carry their own "
-                    f"numbers of votes, so leave out {name}"
+                    f"{name_of('counts')} and {name_of(name)} both say what the labels are: counts "
+                    f"carry their own numbers of votes, so leave out {name_of(name)}"
                 )
     if request.annotator is not None and request.item is None:
         raise InputError(
-            "annotator is given without item: a table of one row a vote needs the column of what "
-            "is voted on"
+            f"{name_of('annotator')} is given without {name_of('item')}: a table of one row a "
+            "vote needs the column of what is voted on"
         )
     if request.item is not None and request.votes is not None:
-        raise InputError("item says that each row is one vote: leave out votes")
+        raise InputError(
+            f"{name_of('item')} says that each row is one vote: leave out {name_of('votes')}"
+        )
 
 
 def counted_labels(
@@ -43,9 +46,9 @@ def counted_labels(
     n_columns = y_proba.shape[1] if y_proba.ndim == 2 else 1
     given = None if votes is None else votes_per_row(votes, y_proba.shape[0])
     labels = labels_of(y_true, given, n_columns)
-    if labels.note == COUNTED_BESIDE and given is not None:
+    if labels.is_taken_as(COUNTED_BESIDE) and given is not None:
         return np.column_stack([given - y_true, y_true]).astype(np.int64), given
-    if labels.note == COUNTED:
+    if labels.is_taken_as(COUNTED):
         return y_true.astype(np.int64), labels.votes
     if asked:
         _check_counts(y_true)
@@ -59,7 +62,8 @@ def _check_counts(y_true: NDArray[Any]) -> None:
         return
     raise InputError(
         "counts must be whole numbers of votes, a column for each class, and at least one in every "
-        "row. Shares of votes are labels (y_true), with votes for their numbers"
+        f"row. Shares of votes are labels ({name_of('y_true')}), with {name_of('votes')} for their "
+        "numbers"
     )
 
 
@@ -74,7 +78,9 @@ def votes_by_item(
     one of the `parts`.
     """
     if y_true.ndim != 1:
-        raise InputError("item says that each row is one vote: y_true must be one column of labels")
+        raise InputError(
+            f"{name_of('item')} says that each row is one vote: y_true must be one column of labels"
+        )
     table = table_of(item.tolist(), y_true, annotator, classes)
     first = np.full(len(table.items), -1, dtype=np.intp)
     first[table.item_index[::-1]] = np.arange(table.item_index.size)[::-1]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
+from calibrant._core.messages import name_of, worded
 from calibrant._core.typing import Array, Mask
 from calibrant._data.links import softmax
 from calibrant._data.logits import VALUES_THAT_TELL
@@ -147,7 +148,10 @@ def _lookup(words: Mapping[str, float]) -> Callable[[Any], float | str]:
         if word in words:
             return words[word]
         hint = nearest(word, list(words))
-        return f"{value!r}, which words does not have: {hint}, or add it with its probability"
+        return (
+            f"{value!r}, which {name_of('words')} does not have: {hint}, or add it with its "
+            "probability"
+        )
 
     return read
 
@@ -181,8 +185,9 @@ class PercentSeen:
         """Raise InputError if no row speaks for percentages."""
         if sum(self._sizes) >= VALUES_THAT_TELL and self._some and not self._above:
             raise InputError(
-                f"{called} no y_proba above 1, while percent is True: if these are probabilities, "
-                "leave out percent"
+                f"{called} no y_proba above 1, "
+                f"{worded(python='while percent is True', command='under --percent')}: if these "
+                f"are probabilities, leave out {name_of('percent')}"
             )
 
 

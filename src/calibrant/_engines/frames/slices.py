@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.messages import setting
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._engines.arrays.streams import StreamSums, loss_arrays
 from calibrant._engines.cells import Cells
@@ -34,8 +35,8 @@ def slice_groups(
     groups = query.run(MOST_GROUPS + 1)
     if groups["low"].size > MOST_GROUPS:
         raise InputError(
-            f"by={', '.join(by)!r} has too many values: slices times bins must not exceed "
-            f"{MOST_GROUPS:,}. Choose a coarser column, such as a day for a time"
+            f"{setting('by', ', '.join(by))} has too many values: slices times bins must not "
+            f"exceed {MOST_GROUPS:,}. Choose a coarser column, such as a day for a time"
         )
     parts = [groups.columns[f"by{j}"] for j in range(len(by))]
     names = row_names(parts)

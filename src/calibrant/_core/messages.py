@@ -1,0 +1,120 @@
+"""How messages name what a reader types, and notes that programs can tell apart.
+
+A message is made once, where its reason is known, and in the words of whoever reads it:
+`missing='drop'` in Python, `--missing drop` on the command line. A front end that calls arguments
+otherwise says so with `named_by`. Nobody looks into the text of a message afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+
+class Naming:
+    """Arguments as Python calls them. A front end overrides what it calls otherwise."""
+
+    # Whether the reader types a command, and what stands between two settings.
+    is_command, between = False, ", "
+    # The order of labels and predictions in a call.
+    order: tuple[str, str] = ("y_true", "y_proba")
+
+    def name(self, argument: str) -> str:
+        """The name of an argument: `y_true`."""
+        return argument
+
+    def setting(self, argument: str, value: object) -> str:
+        """An argument with its value, as in a call: `missing='drop'`; `votes=` where the value is
+        the reader's own.
+        """
+        return f"{argument}=" if value is ... else f"{argument}={_shown(value)}"
+
+    def values(self, argument: str) -> str:
+        """The name of the values that an argument holds, as in `y_proba[3]`."""
+        return argument
+
+
+def _shown(value: object) -> str:
+    """A value as Python writes it, with ... for what the reader puts there."""
+    if value is ...:
+        return "..."
+    if isinstance(value, list):
+        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key!r}: {_shown(each)}' for key, each in value.items())}}}"
+    return repr(value)
+
+
+_NAMING: ContextVar[Naming] = ContextVar("naming", default=Naming())  # noqa: B039 - has no state
+
+
+@contextmanager
+def named_by(naming: Naming) -> Iterator[None]:
+    """Messages that are made meanwhile, also in threads, use the front end's names."""
+    token = _NAMING.set(naming)
+    try:
+        yield
+    finally:
+        _NAMING.reset(token)
+
+
+def name_of(argument: str) -> str:
+    """The name by which the reader knows an argument: `y_true`, or `--label`."""
+    return _NAMING.get().name(argument)
+
+
+def setting(argument: str, value: object = ...) -> str:
+    """An argument with its value, as the reader types it: `missing='drop'`, or `--missing drop`.
+
+    Without a value, `votes=` or `--votes`; of the value [...] the reader knows what is in it.
+    """
+    return _NAMING.get().setting(argument, value)
+
+
+def settings(**given: object) -> str:
+    """Several arguments with their values: `answer='a', gold='b'`, or `--answer a --gold b`."""
+    return _NAMING.get().between.join(setting(name, value) for name, value in given.items())
+
+
+def values_of(argument: str) -> str:
+    """What the values of an argument are called in front of a row's number: `y_proba` in
+    `y_proba[3]`, on the command line too, where they are no option.
+    """
+    return _NAMING.get().values(argument)
+
+
+def argument_order() -> str:
+    """The order in which labels and predictions are given: `(y_true, y_proba)`."""
+    return f"({', '.join(map(values_of, _NAMING.get().order))})"
+
+
+def worded(*, python: str, command: str) -> str:
+    """One of two wordings, where names alone do not make the difference."""
+    return command if _NAMING.get().is_command else python
+
+
+def two_classes() -> str:
+    """How the names of both classes are given: `classes=[negative, positive]`."""
+    return worded(python="classes=[negative, positive]", command="--classes NEGATIVE,POSITIVE")
+
+
+class Note(str):
+    """A sentence for the reader that programs know by its `code` and `values`, not by its text."""
+
+    code: str
+    values: Mapping[str, Any]
+
+    def __new__(cls, text: str, code: str, **values: Any) -> Note:
+        note = super().__new__(cls, text)
+        note.code, note.values = code, values
+        return note
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str, str], Mapping[str, Any]]:
+        return (str(self), self.code), self.values
+
+
+def find_note(notes: Iterable[str], *codes: str) -> Note | None:
+    """The first note with one of the codes."""
+    return next((note for note in notes if isinstance(note, Note) and note.code in codes), None)
