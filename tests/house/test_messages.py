@@ -67,12 +67,8 @@ def _is_text(node: ast.AST) -> bool:
     return False
 
 
-# Notes that inference makes as plain text, which a caller still has to take apart.
-FROM_INFERENCE = {"_api/clinical.py", "_api/evaluate_uncertainty.py"}
-
-
 def test_nothing_looks_into_messages():
-    assert [place for place in places() if place.partition(":")[0] not in FROM_INFERENCE] == []
+    assert list(places()) == []
 
 
 def test_places_are_found(tmp_path):

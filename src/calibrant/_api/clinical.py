@@ -18,6 +18,7 @@ from calibrant._core.binning import EqualWidth, Quantile
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError, NotDefined
+from calibrant._core.messages import Note
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads
@@ -197,8 +198,8 @@ def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
 
 
 def _reason(note: str) -> str:
-    """The part of the note behind "not estimable", which the value prints itself."""
-    return note.rpartition("not estimable: ")[2]
+    """Why there is no fit."""
+    return str(note.values["reason"]) if isinstance(note, Note) else note
 
 
 def _measured(measure: Measure, uncertainty: Uncertainty, title: str) -> ClinicalValue:

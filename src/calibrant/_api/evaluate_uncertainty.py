@@ -23,7 +23,6 @@ from calibrant._engines.arrays.passes import in_threads, whole_problem
 from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import THREADS_FROM, quick_measures, takes_long
 from calibrant._inference.uncertainty import Uncertainty
-from calibrant._inference.vote_limits import VOTES_UNKNOWN
 from calibrant._measures.catalogue import HEADLINE, Measure, catalogue
 from calibrant._measures.gap_scale import is_error
 from calibrant._measures.proportions import design_effects
@@ -200,23 +199,13 @@ def interval_notes(estimates: Sequence[Estimate]) -> list[str]:
         if interval is None:
             continue
         if interval.note:
-            about.setdefault(_in_words(interval.note), []).append(estimate.name)
+            about.setdefault(interval.note, []).append(estimate.name)
         if interval.about:  # it is about other labels than the value is
             continue
         if interval.bias:
             note = f"{interval.bias}; the bias-corrected `estimate` is the number for the interval"
             about.setdefault(note, []).append(estimate.name)
     return [f"{', '.join(names)}: {note}" for note, names in about.items()]
-
-
-def _in_words(note: str) -> str:
-    """The note on an interval, with the name that the reader knows the votes by."""
-    if note != VOTES_UNKNOWN:
-        return note
-    return (
-        "against the labels given: if they are shares of votes, the noise of these is in it, and "
-        f"{setting('votes')} takes it out"
-    )
 
 
 def _expensive(uncertainty: Uncertainty) -> set[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calibrant._core.messages import Note
 from calibrant._core.typing import Array, Index
 from calibrant._data.links import sigmoid
 from calibrant._inference.numbers import MOST_LEVERAGE
@@ -41,18 +42,25 @@ def why_not_estimable(z: Array, h: Array, w: Array | None) -> str:
     up, down = h[z > 0], h[z < 1]
     if up.size == 0 or down.size == 0:
         seen = "1" if down.size == 0 else "0"
-        return f"not estimable: every outcome is {seen}, and no finite intercept fits that best"
+        return _not_estimable(
+            "", f"every outcome is {seen}, and no finite intercept fits that best"
+        )
     if float(np.ptp(h)) < 1e-12:
-        return (
-            "slope not estimable: all predictions are alike; only the intercept at slope 1 was "
-            "fitted, and p is its"
+        return _not_estimable(
+            "slope ",
+            "all predictions are alike; only the intercept at slope 1 was fitted, and p is its",
         )
     if up.min() >= down.max() or down.min() >= up.max():
-        return (
-            "slope and intercept not estimable: the outcomes are separated by the predictions, "
-            "and the likelihood grows with the slope without end"
+        return _not_estimable(
+            "slope and intercept ",
+            "the outcomes are separated by the predictions, and the likelihood grows with the "
+            "slope without end",
         )
     return ""
+
+
+def _not_estimable(what: str, reason: str) -> Note:
+    return Note(f"{what}not estimable: {reason}", "not estimable", reason=reason)
 
 
 def fit_logistic(z: Array, h: Array, w: Array | None, *, slope: float | None = None) -> LogisticFit:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._core.messages import setting
 from calibrant._core.typing import Array
 from calibrant._inference.cells import Cells, Drawn, Problem, as_seen
 from calibrant._inference.class_bins import ClassBins
@@ -23,11 +24,6 @@ from calibrant.results._uncertainty import NoiseFloor
 
 OUTCOMES, SCATTER = "outcomes drawn from the predictions", "scatter of the labels given"
 
-SOFT_HAVE_NO_FLOOR = (
-    "soft labels have no noise floor for this measure: how much they would scatter about the right "
-    "predictions depends on how they came about. Give votes=, the number of votes behind each label"
-)
-
 
 def why_no_floor(measure: Measure, *, soft: bool) -> str:
     """Why a measure of these samples has no noise floor: ranking, soft labels, or else clusters."""
@@ -37,7 +33,11 @@ def why_no_floor(measure: Measure, *, soft: bool) -> str:
             "no value that calibrated predictions show. cal.interval gives its confidence interval"
         )
     if soft:
-        return SOFT_HAVE_NO_FLOOR
+        return (
+            "soft labels have no noise floor for this measure: how much they would scatter about "
+            "the right predictions depends on how they came about. Give "
+            f"{setting('votes')}, the number of votes behind each label"
+        )
     return (
         f"{measure.name} has no noise floor with groups=: how much the outcomes of one cluster "
         "vary together, predictions do not tell. cal.interval gives its confidence interval; "

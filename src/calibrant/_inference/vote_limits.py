@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from calibrant._core.messages import setting
 from calibrant._core.typing import Array
 from calibrant._data.samples import Samples
 from calibrant._inference.means import influences, mean_limits
@@ -19,17 +20,16 @@ from calibrant._measures.catalogue import Measure
 # Low, high, the method, the standard error of the value, and the estimate.
 Found: TypeAlias = tuple[float, float, str, float | None, float | None]
 
-VOTES_UNKNOWN = (
-    "against the labels given: if they are shares of votes, the noise of these is in it, and "
-    "votes= takes it out"
-)
 BOUND = "bound over all distributions that could have given the votes"
 
 
 def note_on_votes(measure: Measure, rows: VotedRows | None, resampled: str) -> str:
     """What to know about the noise of votes in a measure that it adds to."""
     if rows is None:
-        return VOTES_UNKNOWN
+        return (
+            "against the labels given: if they are shares of votes, the noise of these is in it, "
+            f"and {setting('votes')} takes it out"
+        )
     if rows.why_not:
         return f"the noise of votes is in it, and cannot be taken out: {rows.why_not}"
     if resampled == "rows":

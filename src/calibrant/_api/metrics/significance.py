@@ -14,6 +14,7 @@ from calibrant._api.groups import group_index
 from calibrant._api.two_columns import noted
 from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
 from calibrant._core.errors import InputError, check_weight_total, counted, one_of
+from calibrant._core.messages import Note
 from calibrant._core.validation import check_eps, check_level, check_seed, public
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.links import logit
@@ -414,8 +415,10 @@ def cox_of(
     if kept.any():
         some = None if clusters is None else np.unique(clusters[kept], return_inverse=True)[1]
         without = _cox(_kept_rows(problem, kept), logit(u[kept]), some, level)
-    notes = "; ".join(filter(None, (clipping_note(n_moved, eps), fit.note)))
-    return replace(fit, note=notes, n_clipped=n_moved, without_clipped=without)
+    note = "; ".join(filter(None, (clipping_note(n_moved, eps), fit.note)))
+    if isinstance(fit.note, Note):
+        note = Note(note, fit.note.code, **fit.note.values)
+    return replace(fit, note=note, n_clipped=n_moved, without_clipped=without)
 
 
 def clipping_note(n_clipped: int, eps: float) -> str:
