@@ -156,9 +156,14 @@ class CalibrantWarning(UserWarning):
 
 # Tracebacks name what users can import and catch.
 for _kind in (
-    CalibrantError, InputError, NotDefined, UnknownOption, StateError, MissingExtra,
+    CalibrantError,
+    InputError,
+    NotDefined,
+    UnknownOption,
+    StateError,
+    MissingExtra,
     CalibrantWarning,
-):  # fmt: skip
+):
     _kind.__module__ = "calibrant"
 
 

@@ -32,14 +32,34 @@ REASONS = {
 }
 # What options are called elsewhere.
 CALLED = {
-    "labels": "y_true", "y": "y_true", "target": "y_true", "targets": "y_true", "label": "y_true",
-    "y_prob": "y_proba", "y_pred": "y_proba", "y_score": "y_proba", "probs": "y_proba",
-    "proba": "y_proba", "confidences": "y_proba", "predictions": "y_proba",
-    "weight": "sample_weight", "weights": "sample_weight", "n_bins": "bins", "num_bins": "bins",
-    "metrics": "measures", "metric": "measures", "alpha": "level", "confidence": "level",
-    "confidence_level": "level", "random_state": "seed", "n_boot": "n_resamples",
-    "n_bootstrap": "n_resamples", "one_pass": "exact", "max_depth": "depth", "groupby": "by",
-}  # fmt: skip
+    "labels": "y_true",
+    "y": "y_true",
+    "target": "y_true",
+    "targets": "y_true",
+    "label": "y_true",
+    "y_prob": "y_proba",
+    "y_pred": "y_proba",
+    "y_score": "y_proba",
+    "probs": "y_proba",
+    "proba": "y_proba",
+    "confidences": "y_proba",
+    "predictions": "y_proba",
+    "weight": "sample_weight",
+    "weights": "sample_weight",
+    "n_bins": "bins",
+    "num_bins": "bins",
+    "metrics": "measures",
+    "metric": "measures",
+    "alpha": "level",
+    "confidence": "level",
+    "confidence_level": "level",
+    "random_state": "seed",
+    "n_boot": "n_resamples",
+    "n_bootstrap": "n_resamples",
+    "one_pass": "exact",
+    "max_depth": "depth",
+    "groupby": "by",
+}
 # Arguments with an entry for each row.
 ROWS = ("data", "y_true", "y_proba", "sample_weight", "groups", "by", "votes", "time")
 

@@ -179,6 +179,7 @@ def quick_measures(measures: Iterable[Measure], entries: int) -> tuple[Measure, 
     """
     costs = ("low", "rows") if entries <= QUICK_ENTRIES else ("low",)
     return tuple(
-        m for m in measures
+        m
+        for m in measures
         if m.resampling_cost() in costs and not STATISTICS[m.statistic].over_classes
-    )  # fmt: skip
+    )

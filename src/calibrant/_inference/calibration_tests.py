@@ -161,9 +161,12 @@ def fit_slope(problem: Problem, groups: Index | None) -> Slope | None:
         return None
     if not kept.all():
         problem = replace(
-            problem, u=problem.u[kept], z=problem.z[kept], bins=problem.bins[kept],
+            problem,
+            u=problem.u[kept],
+            z=problem.z[kept],
+            bins=problem.bins[kept],
             w=None if problem.w is None else problem.w[kept],
-        )  # fmt: skip
+        )
         groups = None if groups is None else np.unique(groups[kept], return_inverse=True)[1]
     fitted = fit_coefficient(COEFFICIENTS["slope"], problem, groups)
     return None if math.isnan(fitted.value) else Slope(fitted.value, fitted.error, fitted.df)

@@ -323,9 +323,14 @@ class Drawn:
 def drawn_tables(w: Array, w2: Array, wu: Array, wz: Array, wz2: Array, w2z: Array) -> BinTable:
     """Sums (draws, bins) as one table of so many classes."""
     columns = {
-        "n": w, "sum_w": w, "sum_w2": w2, "sum_wu": wu, "sum_wz": wz, "sum_wz2": wz2,
+        "n": w,
+        "sum_w": w,
+        "sum_w2": w2,
+        "sum_wu": wu,
+        "sum_wz": wz,
+        "sum_wz2": wz2,
         "sum_w2z": w2z,
-    }  # fmt: skip
+    }
     return ColumnTable(columns)
 
 

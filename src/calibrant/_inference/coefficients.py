@@ -37,8 +37,9 @@ _ALL = (
     Coefficient("intercept_in_the_large", "calibration in the large: a where b = 1", 0, False),
 )
 COEFFICIENTS = {each.name: each for each in _ALL} | {
-    "calibration_slope": _ALL[0], "intercept_at_slope_1": _ALL[2],
-}  # fmt: skip
+    "calibration_slope": _ALL[0],
+    "intercept_at_slope_1": _ALL[2],
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,8 @@ def fit_coefficient(
     own = np.arange(problem.n) if groups is None else groups
     moved = moved_by_rows(fit, problem.z, h, problem.weights, own)[coefficient.row]
     return FittedCoefficient(
-        of_both[coefficient.row], error, fits.df,
+        of_both[coefficient.row],
+        error,
+        fits.df,
         Influences(moved, effective(problem.weights, groups)),
-    )  # fmt: skip
+    )

@@ -223,9 +223,12 @@ class Context:
         """The noise of votes, where it is taken out."""
         assert self.vote_rows is not None
         return VoteLimits(
-            self.vote_rows, self.level, self.many_draws, self.few_draws,
+            self.vote_rows,
+            self.level,
+            self.many_draws,
+            self.few_draws,
             lambda measure, samples: measure.compute(self.summary(samples, measure)),
-        )  # fmt: skip
+        )
 
     def takes_out_votes(self, measure: Measure) -> bool:
         """Whether noise of votes that is in the value is not to be in the limits."""

@@ -50,9 +50,12 @@ class Acted:
 
     @classmethod
     def of(
-        cls, positive: Mask, outcomes: Outcomes, threshold: float,
+        cls,
+        positive: Mask,
+        outcomes: Outcomes,
+        threshold: float,
         always: bool | None = None,
-    ) -> Acted:  # fmt: skip
+    ) -> Acted:
         # A row adds z if it is acted on, less the odds of the threshold if that was in vain.
         z, odds = outcomes.z, threshold / (1.0 - threshold)
         rows = np.where(positive, z - odds * (1.0 - z), 0.0)

@@ -102,9 +102,11 @@ class _Kind(NamedTuple):
 
 
 def few_event_limits(
-    predictors: Sequence[Samples], loss: str, level: float,
+    predictors: Sequence[Samples],
+    loss: str,
+    level: float,
     within: Mask | None = None,
-) -> tuple[float, float]:  # fmt: skip
+) -> tuple[float, float]:
     """How far limits lie from the mean loss of one predictor, or from that of the first less that
     of the second, where hardly any row is a miss, or hardly any is none, or one of two outcomes is
     rare; 0 where none of this is so.

@@ -228,10 +228,13 @@ def null_losses(samples: Samples) -> dict[str, tuple[float, float, float]]:
         total += float(w.sum())
         for name, (mean, variance, third) in null_moments(p).items():
             scale = 0.5 if name == "brier" and not samples.multiclass else 1.0
-            part = np.array([
-                scale * (w @ mean), scale**2 * ((w * w) @ variance),
-                scale**3 * ((w * w * w) @ third),
-            ])  # fmt: skip
+            part = np.array(
+                [
+                    scale * (w @ mean),
+                    scale**2 * ((w * w) @ variance),
+                    scale**3 * ((w * w * w) @ third),
+                ]
+            )
             sums[name] = sums[name] + part if name in sums else part
     out = {}
     for name, (mean, variance, third) in sums.items():

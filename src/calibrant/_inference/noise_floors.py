@@ -195,9 +195,10 @@ class NoiseFloors(Context):
     def _null_rows(self, measure: Measure) -> tuple[Array, str]:
         """Whole samples drawn row by row: predictions equal to the distributions of labels."""
         group = tuple(
-            m for m in self.measures
+            m
+            for m in self.measures
             if m.statistic == measure.statistic and self._of_cells(m) is None
-        )  # fmt: skip
+        )
         group = group if measure in group else (*group, measure)
         key = ("rows", measure.statistic, len(group))
         if key not in self._null:
@@ -227,9 +228,17 @@ class NoiseFloors(Context):
             p, p_low = (LEAST_FITTED_P if above else 1.0), (LEAST_FITTED_P if below else 1.0)
             upper = mean
         return NoiseFloor(
-            measure.name, value, mean, upper, p, 0, "moments under the predictions", True,
-            self.seed, p_low,
-        )  # fmt: skip
+            measure.name,
+            value,
+            mean,
+            upper,
+            p,
+            0,
+            "moments under the predictions",
+            True,
+            self.seed,
+            p_low,
+        )
 
     @staticmethod
     def _upper_point(skew: float) -> float:

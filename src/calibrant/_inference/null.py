@@ -116,9 +116,15 @@ def _together(problem: Problem, groups: Index | None, size: float) -> float:
 
 
 def _noise_of_rows(
-    problem: Problem, cells: Cells, own: Index, rates: Array, n_draws: int,
-    rng: np.random.Generator, groups: Index | None = None, together: float = 0.0,
-) -> Array:  # fmt: skip
+    problem: Problem,
+    cells: Cells,
+    own: Index,
+    rates: Array,
+    n_draws: int,
+    rng: np.random.Generator,
+    groups: Index | None = None,
+    together: float = 0.0,
+) -> Array:
     """How outcomes of some cells scatter about the rates of all cells, where those of a cluster all
     go by one random number, or each by its own: (draws, cells).
     """

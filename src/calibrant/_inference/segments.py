@@ -153,9 +153,13 @@ def _blocks(units: Index, rng: np.random.Generator) -> tuple[Index, int]:
 
 
 def _largest_of_blocks(
-    in_blocks: tuple[Index, int], residual: Array, columns: Columns, kept: Sequence[Crossing],
-    n_draws: int, rng: np.random.Generator,
-) -> Array:  # fmt: skip
+    in_blocks: tuple[Index, int],
+    residual: Array,
+    columns: Columns,
+    kept: Sequence[Crossing],
+    n_draws: int,
+    rng: np.random.Generator,
+) -> Array:
     """The largest absolute ratios where whole blocks of residuals have random factors."""
     blocks, n_blocks = in_blocks
     out, factors = np.zeros(n_draws), rng.standard_normal((n_blocks, n_draws))

@@ -45,10 +45,19 @@ class Uncertainty(NoiseFloors):
         notes = ["" if measure.interval_method == "influence" else self._note(measure)]
         notes.append(self.vote_note(measure))
         return Interval(
-            measure.name, value, found.low, found.high, self.level, found.method, self.seed,
-            found.error, min(max(centre, found.low), found.high), "; ".join(filter(None, notes)),
-            self._estimand(measure), acted,
-        )  # fmt: skip
+            measure.name,
+            value,
+            found.low,
+            found.high,
+            self.level,
+            found.method,
+            self.seed,
+            found.error,
+            min(max(centre, found.low), found.high),
+            "; ".join(filter(None, notes)),
+            self._estimand(measure),
+            acted,
+        )
 
     # --- the noise of votes ----------------------------------------------------------------------
 

@@ -205,8 +205,10 @@ class VotedDistances:
 
     def _as_others(self, bounds: Bounds) -> Bounds:
         """The same bounds, of which nothing is expected but the means of the other folds."""
-        low, high = (np.stack([each[0], np.full(len(self.w), end)])
-                     for each, end in ((bounds.low, -np.inf), (bounds.high, np.inf)))  # fmt: skip
+        low, high = (
+            np.stack([each[0], np.full(len(self.w), end)])
+            for each, end in ((bounds.low, -np.inf), (bounds.high, np.inf))
+        )
         for held in range(int(self.fold.max()) + 1):
             own = self.fold == held
             if not own.all():

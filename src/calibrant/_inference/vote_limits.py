@@ -105,7 +105,8 @@ class VoteLimits:
     def _vote_errors(self, measure: Measure) -> Array:
         if measure.name not in self._drawn:
             self._drawn[measure.name] = self.rows.errors(
-                measure, self.many_draws if is_mean(measure) else self.few_draws,
+                measure,
+                self.many_draws if is_mean(measure) else self.few_draws,
                 lambda samples: self.compute(measure, samples),
-            )  # fmt: skip
+            )
         return self._drawn[measure.name]

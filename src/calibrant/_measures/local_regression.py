@@ -192,8 +192,9 @@ def local_fits(sums: CellSums) -> Array:
     """
     u = sums.u
     if u.size <= _NEEDED:
-        return np.divide(sums.wz, sums.w, out=np.broadcast_to(u, sums.w.shape).copy(),
-                         where=sums.w > 0)  # fmt: skip
+        return np.divide(
+            sums.wz, sums.w, out=np.broadcast_to(u, sums.w.shape).copy(), where=sums.w > 0
+        )
     fit, lines = _of_cells(sums), sums.of_weights(_lines)
     n, m = len(sums.wz), fit.vertices.at.size
     products = (sums.wz @ fit.powers[..., :3].reshape(u.size, -1)).reshape(n, 1, m, 3)

@@ -132,9 +132,7 @@ def auroc_moved(at: Levels, z: Array, w: Array) -> Moved:
     below = (np.cumsum(down) - down / 2.0) / rest
     above = 1.0 - (np.cumsum(up) - up / 2.0) / events
     value, total = float(up @ below) / events, events + rest
-    values = total * (
-        z * (below[at] - value) / events + (1.0 - z) * (above[at] - value) / rest
-    )  # fmt: skip
+    values = total * (z * (below[at] - value) / events + (1.0 - z) * (above[at] - value) / rest)
     return Moved(values, min(_worth(w * z), _worth(w * (1.0 - z))))
 
 

@@ -180,6 +180,13 @@ def summary_of(
     """The summary of a frame's sums."""
     columns = samples.n_columns
     return FrameSummary(
-        cells, sums.arrays, columns, sums.findings, fixed == truthful, False, samples, fixed,
+        cells,
+        sums.arrays,
+        columns,
+        sums.findings,
+        fixed == truthful,
+        False,
+        samples,
+        fixed,
         truthful,
-    )  # fmt: skip
+    )

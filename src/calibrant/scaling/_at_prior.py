@@ -105,9 +105,14 @@ def at_prior(
     if not isinstance(shift_predictions, bool | np.bool_):
         raise InputError(f"shift_predictions must be True or False; got {shift_predictions!r}")
     problem = to_problem(
-        y_true, y_proba, sample_weight=sample_weight, given=given_as(from_logits, from_logprobs),
-        classes=classes, data=data, votes=votes,
-    )  # fmt: skip
+        y_true,
+        y_proba,
+        sample_weight=sample_weight,
+        given=given_as(from_logits, from_logprobs),
+        classes=classes,
+        data=data,
+        votes=votes,
+    )
     k = problem.n_classes
     new = as_prior(prior, "prior", k)
     remedy = "give rows of every class"

@@ -185,10 +185,17 @@ class Inputs:
 # --- Python ------------------------------------------------------------------------------------
 
 _PYTHON = {
-    "add": "({} + {})", "subtract": "({} - {})", "multiply": "({} * {})", "divide": "({} / {})",
-    "negate": "-{}", "ln": "log({})", "log1p": "log1p({})", "exp": "exp({})",
-    "sigmoid": "sigmoid({})", "softplus": "softplus({})",
-}  # fmt: skip
+    "add": "({} + {})",
+    "subtract": "({} - {})",
+    "multiply": "({} * {})",
+    "divide": "({} / {})",
+    "negate": "-{}",
+    "ln": "log({})",
+    "log1p": "log1p({})",
+    "exp": "exp({})",
+    "sigmoid": "sigmoid({})",
+    "softplus": "softplus({})",
+}
 # Operations that are written with parentheses of their own.
 _CALLS = ("ln", "log1p", "exp", "abs", "sigmoid", "softplus")
 _HELPERS = {
@@ -197,10 +204,7 @@ _HELPERS = {
         "    small = exp(-abs(h))\n"
         "    return (1.0 if h >= 0.0 else small) / (1.0 + small)\n"
     ),
-    "softplus": (
-        "def softplus(h):\n"
-        "    return max(h, 0.0) + log1p(exp(-abs(h)))\n"
-    ),
+    "softplus": ("def softplus(h):\n    return max(h, 0.0) + log1p(exp(-abs(h)))\n"),
     "softmax": (
         "def softmax(scores):\n"
         "    top, total = max(scores), 0.0\n"
@@ -209,7 +213,7 @@ _HELPERS = {
         "        total += power\n"
         "    return [power / total for power in powers]\n"
     ),
-}  # fmt: skip
+}
 
 
 def to_python(outputs: Sequence[Node], inputs: Inputs, name: str, about: str) -> str:
@@ -341,9 +345,15 @@ def _checks(inputs: Inputs) -> list[str]:
 # --- SQL ---------------------------------------------------------------------------------------
 
 _SQL = {
-    "add": "({} + {})", "subtract": "({} - {})", "multiply": "({} * {})", "divide": "({} / {})",
-    "negate": "(-{})", "ln": "LN({})", "exp": "EXP({})", "abs": "ABS({})",
-}  # fmt: skip
+    "add": "({} + {})",
+    "subtract": "({} - {})",
+    "multiply": "({} * {})",
+    "divide": "({} / {})",
+    "negate": "(-{})",
+    "ln": "LN({})",
+    "exp": "EXP({})",
+    "abs": "ABS({})",
+}
 _PLAIN_COLUMN = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 
 

@@ -192,9 +192,13 @@ class PriorShift(Scaler):
         self._check_options()
         n = len(to_predictions(y_proba, given=self._given).values)
         problem = to_problem(
-            np.zeros(n, np.int64), y_proba, sample_weight=sample_weight, given=self._given,
-            classes=None, data=None,
-        )  # fmt: skip
+            np.zeros(n, np.int64),
+            y_proba,
+            sample_weight=sample_weight,
+            given=self._given,
+            classes=None,
+            data=None,
+        )
         k = problem.n_classes
         source = self._source_of(y_source, k, classes)
         if self.prior is not None:
@@ -229,9 +233,13 @@ class PriorShift(Scaler):
             )
         uniform = np.full((len(y_source), k), 1.0 / k)
         labels = to_problem(
-            y_source, uniform if k > 2 else uniform[:, 1], sample_weight=None, given=False,
-            classes=classes, data=None,
-        )  # fmt: skip
+            y_source,
+            uniform if k > 2 else uniform[:, 1],
+            sample_weight=None,
+            given=False,
+            classes=classes,
+            data=None,
+        )
         remedy = "give source_prior"
         return shares_of_labels(labels.shares, labels.targets, labels.class_names, remedy)
 
@@ -261,9 +269,9 @@ class PriorShift(Scaler):
     def _solve(self, problem: Problem) -> Solution:
         k = problem.n_classes
         new = None if self.prior is None else as_prior(self.prior, "prior", k)
-        source = None if self.source_prior is None else as_prior(
-            self.source_prior, "source_prior", k
-        )  # fmt: skip
+        source = (
+            None if self.source_prior is None else as_prior(self.source_prior, "source_prior", k)
+        )
         if new is not None and source is not None:
             return Solution({"prior_": new, "source_prior_": source})
         if new is not None:

@@ -133,9 +133,13 @@ def ratio_by_labels(log_p: FloatArray, targets: FloatArray, shares: FloatArray) 
 
     start = np.log(share) - np.log(shares @ np.exp(log_p))
     found = minimize(
-        value_and_gradient, (start - start @ share) / scale, jac=True, hessp=curvature,
-        method="trust-ncg", options={"gtol": FLAT, "maxiter": 200, "max_trust_radius": 1e3},
-    )  # fmt: skip
+        value_and_gradient,
+        (start - start @ share) / scale,
+        jac=True,
+        hessp=curvature,
+        method="trust-ncg",
+        options={"gtol": FLAT, "maxiter": 200, "max_trust_radius": 1e3},
+    )
     steepest = np.abs(value_and_gradient(found.x)[1]).max()
     log_ratio = scale * found.x
     ratio[seen] = np.exp(np.clip(log_ratio - log_ratio @ share, -100.0, 100.0))

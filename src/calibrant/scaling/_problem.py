@@ -90,10 +90,15 @@ def to_problem(
     """A problem from whatever the user has, or a clear error."""
     samples = by_votes(
         to_samples(
-            y_true, y_proba, sample_weight=sample_weight, from_logits=given, classes=classes,
-            data=data, votes=votes,
+            y_true,
+            y_proba,
+            sample_weight=sample_weight,
+            from_logits=given,
+            classes=classes,
+            data=data,
+            votes=votes,
         )
-    )  # fmt: skip
+    )
     loss_before = Summary(samples).losses.mean("log")  # checks every value on its way
     k, raw = samples.n_classes, samples.targets
     if raw.ndim == 1 and samples.multiclass:

@@ -430,9 +430,14 @@ class Scaler(ABC):
     ) -> Predictions:
         self._check_options()
         problem = to_problem(
-            y_true, y_proba, sample_weight=sample_weight, given=self._given,
-            classes=classes, data=data, votes=votes,
-        )  # fmt: skip
+            y_true,
+            y_proba,
+            sample_weight=sample_weight,
+            given=self._given,
+            classes=classes,
+            data=data,
+            votes=votes,
+        )
         solution = self._solve(problem)
         for name, value in solution.learned.items():
             setattr(self, name, value)

@@ -126,9 +126,7 @@ class SoftmaxLoss:
         if self._last is None or not np.array_equal(self._last[0], theta):
             p = self._probabilities(theta)
             weighed = self.shares[:, None] * p
-            self._last = (
-                theta.copy(), p.astype(self._precision), weighed.astype(self._precision)
-            )  # fmt: skip
+            self._last = (theta.copy(), p.astype(self._precision), weighed.astype(self._precision))
         _, p, weighed = self._last
         moved = self.forward(along.astype(self._precision))
         moved -= np.einsum("ij,ij->i", p, moved)[:, None]
@@ -172,9 +170,13 @@ class SoftmaxLoss:
             return scales.turn_gradient(self.curvature(scales.turn(phi), scales.turn(along)))
 
         found = search(
-            value_and_gradient, curvature, scales.undo(start), small=small,
-            radius=min(radius, scales.radius), max_iter=max_iter,
-        )  # fmt: skip
+            value_and_gradient,
+            curvature,
+            scales.undo(start),
+            small=small,
+            radius=min(radius, scales.radius),
+            max_iter=max_iter,
+        )
         return scales.turn(found.at), found.n_iter, found.radius
 
 

@@ -136,10 +136,14 @@ class _Start:
         """The map at which log loss and penalty are least; parameters are steps away from I."""
         k, problem = self.problem.n_classes, self.problem
         loss = SoftmaxLoss(
-            forward=forward, back=back, targets=problem.targets, shares=problem.shares,
-            pull=lambda theta: pulled * theta, offset=self.scores,
+            forward=forward,
+            back=back,
+            targets=problem.targets,
+            shares=problem.shares,
+            pull=lambda theta: pulled * theta,
+            offset=self.scores,
             scales_at=lambda p: _OwnScales(curves(p) + pulled),
-        )  # fmt: skip
+        )
         minimum = loss.minimum(np.zeros(len(pulled)))
         instead = "" if penalised else "penalties above 0"
         about = about_search(minimum, loss.logits(minimum.at), problem, instead)

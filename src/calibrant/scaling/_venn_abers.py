@@ -188,9 +188,14 @@ class VennAbers(OneVsRest):
         # p_0 holds from a level on and p_1 up to it: one level of each step is enough.
         first = np.flatnonzero(np.append(True, np.diff(p_0) > 0))
         last = np.flatnonzero(np.append(np.diff(p_1) > 0, True))
-        return ColumnFit((
-            levels[first], np.append(0.0, p_0[first]), levels[last], np.append(p_1[last], 1.0),
-        ))  # fmt: skip
+        return ColumnFit(
+            (
+                levels[first],
+                np.append(0.0, p_0[first]),
+                levels[last],
+                np.append(p_1[last], 1.0),
+            )
+        )
 
     def _map(self, j: int, values: FloatArray, precision: np.dtype[Any]) -> FloatArray:
         low, high = self._pair(j, values)

@@ -117,10 +117,13 @@ def audit(
     order = list(dict.fromkeys((s.name, str(s.shape)) for s in subjects))
     rows.sort(key=lambda row: (order.index((row.measure, row.shape)), wanted.index(row.property)))
     recipe = {
-        "measures": list(dict.fromkeys(s.name for s in subjects)), "properties": list(wanted),
-        "shape": shape, "bins": None if bins is None else str(as_rule(bins)), "n_draws": n_draws,
+        "measures": list(dict.fromkeys(s.name for s in subjects)),
+        "properties": list(wanted),
+        "shape": shape,
+        "bins": None if bins is None else str(as_rule(bins)),
+        "n_draws": n_draws,
         "seed": seed,
-    }  # fmt: skip
+    }
     return Audit(tuple(rows), notes, recipe, _Replay(bins, measure if callable(measure) else None))
 
 

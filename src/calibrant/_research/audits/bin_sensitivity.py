@@ -71,30 +71,40 @@ def _verdict(subject: Subject, values: Array, seed: int) -> AuditVerdict:
                         worst, witness = size, (number, i, j, a, b)
     share = flips / total
     shared: dict[str, Any] = {
-        "measure": subject.name, "shape": subject.shape, "property": "bin_sensitivity",
-        "holds": None, "claim": None,
-    }  # fmt: skip
+        "measure": subject.name,
+        "shape": subject.shape,
+        "property": "bin_sensitivity",
+        "holds": None,
+        "claim": None,
+    }
     words = f"{share:.0%} of pairs change order between two of {COUNTS} bins"
     if witness is None:
         return AuditVerdict(**shared, evidence={"flips": share}, witness=None, sentence=words)
     number, i, j, a, b = witness
     pair = {
         f"{which} at {COUNTS[c]}": float(values[number, c, p])
-        for c in (a, b) for which, p in (("first", i), ("second", j))
-    }  # fmt: skip
+        for c in (a, b)
+        for which, p in (("first", i), ("second", j))
+    }
     return AuditVerdict(
-        **shared, evidence={"flips": share, **pair}, sentence=words,
-        witness={"pool": number, "first": i, "second": j, "bins": [COUNTS[a], COUNTS[b]],
-                 "seed": seed},
-    )  # fmt: skip
+        **shared,
+        evidence={"flips": share, **pair},
+        sentence=words,
+        witness={
+            "pool": number,
+            "first": i,
+            "second": j,
+            "bins": [COUNTS[a], COUNTS[b]],
+            "seed": seed,
+        },
+    )
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
     """The values of two predictors at two numbers of bins, computed again."""
     labels, predictors = pool(subject.shape, witness["pool"], witness["seed"])
     return {
-        f"{which} at {m}": float(
-            binned_values([subject], labels, predictors[witness[which]], m)[0]
-        )
-        for m in witness["bins"] for which in ("first", "second")
-    }  # fmt: skip
+        f"{which} at {m}": float(binned_values([subject], labels, predictors[witness[which]], m)[0])
+        for m in witness["bins"]
+        for which in ("first", "second")
+    }

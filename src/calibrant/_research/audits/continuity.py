@@ -145,23 +145,30 @@ def _verdict(subject: Subject, jump: Step | None, largest: float, n_paths: int) 
         )
     if jump is None:
         return AuditVerdict(
-            **shared, holds=True, claim=claim, witness=None,
+            **shared,
+            holds=True,
+            claim=claim,
+            witness=None,
             evidence={"largest_step": largest, "paths": n_paths},
             sentence=f"steps vanish along {n_paths} paths (at most {largest:.2g} is left)",
-        )  # fmt: skip
+        )
     witness: dict[str, Any] = {
-        "path": jump.path.name, "labels": jump.path.labels.tolist(),
+        "path": jump.path.name,
+        "labels": jump.path.labels.tolist(),
         "before": jump.path.predictions(jump.start).tolist(),
         "after": jump.path.predictions(jump.end).tolist(),
         "weights": None if jump.path.weights is None else jump.path.weights.tolist(),
-    }  # fmt: skip
+    }
     moved = float(np.abs((jump.end - jump.start) * jump.path.direction).max())
     return AuditVerdict(
-        **shared, holds=False, claim=claim, witness=witness,
+        **shared,
+        holds=False,
+        claim=claim,
+        witness=witness,
         evidence={"before": jump.start_value, "after": jump.end_value, "moved": moved},
         sentence=f"on the path '{jump.path.name}' it goes from {jump.start_value:.4g} to "
-                 f"{jump.end_value:.4g} while predictions move by {moved:.1g}",
-    )  # fmt: skip
+        f"{jump.end_value:.4g} while predictions move by {moved:.1g}",
+    )
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
@@ -195,11 +202,15 @@ def _binary(rng: np.random.Generator) -> tuple[Path, ...]:
         _path("two points part at 1/2", [0, 1], [0.5, 0.5], [-0.1, 0.1]),
         _path("two equal predictions part", [1, 1], [0.3, 0.3], [-0.05, 0.05]),
         _path("two ties part", [0, 1, 1, 0], [0.3, 0.3, 0.6, 0.6], [-0.05, 0.05, -0.05, 0.05]),
-        _path("one prediction goes from 0 to 1", [1, 0, 0, 1, 0], [0.5, 0.2, 0.4, 0.6, 0.8],
-              [0.495, 0, 0, 0, 0]),
+        _path(
+            "one prediction goes from 0 to 1",
+            [1, 0, 0, 1, 0],
+            [0.5, 0.2, 0.4, 0.6, 0.8],
+            [0.495, 0, 0, 0, 0],
+        ),
         Path("from one random predictor to another", labels, (a + b) / 2, (b - a) / 2),
         Path("the same with weights", labels, (a + b) / 2, (b - a) / 2, _WEIGHTS),
-    )  # fmt: skip
+    )
 
 
 def _multiclass(rng: np.random.Generator) -> tuple[Path, ...]:
@@ -207,10 +218,14 @@ def _multiclass(rng: np.random.Generator) -> tuple[Path, ...]:
     labels = rng.integers(0, 3, 4)
     tied, parting = [[0.5, 0.3, 0.2]] * 2, [[-0.1, 0.05, 0.05], [0.1, -0.05, -0.05]]
     return (
-        _path("the top class changes", [0, 1], [[0.4, 0.4, 0.2], [0.35, 0.25, 0.4]],
-              [[0.1, -0.1, 0], [0, 0, 0]]),
+        _path(
+            "the top class changes",
+            [0, 1],
+            [[0.4, 0.4, 0.2], [0.35, 0.25, 0.4]],
+            [[0.1, -0.1, 0], [0, 0, 0]],
+        ),
         _path("two equal rows part", [0, 1], tied, parting),
         _path("two equal rows with one label part", [0, 0], tied, parting),
         Path("from one random predictor to another", labels, (a + b) / 2, (b - a) / 2),
         Path("the same with weights", labels, (a + b) / 2, (b - a) / 2, _WEIGHTS[:4]),
-    )  # fmt: skip
+    )

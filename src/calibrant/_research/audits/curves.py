@@ -186,9 +186,14 @@ class Drawn:
 
 
 def _draws(
-    subjects: Sequence[Subject], population: Population, size: int, rng: np.random.Generator,
-    repeats: int, *, twin: bool = False,
-) -> Array:  # fmt: skip
+    subjects: Sequence[Subject],
+    population: Population,
+    size: int,
+    rng: np.random.Generator,
+    repeats: int,
+    *,
+    twin: bool = False,
+) -> Array:
     """The error of each subject (columns) in each draw (rows)."""
     drawn = np.empty((repeats, len(subjects)))
     for row in range(repeats):

@@ -92,11 +92,15 @@ def _verdict(
 ) -> AuditVerdict:
     shown = [float(subject.error(value)) for value in curve.values]
     return AuditVerdict(
-        measure=subject.name, shape=subject.shape, property=what, holds=holds,
-        claim=subject.claim(what), sentence=words,
+        measure=subject.name,
+        shape=subject.shape,
+        property=what,
+        holds=holds,
+        claim=subject.claim(what),
+        sentence=words,
         evidence={f"at {n}": value for n, value in zip(curve.sizes, shown, strict=True)},
         witness={"population": curve.population.name, "seed": seed, "more": curve.more},
-    )  # fmt: skip
+    )
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:

@@ -13,19 +13,27 @@ Misreport = tuple[str, Array]
 _FEW_ROWS = 4
 # Omitted where a world is expensive: variants of the same idea, larger or smaller.
 _MORE_OF_A_KIND = (
-    "0.1", "0.9", "sharpened, temperature 0.25", "blunted, temperature 4", "rows in reverse",
-    "a little", "the first class a little", "classes moved on by 2", "classes moved on by 3",
+    "0.1",
+    "0.9",
+    "sharpened, temperature 0.25",
+    "blunted, temperature 4",
+    "rows in reverse",
+    "a little",
+    "the first class a little",
+    "classes moved on by 2",
+    "classes moved on by 3",
     "top and least",
-)  # fmt: skip
+)
 
 
 def misreports(truth: Array, *, few: bool = False) -> list[Misreport]:
     """The standard misreports of these true probabilities; with `few`, fewer of each kind."""
     every = _binary(truth) if truth.ndim == 1 else _multiclass(truth)
     return [
-        (name, predictions) for name, predictions in every
+        (name, predictions)
+        for name, predictions in every
         if not np.array_equal(predictions, truth) and not (few and name.startswith(_MORE_OF_A_KIND))
-    ]  # fmt: skip
+    ]
 
 
 def tempered(truth: Array, temperature: float) -> Array:

@@ -78,8 +78,10 @@ def truthfulness(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> lis
             best = max(own, key=lambda duel: duel.gain if duel.won else -np.inf)
             if best.won and _stands(subject, best, n_draws, seed):
                 winners[subject.name] = best
-    return [_verdict(s, winners.get(s.name), tried[s.name], seen[s.name], n_draws, seed)
-            for s in subjects]  # fmt: skip
+    return [
+        _verdict(s, winners.get(s.name), tried[s.name], seen[s.name], n_draws, seed)
+        for s in subjects
+    ]
 
 
 def duel(
@@ -93,9 +95,13 @@ def duel(
 
 
 def _duel(
-    world: World, misreport: str, predictions: Array, truth: Array, strategic: Array,
+    world: World,
+    misreport: str,
+    predictions: Array,
+    truth: Array,
+    strategic: Array,
     chances: Array,
-) -> Duel:  # fmt: skip
+) -> Duel:
     error = 0.0
     if not world.exact:
         error = float(np.std(truth - strategic, ddof=1) / np.sqrt(len(chances)))
@@ -156,26 +162,40 @@ def _verdict(
         )
     if won is None:
         return AuditVerdict(
-            **shared, holds=True, claim=claim, witness=None,
+            **shared,
+            holds=True,
+            claim=claim,
+            witness=None,
             evidence={"misreports_tried": tried, "worlds": n_worlds},
             sentence=f"no misreport wins in {tried} tries over {n_worlds} worlds (not a proof)",
-        )  # fmt: skip
+        )
     # A score's expectation is shown as the score, not as its distance from the best.
     truth_value, value = subject.error(won.truth_value), subject.error(won.misreport_value)
     how = "exactly" if won.world.exact else f"over {n_draws} draws"
     witness: dict[str, Any] = {
-        "world": won.world.name, "truth": won.world.truth.tolist(), "misreport": won.misreport,
-        "predictions": won.predictions.tolist(), "exact": won.world.exact,
-        "n_draws": n_draws, "seed": seed,
+        "world": won.world.name,
+        "truth": won.world.truth.tolist(),
+        "misreport": won.misreport,
+        "predictions": won.predictions.tolist(),
+        "exact": won.world.exact,
+        "n_draws": n_draws,
+        "seed": seed,
         "weights": None if won.world.weights is None else won.world.weights.tolist(),
-    }  # fmt: skip
+    }
     return AuditVerdict(
-        **shared, holds=False, claim=claim, witness=witness,
-        evidence={"truth": truth_value, "misreport": value, "standard_error": won.standard_error,
-                  "misreports_tried": tried},
+        **shared,
+        holds=False,
+        claim=claim,
+        witness=witness,
+        evidence={
+            "truth": truth_value,
+            "misreport": value,
+            "standard_error": won.standard_error,
+            "misreports_tried": tried,
+        },
         sentence=f"in the world '{won.world.name}' the misreport '{won.misreport}' has expectation "
-                 f"{value:.4g}, the truth {truth_value:.4g}, {how}",
-    )  # fmt: skip
+        f"{value:.4g}, the truth {truth_value:.4g}, {how}",
+    )
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
@@ -183,9 +203,13 @@ def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
     weights = None if witness["weights"] is None else _array(witness["weights"])
     world = World(witness["world"], _array(witness["truth"]), witness["exact"], weights=weights)
     again = duel(
-        subject, world, witness["misreport"], _array(witness["predictions"]),
-        n_draws=witness["n_draws"], seed=witness["seed"],
-    )  # fmt: skip
+        subject,
+        world,
+        witness["misreport"],
+        _array(witness["predictions"]),
+        n_draws=witness["n_draws"],
+        seed=witness["seed"],
+    )
     return {
         "truth": subject.error(again.truth_value),
         "misreport": subject.error(again.misreport_value),

@@ -72,20 +72,29 @@ def _refuted(
     subject: Subject, words: str, first: float, second: float, witness: dict[str, Any]
 ) -> AuditVerdict:
     return AuditVerdict(
-        measure=subject.name, shape=subject.shape, property="weighted", holds=False,
-        claim=subject.claim("weighted"), witness=witness,
+        measure=subject.name,
+        shape=subject.shape,
+        property="weighted",
+        holds=False,
+        claim=subject.claim("weighted"),
+        witness=witness,
         evidence={"before": float(first), "after": float(second)},
         sentence=f"with {words} it goes from {first:.4g} to {second:.4g}",
-    )  # fmt: skip
+    )
 
 
 def _borne_out(subject: Subject, tried: int) -> AuditVerdict:
     words = f"the same in {tried} samples with the same shares of weight"
     return AuditVerdict(
-        measure=subject.name, shape=subject.shape, property="weighted",
-        holds=True if tried else None, claim=subject.claim("weighted"), witness=None,
-        evidence={"tried": tried}, sentence=words if tried else NO_VALUES,
-    )  # fmt: skip
+        measure=subject.name,
+        shape=subject.shape,
+        property="weighted",
+        holds=True if tried else None,
+        claim=subject.claim("weighted"),
+        witness=None,
+        evidence={"tried": tried},
+        sentence=words if tried else NO_VALUES,
+    )
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:

@@ -67,9 +67,11 @@ def _every_outcome(truth: Array) -> tuple[list[Labels], Array]:
 
 
 def errors_of(
-    subjects: Sequence[Subject], predictions: Array, outcomes: Sequence[Labels],
+    subjects: Sequence[Subject],
+    predictions: Array,
+    outcomes: Sequence[Labels],
     weights: Array | None = None,
-) -> Array:  # fmt: skip
+) -> Array:
     """The error of the predictions by each subject (columns) under each outcome (rows)."""
     out = np.array([values(subjects, y, predictions, weights) for y in outcomes])
     return np.stack([s.error(out[:, i]) for i, s in enumerate(subjects)], axis=1)
@@ -105,10 +107,14 @@ def worlds(shape: Shape) -> tuple[World, ...]:
             World("distinct probabilities", np.array([0.1, 0.35, 0.6, 0.8, 0.95])),
             World("example 1.1, n = 6", example_1_1(6)),
             World("two rows of weight 5 and 1", np.array([0.25, 0.75]), weights=_FIVE_TO_ONE),
-            World("three rows of weight 4, 1 and 2", np.array([0.45, 0.55, 0.9]), searched=True,
-                  weights=np.array([4.0, 1.0, 2.0])),
+            World(
+                "three rows of weight 4, 1 and 2",
+                np.array([0.45, 0.55, 0.9]),
+                searched=True,
+                weights=np.array([4.0, 1.0, 2.0]),
+            ),
             World("example 1.1, n = 100", example_1_1(100), exact=False),
-        )  # fmt: skip
+        )
     two = np.array([[0.5, 0.3, 0.2], [0.15, 0.25, 0.6]])
     three = np.array([[0.7, 0.2, 0.1], [0.25, 0.4, 0.35], [0.1, 0.3, 0.6]])
     return (
@@ -117,7 +123,10 @@ def worlds(shape: Shape) -> tuple[World, ...]:
         World("example C.1, k = 5, n = 2", example_c_1(2, 5)),
         World("three rows", three),
         World("two rows of weight 5 and 1", two, searched=True, weights=_FIVE_TO_ONE),
-        World("example C.1, k = 10, n = 2, rows of weight 4", example_c_1(2, 10),
-              weights=np.full(2, 4.0)),
+        World(
+            "example C.1, k = 10, n = 2, rows of weight 4",
+            example_c_1(2, 10),
+            weights=np.full(2, 4.0),
+        ),
         World("example C.1, k = 10, n = 50", example_c_1(50, 10), exact=False),
-    )  # fmt: skip
+    )

@@ -58,9 +58,15 @@ def reproduce(
     """The made-up example of section 4; with `data`, its comparison on real votes."""
     seed = SEED if seed is None else seed
     predictors, unreadable = (None, ()) if data is None else read_votes(data)
-    counts = {"n_splits": 1, "n_draws": 10, "n_resamples": 200} if quick else {
-        "n_splits": 5, "n_draws": 20, "n_resamples": 1000,
-    }  # fmt: skip
+    counts = (
+        {"n_splits": 1, "n_draws": 10, "n_resamples": 200}
+        if quick
+        else {
+            "n_splits": 5,
+            "n_draws": 20,
+            "n_resamples": 1000,
+        }
+    )
     sections = [_toy(seed)]
     if predictors is None:
         need = f"Left out: they need a folder with {ACCEPTED}; give it as data."
@@ -92,15 +98,23 @@ def _toy(seed: int) -> Section:
             "9.7 % after). Dirichlet calibration to the shares of ten votes a row corrects it. One "
             "temperature cannot, nor can smoothed labels: they move the certain clusters too.",
         ),
-        (Table("toy", "ECE (15 bins) on 3,000 new points, against the voted label and against the "
-               "distribution that votes are drawn from.", found),),
-    )  # fmt: skip
+        (
+            Table(
+                "toy",
+                "ECE (15 bins) on 3,000 new points, against the voted label and against the "
+                "distribution that votes are drawn from.",
+                found,
+            ),
+        ),
+    )
 
 
 def _votes(
-    found: list[Outcome], predictors: tuple[VotedPredictor, ...], counts: dict[str, int],
+    found: list[Outcome],
+    predictors: tuple[VotedPredictor, ...],
+    counts: dict[str, int],
     unreadable: tuple[str, ...],
-) -> list[Section]:  # fmt: skip
+) -> list[Section]:
     sets: dict[str, list[Outcome]] = {}
     for each in found:
         sets.setdefault(each.rows, []).append(each)
@@ -121,26 +135,42 @@ def _votes(
                 *(_about(rows, group, of_set[rows]) for rows, group in sets.items()),
                 *((f"Could not be read: {', '.join(unreadable)}.",) if unreadable else ()),
             ),
-            (Table("claims", "The paper's claims. Reductions are of the ECE against the shares of "
-                   "the votes, relative to a temperature that is fitted to the majority; median "
-                   "over predictors, and the range.", _claims(sets)),),
-            (Figure("errors", "The ECE against votes, a point a predictor: maps that are fitted to "
+            (
+                Table(
+                    "claims",
+                    "The paper's claims. Reductions are of the ECE against the shares of "
+                    "the votes, relative to a temperature that is fitted to the majority; median "
+                    "over predictors, and the range.",
+                    _claims(sets),
+                ),
+            ),
+            (
+                Figure(
+                    "errors",
+                    "The ECE against votes, a point a predictor: maps that are fitted to "
                     "the majority, and those that are fitted to votes. Diamonds: what the paper "
-                    "prints for its own networks.", partial(draw_errors, sets)),),
+                    "prints for its own networks.",
+                    partial(draw_errors, sets),
+                ),
+            ),
         ),
         Section(
             "The comparison, set by set",
-            ("ECE (15 bins) of the top label against the shares of the votes; by drawn votes, as "
-             "the paper has it: the mean ECE against single votes, which adds their noise. Brier "
-             "score as the tables of the paper have it, against single votes. The last columns are "
-             "what the paper prints, by drawn votes.",),
+            (
+                "ECE (15 bins) of the top label against the shares of the votes; by drawn votes, "
+                "as the paper has it: the mean ECE against single votes, which adds their noise. "
+                "Brier score as the tables of the paper have it, against single votes. The last "
+                "columns are what the paper prints, by drawn votes.",
+            ),
             tuple(_methods_table(rows, group) for rows, group in sets.items()),
         ),
         Section(
             "Which target for which map",
-            ("Whatever the map: fitted to the majority it is as far from the votes as a "
-             "temperature is, and one vote a row, drawn at random, does most of what all votes do.",
-             ),
+            (
+                "Whatever the map: fitted to the majority it is as far from the votes as a "
+                "temperature is, and one vote a row, drawn at random, does most of what all "
+                "votes do.",
+            ),
             tuple(_targets_table(rows, group) for rows, group in sets.items()),
         ),
         Section(
@@ -152,20 +182,33 @@ def _votes(
                 _about_smoothing(found),
             ),
             (
-                Table("predictors", "Errors: how often the top label is not the majority's. "
-                      "Departing: how often a single vote is not. Epsilon: of label smoothing. T: "
-                      "means over splits.", _temperatures_of(found)),
+                Table(
+                    "predictors",
+                    "Errors: how often the top label is not the majority's. "
+                    "Departing: how often a single vote is not. Epsilon: of label smoothing. T: "
+                    "means over splits.",
+                    _temperatures_of(found),
+                ),
                 Table("errors", "ECE against votes, %, as means over splits.", _errors_of(found)),
-                Table("differences", "Differences to a temperature fitted to the majority, first "
-                      "split.", _differences(found)),
+                Table(
+                    "differences",
+                    "Differences to a temperature fitted to the majority, first split.",
+                    _differences(found),
+                ),
                 Table("everything", "Every number.", _everything(found), on_page=False),
             ),
-            (Figure("label_smoothing", "Temperatures relative to that of the votes: of the "
+            (
+                Figure(
+                    "label_smoothing",
+                    "Temperatures relative to that of the votes: of the "
                     "majority too low, of smoothed labels too high, the more so the more often a "
                     "predictor errs for each vote that departs from the majority.",
-                    partial(draw_label_smoothing, found), ratios(found)),),
+                    partial(draw_label_smoothing, found),
+                    ratios(found),
+                ),
+            ),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _about(rows: str, group: list[Outcome], predictor: VotedPredictor) -> str:
@@ -209,10 +252,13 @@ def _claims(sets: dict[str, list[Outcome]]) -> Columns:
             "label smoothing, from the majority alone, cuts the ECE by",
         ],
         "the paper": [
-            "0.64 to 0.72", "55 to 87 % on four benchmarks", "71 to 84 % on these two",
-            "-0.40 to -0.04", "9 to 77 % on four benchmarks, 47 to 77 % on these two",
+            "0.64 to 0.72",
+            "55 to 87 % on four benchmarks",
+            "71 to 84 % on these two",
+            "-0.40 to -0.04",
+            "9 to 77 % on four benchmarks, 47 to 77 % on these two",
         ],
-    }  # fmt: skip
+    }
     for rows, group in sets.items():
         temperatures = [
             (each.judged[TS].temperature or 0.0) / (each.judged[SOFT_TS].temperature or 1.0)
@@ -224,9 +270,12 @@ def _claims(sets: dict[str, list[Outcome]]) -> Columns:
             for m in (DIRICHLET, Method("matrix", "shares"), SMOOTHED)
         }
         columns[rows] = [
-            _range(temperatures, "{:.2f}"), cut[DIRICHLET], cut[Method("matrix", "shares")],
-            _range(gaps, "{:+.2f}"), cut[SMOOTHED],
-        ]  # fmt: skip
+            _range(temperatures, "{:.2f}"),
+            cut[DIRICHLET],
+            cut[Method("matrix", "shares")],
+            _range(gaps, "{:+.2f}"),
+            cut[SMOOTHED],
+        ]
     return columns
 
 
@@ -273,9 +322,10 @@ def _targets_table(rows: str, group: list[Outcome]) -> Table:
             last = digits.format(float(np.median(own))) if target == TARGETS[0] else None
             columns[f"{text}: {target}"] = [*column, last]
     return Table(
-        f"targets_{_file_name(rows)}", f"{rows}: medians over {len(group)} predictors, by what the "
-        "map was fitted to.", columns,
-    )  # fmt: skip
+        f"targets_{_file_name(rows)}",
+        f"{rows}: medians over {len(group)} predictors, by what the map was fitted to.",
+        columns,
+    )
 
 
 def _temperatures_of(found: list[Outcome]) -> Columns:
@@ -301,16 +351,28 @@ def _errors_of(found: list[Outcome]) -> Columns:
 
 def _differences(found: list[Outcome]) -> Columns:
     columns: dict[str, list[Any]] = {
-        name: [] for name in ("predictor", "map", "fitted to", "ECE", "95 % interval of ECE",
-                              "log loss", "95 % interval of log loss")
-    }  # fmt: skip
+        name: []
+        for name in (
+            "predictor",
+            "map",
+            "fitted to",
+            "ECE",
+            "95 % interval of ECE",
+            "log loss",
+            "95 % interval of log loss",
+        )
+    }
     for each in found:
         for method, (of_ece, of_loss) in each.comparison.items():
             row = (
-                each.name, method.map, method.targets, f"{of_ece.estimate:+.4f}",
-                f"{of_ece.low:+.4f} to {of_ece.high:+.4f}", f"{of_loss.estimate:+.4f}",
+                each.name,
+                method.map,
+                method.targets,
+                f"{of_ece.estimate:+.4f}",
+                f"{of_ece.low:+.4f} to {of_ece.high:+.4f}",
+                f"{of_loss.estimate:+.4f}",
                 f"{of_loss.low:+.4f} to {of_loss.high:+.4f}",
-            )  # fmt: skip
+            )
             for name, value in zip(columns, row, strict=True):
                 columns[name].append(value)
     return columns

@@ -94,9 +94,14 @@ class Outcome:
 
 
 def outcomes(
-    predictors: tuple[VotedPredictor, ...], seed: int, progress: TaskProgress, *, n_splits: int,
-    n_draws: int, n_resamples: int,
-) -> list[Outcome]:  # fmt: skip
+    predictors: tuple[VotedPredictor, ...],
+    seed: int,
+    progress: TaskProgress,
+    *,
+    n_splits: int,
+    n_draws: int,
+    n_resamples: int,
+) -> list[Outcome]:
     """Every predictor through every map."""
     found = []
     with progress.task("Predictors with votes", len(predictors)) as step:
@@ -127,9 +132,17 @@ def _outcome(
     spread = {m: float(np.std([run[m].ece for run in runs])) for m in METHODS}
     wrong = float((predictor.logits.argmax(axis=1) != majority).mean())
     return Outcome(
-        predictor.name, predictor.rows, len(majority), shares.shape[1], wrong, epsilon[0],
-        epsilon[1], judged, spread, comparison,
-    )  # fmt: skip
+        predictor.name,
+        predictor.rows,
+        len(majority),
+        shares.shape[1],
+        wrong,
+        epsilon[0],
+        epsilon[1],
+        judged,
+        spread,
+        comparison,
+    )
 
 
 def half_of_each_class(majority: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -156,8 +169,10 @@ def mapped(
     logits, shares = predictor.logits, predictor.shares[fitted]
     majority = predictor.votes[fitted].argmax(axis=1)
     targets: dict[str, Any] = {
-        MAJORITY: majority, ONE_VOTE: drawn_votes(shares, rng), SHARES: shares
-    }  # fmt: skip
+        MAJORITY: majority,
+        ONE_VOTE: drawn_votes(shares, rng),
+        SHARES: shares,
+    }
     departing = float(1.0 - shares.max(axis=1).mean())
     out: dict[Method, Array] = {RAW: _softmax(logits[~fitted])}
     numbers: dict[Any, float] = {(RATE_KNOWN, "smoothing"): departing}
@@ -196,9 +211,12 @@ def _judged(
     rng = np.random.default_rng([seed, 1])
     drawn = [ece(drawn_votes(shares, rng), proba) for _ in range(n_draws)]
     return Judged(
-        ece(shares, proba), float(np.mean(drawn)), drawn_brier(shares, proba),
-        log_loss(shares, proba), temperature,
-    )  # fmt: skip
+        ece(shares, proba),
+        float(np.mean(drawn)),
+        drawn_brier(shares, proba),
+        log_loss(shares, proba),
+        temperature,
+    )
 
 
 def drawn_brier(shares: Array, proba: Array) -> float:
@@ -211,9 +229,12 @@ def _differences(
 ) -> dict[Method, tuple[Any, Any]]:
     """ECE and log loss of some methods less those of TS, with intervals, on one split."""
     found = compare(
-        shares, {str(m): maps[m] for m in COMPARED}, measures=["ece", "log_loss"],
-        n_resamples=n_resamples, seed=seed,
-    )  # fmt: skip
+        shares,
+        {str(m): maps[m] for m in COMPARED},
+        measures=["ece", "log_loss"],
+        n_resamples=n_resamples,
+        seed=seed,
+    )
     return {
         m: (
             found.difference(str(m), str(TS), "ece"),

@@ -22,10 +22,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHOWN = (
-    RAW, TS, Method("matrix", "majority"), Method("temperature", "one vote"), SOFT_TS,
-    Method("vector", "shares"), Method("matrix", "shares"), Method("Dirichlet", "shares"), SMOOTHED,
+    RAW,
+    TS,
+    Method("matrix", "majority"),
+    Method("temperature", "one vote"),
+    SOFT_TS,
+    Method("vector", "shares"),
+    Method("matrix", "shares"),
+    Method("Dirichlet", "shares"),
+    SMOOTHED,
     RATE_KNOWN,
-)  # fmt: skip
+)
 
 
 def draw_errors(sets: dict[str, list[Outcome]]) -> Figure:
@@ -47,8 +54,10 @@ def draw_errors(sets: dict[str, list[Outcome]]) -> Figure:
         of_majority = ("fitted to the majority", "o", COLOURS[1], COLOURS[1])
         of_others = ("not fitted, or fitted to votes", "o", COLOURS[0], COLOURS[0])
         for label, marker, colour, inside in (
-            of_majority, of_others, ("printed in the paper", "D", "black", "none"),
-        ):  # fmt: skip
+            of_majority,
+            of_others,
+            ("printed in the paper", "D", "black", "none"),
+        ):
             axes[0][0].plot([], [], marker, color=colour, mfc=inside, ms=5, label=label)
         handles = axes[0][0].get_legend_handles_labels()
         figure.legend(*handles, loc="outside lower center", ncols=3)
@@ -67,9 +76,13 @@ def draw_label_smoothing(found: Sequence[Outcome]) -> Figure:
         ):
             columns = ratios(found)
             axis.plot(
-                columns["errors / departing votes"], columns[str(method)], "os^"[i], ms=5,
-                color=COLOURS[i], label=label,
-            )  # fmt: skip
+                columns["errors / departing votes"],
+                columns[str(method)],
+                "os^"[i],
+                ms=5,
+                color=COLOURS[i],
+                label=label,
+            )
         axis.axhline(1.0, color="black", lw=0.8)
         axis.set_xscale("log")
         axis.set_xlabel("predictor's errors / votes that depart from the majority")

@@ -115,9 +115,20 @@ def convergence(
     rng = np.random.default_rng(seed)
     sizes = [n for n in (100, 1000, 10**4, 10**5, 10**6) if n <= largest]
     columns: dict[str, list[Any]] = {
-        name: [] for name in ("world", "n", "sigma", "true ECE", "LS-ECE", "LS-ECE sd",
-                              "binned ECE", "binned ECE sd", "LS-ECE at 1/n", "LS-ECE at 1/n sd")
-    }  # fmt: skip
+        name: []
+        for name in (
+            "world",
+            "n",
+            "sigma",
+            "true ECE",
+            "LS-ECE",
+            "LS-ECE sd",
+            "binned ECE",
+            "binned ECE sd",
+            "LS-ECE at 1/n",
+            "LS-ECE at 1/n sd",
+        )
+    }
     worlds = {"overconfident": TEMPERATURE, "calibrated": 1.0}
     with progress.task("Theorem 5.4", len(worlds) * len(sizes) * n_replications) as step:
         for world, temperature in worlds.items():
@@ -126,13 +137,16 @@ def convergence(
                 for _ in range(n_replications):
                     h = rng.normal(0, SPREAD, n)
                     y = (rng.random(n) < expit(h / temperature)).astype(np.float64)
-                    errors.append((
-                        ls_ece(y, h, sigma="schedule", from_logits=True),
-                        ece(y, h, bins=15, from_logits=True),
-                        # Too narrow: n sigma must grow. Sorting makes the largest slow.
-                        ls_ece(y, h, sigma=1 / n, noise="uniform", from_logits=True)
-                        if n <= 10**5 else math.nan,
-                    ))  # fmt: skip
+                    errors.append(
+                        (
+                            ls_ece(y, h, sigma="schedule", from_logits=True),
+                            ece(y, h, bins=15, from_logits=True),
+                            # Too narrow: n sigma must grow. Sorting makes the largest slow.
+                            ls_ece(y, h, sigma=1 / n, noise="uniform", from_logits=True)
+                            if n <= 10**5
+                            else math.nan,
+                        )
+                    )
                     step()
                 means, spreads = np.mean(errors, axis=0), np.std(errors, axis=0)
                 pairs = [number for pair in zip(means, spreads, strict=True) for number in pair]

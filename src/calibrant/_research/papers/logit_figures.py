@@ -21,12 +21,30 @@ def draw_figure_2(data: Columns) -> Drawing:
     with style():
         figure, axes = new_figure(size=(6.4, 3.3))
         ax = axes[0, 0]
-        ax.plot(data["bins"], data["binned ECE"], color=COLOURS[0], marker=".", linewidth=0.7,
-                markersize=5, label="binned ECE")  # fmt: skip
-        ax.plot(data["bins"], data["LS-ECE"], color=COLOURS[1], linewidth=2,
-                label="LS-ECE, Gaussian noise")  # fmt: skip
-        ax.plot(data["bins"], data["LS-ECE, uniform"], color=COLOURS[2], linewidth=1.4,
-                linestyle="--", label="LS-ECE, uniform noise")  # fmt: skip
+        ax.plot(
+            data["bins"],
+            data["binned ECE"],
+            color=COLOURS[0],
+            marker=".",
+            linewidth=0.7,
+            markersize=5,
+            label="binned ECE",
+        )
+        ax.plot(
+            data["bins"],
+            data["LS-ECE"],
+            color=COLOURS[1],
+            linewidth=2,
+            label="LS-ECE, Gaussian noise",
+        )
+        ax.plot(
+            data["bins"],
+            data["LS-ECE, uniform"],
+            color=COLOURS[2],
+            linewidth=1.4,
+            linestyle="--",
+            label="LS-ECE, uniform noise",
+        )
         ax.set(xlabel="bins (1 / sigma)", ylabel="calibration error", xlim=(0, 101), ylim=(0, 0.56))
         figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
@@ -34,9 +52,11 @@ def draw_figure_2(data: Columns) -> Drawing:
 
 def draw_convergence(data: Columns) -> Drawing:
     world = np.array(data["world"])
-    lines = (("LS-ECE", "LS-ECE, sigma = $n^{-1/3}$", 1, "-"),
-             ("binned ECE", "binned ECE, 15 bins", 0, "--"),
-             ("LS-ECE at 1/n", "LS-ECE, sigma = 1/n", 3, ":"))  # fmt: skip
+    lines = (
+        ("LS-ECE", "LS-ECE, sigma = $n^{-1/3}$", 1, "-"),
+        ("binned ECE", "binned ECE, 15 bins", 0, "--"),
+        ("LS-ECE at 1/n", "LS-ECE, sigma = 1/n", 3, ":"),
+    )
     with style():
         figure, axes = new_figure(1, 2, size=(8.0, 3.3), sharey=True)
         for ax, name in zip(axes[0], dict.fromkeys(data["world"]), strict=True):
@@ -46,12 +66,23 @@ def draw_convergence(data: Columns) -> Drawing:
             for column, label, colour, dash in lines:
                 mean = np.array(data[column])[here]
                 spread = np.array(data[f"{column} sd"])[here]
-                ax.fill_between(n, mean - spread, mean + spread, color=COLOURS[colour], alpha=0.2,
-                                linewidth=0)  # fmt: skip
-                ax.plot(n, mean, color=COLOURS[colour], marker=MARKERS[colour], label=label,
-                        linestyle=dash)  # fmt: skip
-            ax.set(xscale="log", xlabel="sample size n", ylim=(-0.005, 0.4),
-                   title=f"{name}: true ECE {truth:.4f}")  # fmt: skip
+                ax.fill_between(
+                    n, mean - spread, mean + spread, color=COLOURS[colour], alpha=0.2, linewidth=0
+                )
+                ax.plot(
+                    n,
+                    mean,
+                    color=COLOURS[colour],
+                    marker=MARKERS[colour],
+                    label=label,
+                    linestyle=dash,
+                )
+            ax.set(
+                xscale="log",
+                xlabel="sample size n",
+                ylim=(-0.005, 0.4),
+                title=f"{name}: true ECE {truth:.4f}",
+            )
         axes[0, 0].set_ylabel("calibration error")
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
@@ -95,10 +126,20 @@ def draw_figure_3(data: Columns) -> Drawing:
                 here = (sets == rows) & (names == name)
                 bins = np.array(data["bins"])[here]
                 label = name.removeprefix(rows).strip("_") or name
-                ax.plot(bins, np.array(data["binned ECE"])[here], color=COLOURS[j],
-                        marker=MARKERS[j], label=label)  # fmt: skip
-                ax.plot(bins, np.array(data["LS-ECE"])[here], color=COLOURS[j], linestyle="--",
-                        linewidth=1.2)  # fmt: skip
+                ax.plot(
+                    bins,
+                    np.array(data["binned ECE"])[here],
+                    color=COLOURS[j],
+                    marker=MARKERS[j],
+                    label=label,
+                )
+                ax.plot(
+                    bins,
+                    np.array(data["LS-ECE"])[here],
+                    color=COLOURS[j],
+                    linestyle="--",
+                    linewidth=1.2,
+                )
             ax.set(title=rows, xlabel="bins (1 / sigma)")
             ax.set_ylim(0, 1.45 * max(line.get_ydata().max() for line in ax.lines))
             ax.legend(loc="upper left", handlelength=1.6)
@@ -110,10 +151,12 @@ def draw_figure_3(data: Columns) -> Drawing:
 def draw_differences(data: Columns, smoothed: str) -> Drawing:
     """Figures 4 and 5: mean absolute difference to ECE, with one standard deviation."""
     sets = np.array(data["set"])
-    chosen = largest_sets({
-        "set": np.repeat(data["set"], data["predictors"]).tolist(),
-        "predictor": [i for n in data["predictors"] for i in range(n)],
-    })  # fmt: skip
+    chosen = largest_sets(
+        {
+            "set": np.repeat(data["set"], data["predictors"]).tolist(),
+            "predictor": [i for n in data["predictors"] for i in range(n)],
+        }
+    )
     with style():
         figure, axes = _panels(len(chosen), 3.2)
         for ax, rows in zip(axes, chosen, strict=True):
@@ -121,12 +164,25 @@ def draw_differences(data: Columns, smoothed: str) -> Drawing:
             bins = np.array(data["bins"])[here]
             for other, colour in ((smoothed, 1), ("smECE", 2)):
                 mean, sd = np.array(data[other])[here], np.array(data[f"{other} sd"])[here]
-                ax.fill_between(bins, np.maximum(mean - sd, 0), mean + sd, color=COLOURS[colour],
-                                alpha=0.2, linewidth=0)  # fmt: skip
-                ax.plot(bins, mean, color=COLOURS[colour], marker=MARKERS[colour],
-                        label=f"|ECE - {other}|")  # fmt: skip
-            ax.set(title=f"{rows} ({data['predictors'][int(np.flatnonzero(here)[0])]})",
-                   xlabel="bins (1 / sigma)")  # fmt: skip
+                ax.fill_between(
+                    bins,
+                    np.maximum(mean - sd, 0),
+                    mean + sd,
+                    color=COLOURS[colour],
+                    alpha=0.2,
+                    linewidth=0,
+                )
+                ax.plot(
+                    bins,
+                    mean,
+                    color=COLOURS[colour],
+                    marker=MARKERS[colour],
+                    label=f"|ECE - {other}|",
+                )
+            ax.set(
+                title=f"{rows} ({data['predictors'][int(np.flatnonzero(here)[0])]})",
+                xlabel="bins (1 / sigma)",
+            )
             ax.set_ylim(bottom=0)
         axes[0].set_ylabel("mean absolute difference")
         handles = axes[0].get_legend_handles_labels()

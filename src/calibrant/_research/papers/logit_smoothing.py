@@ -42,14 +42,15 @@ PAPER = (
 )
 ERRATA = (
     Erratum(
-        "1", "the code for appendix D (figure 5)",
+        "1",
+        "the code for appendix D (figure 5)",
         "uniform noise on [-sigma/2, sigma/2] is sampled",
         "but the kernel of [-sigma, sigma] is evaluated, twice as wide. The text has "
         "[-sigma/2, sigma/2] for both, and so has this reproduction. The wider kernel brings "
         "LS-ECE nearer to binned ECE: over eight ImageNet networks at 100 bins they differ by "
         "0.005 with the kernel of the text and by 0.002 with that of the code.",
     ),
-)  # fmt: skip
+)
 
 
 def reproduce(
@@ -87,9 +88,15 @@ def _two_point() -> Section:
             "1/2 - epsilon, however small epsilon is (theorems 3.2 and 3.10). The smooth errors "
             "change with epsilon too, but without a jump.",
         ),
-        (Table("two_point", "ECE over exact level sets, computed on the distribution itself, and "
-               "smooth errors of the same predictions.", two_point()),),
-    )  # fmt: skip
+        (
+            Table(
+                "two_point",
+                "ECE over exact level sets, computed on the distribution itself, and "
+                "smooth errors of the same predictions.",
+                two_point(),
+            ),
+        ),
+    )
 
 
 def _no_level_sets(seed: int) -> Section:
@@ -101,10 +108,16 @@ def _no_level_sets(seed: int) -> Section:
             "parts the rows with y = 1 from those with y = 0 and has an ECE that tends to 1/3 as "
             "delta falls to 0. Its smooth errors tend to those of g.",
         ),
-        (Table("no_level_sets", "Measured on 200,000 draws: binned ECE (15 bins) of g, ECE over "
-               "level sets of its perturbations, what to expect, the lower bound 1/3 - 2 delta of "
-               "the proof, and smooth errors.", no_level_sets(seed)),),
-    )  # fmt: skip
+        (
+            Table(
+                "no_level_sets",
+                "Measured on 200,000 draws: binned ECE (15 bins) of g, ECE over "
+                "level sets of its perturbations, what to expect, the lower bound 1/3 - 2 delta of "
+                "the proof, and smooth errors.",
+                no_level_sets(seed),
+            ),
+        ),
+    )
 
 
 def _figure_2(seed: int, n_draws: int) -> Section:
@@ -124,11 +137,24 @@ def _figure_2(seed: int, n_draws: int) -> Section:
             "of bins: the two windows overlap but for 1/1000 at either end, where only one label "
             "is seen, and that part grows as sigma shrinks.",
         ),
-        (Table("figure_2", "Some rows of figure 2. The last column estimates LS-ECE with "
-               f"{n_draws:,} draws, as the paper does; the others are exact.", some),),
-        (Figure("figure_2", "Figure 2. Binned ECE, and LS-ECE with sigma = 1 / bins, on 1,000 "
-                "draws of the two-point distribution.", partial(draw_figure_2, found), found),),
-    )  # fmt: skip
+        (
+            Table(
+                "figure_2",
+                "Some rows of figure 2. The last column estimates LS-ECE with "
+                f"{n_draws:,} draws, as the paper does; the others are exact.",
+                some,
+            ),
+        ),
+        (
+            Figure(
+                "figure_2",
+                "Figure 2. Binned ECE, and LS-ECE with sigma = 1 / bins, on 1,000 "
+                "draws of the two-point distribution.",
+                partial(draw_figure_2, found),
+                found,
+            ),
+        ),
+    )
 
 
 def _convergence(seed: int, quick: bool, progress: TaskProgress) -> Section:
@@ -150,18 +176,25 @@ def _convergence(seed: int, quick: bool, progress: TaskProgress) -> Section:
             "row sees little but its own label.",
         ),
         (Table("convergence", "Mean ± standard deviation over replications.", shown),),
-        (Figure("convergence", "LS-ECE against the true ECE as the sample grows: mean and one "
+        (
+            Figure(
+                "convergence",
+                "LS-ECE against the true ECE as the sample grows: mean and one "
                 "standard deviation over replications. sigma = 1/n is run with uniform noise.",
-                partial(draw_convergence, found), found),),
-    )  # fmt: skip
+                partial(draw_convergence, found),
+                found,
+            ),
+        ),
+    )
 
 
 def _networks(predictions: Predictions | None, quick: bool, progress: TaskProgress) -> Section:
     heading = "Figures 3 to 5: real classifiers"
     if predictions is None:
-        return Section(heading, (
-            "Left out: they need saved predictions. Give a folder of .npz files as data.",
-        ))  # fmt: skip
+        return Section(
+            heading,
+            ("Left out: they need saved predictions. Give a folder of .npz files as data.",),
+        )
     bins = (1, 10, 50, 100) if quick else BINS
     found = curves(predictions, progress, bins)
     gaps = differences(found)
@@ -178,31 +211,51 @@ def _networks(predictions: Predictions | None, quick: bool, progress: TaskProgre
             *((f"Left out:{left_out}",) if left_out else ()),
         ),
         (
-            Table("predictors", "Errors at 10 bins (sigma = 1/10), and mean absolute differences "
-                  "to binned ECE over all numbers of bins but 1.", by_predictor(found)),
-            Table("differences", "Mean absolute difference to binned ECE over the predictors of a "
-                  "set, and its standard deviation.", gaps, on_page=False),
+            Table(
+                "predictors",
+                "Errors at 10 bins (sigma = 1/10), and mean absolute differences "
+                "to binned ECE over all numbers of bins but 1.",
+                by_predictor(found),
+            ),
+            Table(
+                "differences",
+                "Mean absolute difference to binned ECE over the predictors of a "
+                "set, and its standard deviation.",
+                gaps,
+                on_page=False,
+            ),
             Table("curves", "Every error of every predictor.", found, on_page=False),
         ),
         (
-            Figure("figure_3", "Figure 3. Binned ECE and LS-ECE of some predictors of the largest "
-                   "sets.", partial(draw_figure_3, found)),
-            Figure("figure_4", "Figure 4. Mean absolute difference between binned ECE and LS-ECE "
-                   "with Gaussian noise, and between binned ECE and smECE, with one standard "
-                   "deviation over predictors (how many: in brackets).",
-                   partial(draw_differences, gaps, "LS-ECE")),
-            Figure("figure_5", "Figure 5. The same with uniform noise.",
-                   partial(draw_differences, gaps, "LS-ECE, uniform")),
+            Figure(
+                "figure_3",
+                "Figure 3. Binned ECE and LS-ECE of some predictors of the largest sets.",
+                partial(draw_figure_3, found),
+            ),
+            Figure(
+                "figure_4",
+                "Figure 4. Mean absolute difference between binned ECE and LS-ECE "
+                "with Gaussian noise, and between binned ECE and smECE, with one standard "
+                "deviation over predictors (how many: in brackets).",
+                partial(draw_differences, gaps, "LS-ECE"),
+            ),
+            Figure(
+                "figure_5",
+                "Figure 5. The same with uniform noise.",
+                partial(draw_differences, gaps, "LS-ECE, uniform"),
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def _verdict(found: Columns) -> str:
     """What the numbers say, whatever the predictors are."""
     many = np.array(found["bins"]) > 1
     binned = np.array(found["binned ECE"])[many]
-    gap = {o: np.abs(binned - np.array(found[o])[many]).mean()
-           for o in ("LS-ECE", "LS-ECE, uniform", "smECE")}  # fmt: skip
+    gap = {
+        o: np.abs(binned - np.array(found[o])[many]).mean()
+        for o in ("LS-ECE", "LS-ECE, uniform", "smECE")
+    }
     return (
         f"Over all predictors and 10 to 100 bins, binned ECE is {binned.mean():.4f} on average, "
         f"and differs from LS-ECE with Gaussian noise by {gap['LS-ECE']:.4f}, from smECE by "

@@ -167,11 +167,12 @@ def _measured_file(path: Path) -> list[dict[str, Any]]:
         {
             "trace": trace.name,
             "checkpoint": c,
-            **measured(trace.val_logits[c], trace.val_labels, trace.test_logits[c],
-                       trace.test_labels),
+            **measured(
+                trace.val_logits[c], trace.val_labels, trace.test_logits[c], trace.test_labels
+            ),
         }
         for c in range(len(trace.val_logits))
-    ]  # fmt: skip
+    ]
 
 
 def measure_pool(

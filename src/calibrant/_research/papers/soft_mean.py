@@ -35,9 +35,15 @@ def reproduce(
     close to the printed ones instead of equal. So do all tables with another seed than 42.
     """
     seed = SEED if seed is None else seed
-    counts = {"n_ranking": 100, "n_sizes": 50, "n_outcomes": 50} if quick else {
-        "n_ranking": 1000, "n_sizes": 500, "n_outcomes": 200,
-    }  # fmt: skip
+    counts = (
+        {"n_ranking": 100, "n_sizes": 50, "n_outcomes": 50}
+        if quick
+        else {
+            "n_ranking": 1000,
+            "n_sizes": 500,
+            "n_outcomes": 200,
+        }
+    )
     results = run(seed=seed, progress=progress or TaskProgress(False), **counts)
     tables = {printed.name: side_by_side(printed, results) for printed in TABLES}
     cells = all_cells(results)
@@ -57,9 +63,13 @@ def reproduce(
     }
     title = "Soft mean expected calibration error, reproduced"
     return Reproduction(
-        "soft-mean", title, PAPER, _sections(results, tables, cells, counts, caution), ERRATA,
+        "soft-mean",
+        title,
+        PAPER,
+        _sections(results, tables, cells, counts, caution),
+        ERRATA,
         recipe,
-    )  # fmt: skip
+    )
 
 
 def _same_order(results: Results) -> int:
@@ -73,9 +83,12 @@ def _same_order(results: Results) -> int:
 
 
 def _sections(
-    results: Results, tables: dict[str, Table], cells: Table, counts: Mapping[str, int],
+    results: Results,
+    tables: dict[str, Table],
+    cells: Table,
+    counts: Mapping[str, int],
     caution: str,
-) -> tuple[Section, ...]:  # fmt: skip
+) -> tuple[Section, ...]:
     drawn = figures(results)
     n, agree = len(cells.columns["agrees"]), sum(cells.columns["agrees"])
     pairs = ("all ten pairs", *(pair_row(i, j) for i, j in PAIRS))
@@ -97,21 +110,38 @@ def _sections(
             ),
             (cells,),
         ),
-        Section("Experiment 1: the core result",
-                ("SMECE finds A, which predicts the posterior, exactly calibrated. ECE on "
-                 f"thresholded labels puts B first. {results.n_dropped:,} of the 5,000 "
-                 f"predictions of "
-                 "D are exactly 1 and in no bin of the paper's.",), (tables["table_2"],),
-                (drawn["reliability"],)),
-        Section("Experiment 2: behaviour across signal-to-noise", (),
-                (tables["table_3"], tables["table_4"]), (drawn["errors_by_k"],)),
-        Section("Experiment 3: ranking consistency",
-                ("A pair is ranked right when the model that comes first in A to E has the smaller "
-                 "error. At k = 2, C vs D fails in every replication, which is not the ambiguity "
-                 "that the paper takes it for: the error of D is simply smaller.",),
-                (tables["table_5"], tables["table_6"])),
-        Section("Experiment 4: sample size", (), (tables["table_7"], tables["table_8"]),
-                (drawn["errors_by_n"],)),
+        Section(
+            "Experiment 1: the core result",
+            (
+                "SMECE finds A, which predicts the posterior, exactly calibrated. ECE on "
+                f"thresholded labels puts B first. {results.n_dropped:,} of the 5,000 "
+                f"predictions of "
+                "D are exactly 1 and in no bin of the paper's.",
+            ),
+            (tables["table_2"],),
+            (drawn["reliability"],),
+        ),
+        Section(
+            "Experiment 2: behaviour across signal-to-noise",
+            (),
+            (tables["table_3"], tables["table_4"]),
+            (drawn["errors_by_k"],),
+        ),
+        Section(
+            "Experiment 3: ranking consistency",
+            (
+                "A pair is ranked right when the model that comes first in A to E has the smaller "
+                "error. At k = 2, C vs D fails in every replication, which is not the ambiguity "
+                "that the paper takes it for: the error of D is simply smaller.",
+            ),
+            (tables["table_5"], tables["table_6"]),
+        ),
+        Section(
+            "Experiment 4: sample size",
+            (),
+            (tables["table_7"], tables["table_8"]),
+            (drawn["errors_by_n"],),
+        ),
         Section(
             "What the paper does not run: outcomes drawn from the posterior",
             (
@@ -124,15 +154,31 @@ def _sections(
                 "soft labels save is noise: SMECE needs no large sample to see that A is exact.",
             ),
             (
-                outcome_table("outcomes_by_k", "ECE on drawn outcomes, n = 5,000; beside tables "
-                               "3 and 4.", results.outcomes["by_k"], MODELS, "model"),
-                outcome_table("outcomes_ranking", "Share of replications that ECE on drawn "
-                               f"outcomes ranks right, n = 1,000, {counts['n_outcomes']} "
-                               "replications; beside tables 5 and 6. B vs C counts as right.",
-                               results.outcomes["ranking"], pairs, "pair"),
-                outcome_table("outcomes_by_n", "ECE on drawn outcomes, mean ± standard deviation "
-                               f"over {counts['n_outcomes']} replications, k = 2; beside tables 7 "
-                               "and 8.", results.outcomes["by_n"], MODELS, "model"),
+                outcome_table(
+                    "outcomes_by_k",
+                    "ECE on drawn outcomes, n = 5,000; beside tables 3 and 4.",
+                    results.outcomes["by_k"],
+                    MODELS,
+                    "model",
+                ),
+                outcome_table(
+                    "outcomes_ranking",
+                    "Share of replications that ECE on drawn "
+                    f"outcomes ranks right, n = 1,000, {counts['n_outcomes']} "
+                    "replications; beside tables 5 and 6. B vs C counts as right.",
+                    results.outcomes["ranking"],
+                    pairs,
+                    "pair",
+                ),
+                outcome_table(
+                    "outcomes_by_n",
+                    "ECE on drawn outcomes, mean ± standard deviation "
+                    f"over {counts['n_outcomes']} replications, k = 2; beside tables 7 "
+                    "and 8.",
+                    results.outcomes["by_n"],
+                    MODELS,
+                    "model",
+                ),
             ),
         ),
-    )  # fmt: skip
+    )

@@ -155,9 +155,14 @@ def _steepness(results: Results, rng: np.random.Generator, chance: np.random.Gen
 
 
 def _ranking(
-    results: Results, rng: np.random.Generator, chance: np.random.Generator, k: float, n: int,
-    n_outcomes: int, step: Callable[[], Any],
-) -> None:  # fmt: skip
+    results: Results,
+    rng: np.random.Generator,
+    chance: np.random.Generator,
+    k: float,
+    n: int,
+    n_outcomes: int,
+    step: Callable[[], Any],
+) -> None:
     right: dict[str, list[Array]] = {"SMECE": [], "ECE": []}
     drawn = []
     for i in range(n):
@@ -181,9 +186,14 @@ def _ranking(
 
 
 def _size(
-    results: Results, rng: np.random.Generator, chance: np.random.Generator, n: int,
-    n_replications: int, n_outcomes: int, step: Callable[[], Any],
-) -> None:  # fmt: skip
+    results: Results,
+    rng: np.random.Generator,
+    chance: np.random.Generator,
+    n: int,
+    n_replications: int,
+    n_outcomes: int,
+    step: Callable[[], Any],
+) -> None:
     found: dict[str, list[Array]] = {"table_7": [], "table_8": []}
     drawn = []
     for i in range(n_replications):

@@ -122,10 +122,17 @@ def _draw_reliability(bins: Columns) -> Drawing:
                     predictions, predictions, targets, color=COLOURS[j], linewidth=1, alpha=0.5
                 )
                 ax.plot(predictions, targets, color=COLOURS[j], linewidth=0.9, alpha=0.7)
-                ax.scatter(predictions, targets, s=4 + 90 * rows / rows.sum(), color=COLOURS[j],
-                           zorder=3, clip_on=False)  # fmt: skip
-                ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal",
-                       xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])  # fmt: skip
+                ax.scatter(
+                    predictions,
+                    targets,
+                    s=4 + 90 * rows / rows.sum(),
+                    color=COLOURS[j],
+                    zorder=3,
+                    clip_on=False,
+                )
+                ax.set(
+                    xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1]
+                )
                 ax.set_xticklabels(["0", "0.5", "1"])
                 ax.set_yticklabels(["0", "0.5", "1"])
                 if i == 0:
@@ -138,16 +145,25 @@ def _draw_reliability(bins: Columns) -> Drawing:
 
 def _draw_by_k(data: Columns) -> Drawing:
     model = np.array(data["model"])
-    titles = {"SMECE": "SMECE: posterior", "ECE": "ECE: thresholded labels",
-              "outcomes": "ECE: drawn outcomes"}  # fmt: skip
+    titles = {
+        "SMECE": "SMECE: posterior",
+        "ECE": "ECE: thresholded labels",
+        "outcomes": "ECE: drawn outcomes",
+    }
     with style():
         figure, axes = new_figure(1, 3, size=(8.4, 3.1), sharex=True, sharey=True)
         for ax, (column, title) in zip(axes[0], titles.items(), strict=True):
             for j, name in enumerate(MODELS):
                 here = model == name
-                ax.plot(np.array(data["k"])[here], np.array(data[column])[here], color=COLOURS[j],
-                        marker=MARKERS[j], label=NAMES[name], clip_on=False,
-                        zorder=4 - 0.1 * j)  # fmt: skip
+                ax.plot(
+                    np.array(data["k"])[here],
+                    np.array(data[column])[here],
+                    color=COLOURS[j],
+                    marker=MARKERS[j],
+                    label=NAMES[name],
+                    clip_on=False,
+                    zorder=4 - 0.1 * j,
+                )
             ax.set(xscale="log", title=title, xlabel="signal-to-noise ratio k", ylim=(0, 0.45))
             ax.set_xticks(STEEPNESSES, [f"{k:g}" for k in STEEPNESSES])
             ax.minorticks_off()
@@ -157,17 +173,28 @@ def _draw_by_k(data: Columns) -> Drawing:
 
 
 def _draw_by_n(data: Columns) -> Drawing:
-    labels = {"thresholded": "ECE, thresholded labels", "outcomes": "ECE, drawn outcomes",
-              "SMECE": "SMECE"}  # fmt: skip
+    labels = {
+        "thresholded": "ECE, thresholded labels",
+        "outcomes": "ECE, drawn outcomes",
+        "SMECE": "SMECE",
+    }
     with style():
         figure, axes = new_figure(size=(5.6, 3.3))
         ax = axes[0, 0]
         for j, (column, label) in enumerate(labels.items()):
             mean, spread = np.array(data[column]), np.array(data[f"{column}_sd"])
-            ax.fill_between(data["n"], mean - spread, mean + spread, color=COLOURS[j], alpha=0.2,
-                            linewidth=0)  # fmt: skip
-            ax.plot(data["n"], mean, color=COLOURS[j], marker=MARKERS[j], label=label,
-                    clip_on=False, zorder=4)  # fmt: skip
+            ax.fill_between(
+                data["n"], mean - spread, mean + spread, color=COLOURS[j], alpha=0.2, linewidth=0
+            )
+            ax.plot(
+                data["n"],
+                mean,
+                color=COLOURS[j],
+                marker=MARKERS[j],
+                label=label,
+                clip_on=False,
+                zorder=4,
+            )
         ax.set(xscale="log", xlabel="sample size n", ylabel="error of model A", ylim=(0, 0.14))
         ax.set_xticks(SIZES, [f"{n:,}" for n in SIZES])
         ax.minorticks_off()

@@ -57,22 +57,33 @@ def all_cells(results: Results) -> Table:
             as_text = text_of(printed.name, column, measured)
             changed = text_of(printed.name, column, corrected) != as_text
             erratum = PRINTED_MARKS.get(printed.name, {}).get((row, column), "")
-            rows.append({
-                "table": printed.number, "row": row, "column": column, "paper": text,
-                "measured": as_text, "corrected": text_of(printed.name, column, corrected),
-                "agrees": as_text == text, "erratum": LOST_PREDICTIONS if changed else erratum,
-                "measured_value": measured[0], "corrected_value": corrected[0],
-                "measured_sd": measured[1] if len(measured) > 1 else None,
-                "corrected_sd": corrected[1] if len(corrected) > 1 else None,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "table": printed.number,
+                    "row": row,
+                    "column": column,
+                    "paper": text,
+                    "measured": as_text,
+                    "corrected": text_of(printed.name, column, corrected),
+                    "agrees": as_text == text,
+                    "erratum": LOST_PREDICTIONS if changed else erratum,
+                    "measured_value": measured[0],
+                    "corrected_value": corrected[0],
+                    "measured_sd": measured[1] if len(measured) > 1 else None,
+                    "corrected_sd": corrected[1] if len(corrected) > 1 else None,
+                }
+            )
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     return Table("cells", "Every cell of tables 2 to 8.", columns, on_page=False)
 
 
 def outcome_table(
-    name: str, caption: str, cells: Mapping[tuple[str, str], Numbers], rows: tuple[str, ...],
+    name: str,
+    caption: str,
+    cells: Mapping[tuple[str, str], Numbers],
+    rows: tuple[str, ...],
     label: str,
-) -> Table:  # fmt: skip
+) -> Table:
     names = list(dict.fromkeys(column for _, column in cells))
     columns: dict[str, list[Any]] = {label: [NAMES.get(row, row) for row in rows]}
     for column in names:

@@ -143,16 +143,28 @@ def _theory(seed: int, quick: bool) -> Section:
             "are enumerated, so the differences are rounding.",
         ),
         (
-            Table("example_1_1", "Example 1.1: mean ECE over level sets.",
-                  truthful_theory.example_1_1(seed, 40 if quick else 300)),
-            Table("example_c_1", "Example C.1: expected errors, k = 10, n = 50.",
-                  truthful_theory.example_c_1()),
-            Table("theorem_3_1", "Theorem 3.1: the identity over all outcomes of eight rows.",
-                  truthful_theory.theorem_3_1(seed)),
-            Table("lemma_d_1", "Lemma D.1: three identities over all outcomes of three rows.",
-                  truthful_theory.lemma_d_1()),
+            Table(
+                "example_1_1",
+                "Example 1.1: mean ECE over level sets.",
+                truthful_theory.example_1_1(seed, 40 if quick else 300),
+            ),
+            Table(
+                "example_c_1",
+                "Example C.1: expected errors, k = 10, n = 50.",
+                truthful_theory.example_c_1(),
+            ),
+            Table(
+                "theorem_3_1",
+                "Theorem 3.1: the identity over all outcomes of eight rows.",
+                truthful_theory.theorem_3_1(seed),
+            ),
+            Table(
+                "lemma_d_1",
+                "Lemma D.1: three identities over all outcomes of three rows.",
+                truthful_theory.lemma_d_1(),
+            ),
         ),
-    )  # fmt: skip
+    )
 
 
 def ranked(columns: Columns) -> RankRobustness:
@@ -226,24 +238,45 @@ def _pool_section(name: str, columns: Columns, fitted_on: str) -> Section:
             flipped,
         ),
         (
-            Table(f"{name}_table_1", "Spearman rank correlations beside the paper's table 1, which "
-                  "is of other networks on CIFAR-100.", table_1(ranks, setting)),
-            Table(f"{name}_dominance", "Rank correlation with the dominance order.", along,
-                  on_page=known),
-            Table(f"{name}_correlations", "Every rank correlation.", ranks.columns(),
-                  on_page=False),
+            Table(
+                f"{name}_table_1",
+                "Spearman rank correlations beside the paper's table 1, which "
+                "is of other networks on CIFAR-100.",
+                table_1(ranks, setting),
+            ),
+            Table(
+                f"{name}_dominance",
+                "Rank correlation with the dominance order.",
+                along,
+                on_page=known,
+            ),
+            Table(
+                f"{name}_correlations", "Every rank correlation.", ranks.columns(), on_page=False
+            ),
         ),
         (
-            Figure(f"{name}_checkpoints", "Each checkpoint's error over its classification error, "
-                   "in 2,000 bins above and in 5 below (figure 1).",
-                   partial(draw_checkpoints, columns)),
-            Figure(f"{name}_trends", "Errors over the classification error, each divided by its "
-                   "mean: points are checkpoints, lines kernel regressions (figures 3 and 6).",
-                   partial(draw_trends, columns)),
-            Figure(f"{name}_dominance", "The truthful errors along the maximum dominance set "
-                   "(figures 2 and 5).", partial(draw_dominance, columns, ranks.chain)),
-            Figure(f"{name}_assumption", "Errors over the loss that they equal for calibrated "
-                   "predictors, over n: the dotted line (figure 4).",
-                   partial(draw_assumption, columns)),
+            Figure(
+                f"{name}_checkpoints",
+                "Each checkpoint's error over its classification error, "
+                "in 2,000 bins above and in 5 below (figure 1).",
+                partial(draw_checkpoints, columns),
+            ),
+            Figure(
+                f"{name}_trends",
+                "Errors over the classification error, each divided by its "
+                "mean: points are checkpoints, lines kernel regressions (figures 3 and 6).",
+                partial(draw_trends, columns),
+            ),
+            Figure(
+                f"{name}_dominance",
+                "The truthful errors along the maximum dominance set (figures 2 and 5).",
+                partial(draw_dominance, columns, ranks.chain),
+            ),
+            Figure(
+                f"{name}_assumption",
+                "Errors over the loss that they equal for calibrated "
+                "predictors, over n: the dotted line (figure 4).",
+                partial(draw_assumption, columns),
+            ),
         ),
-    )  # fmt: skip
+    )

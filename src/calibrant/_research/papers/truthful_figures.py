@@ -42,9 +42,15 @@ def draw_checkpoints(columns: dict[str, list[Any]]) -> Drawing:
             for axis, error, colour in zip(row, errors, COLOURS, strict=False):
                 y = np.asarray(columns[f"{error}_{m}"])
                 axis.plot(
-                    x[kept], y[kept], ".", color=colour, alpha=0.3, markersize=2.5,
-                    markeredgewidth=0, rasterized=True,
-                )  # fmt: skip
+                    x[kept],
+                    y[kept],
+                    ".",
+                    color=colour,
+                    alpha=0.3,
+                    markersize=2.5,
+                    markeredgewidth=0,
+                    rasterized=True,
+                )
                 axis.set_ylim(0, 1.05 * float(np.quantile(y[kept], 0.99)))
                 axis.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3))
             row[0].set_ylabel(f"error, {m} bins")
@@ -69,9 +75,15 @@ def draw_trends(columns: dict[str, list[Any]]) -> Drawing:
                 # Errors at different numbers of bins differ by powers of ten: each over its mean.
                 y = y / y[kept].mean()
                 axis.plot(
-                    x[kept], y[kept], ".", color=colour, alpha=0.12, markersize=2,
-                    markeredgewidth=0, rasterized=True,
-                )  # fmt: skip
+                    x[kept],
+                    y[kept],
+                    ".",
+                    color=colour,
+                    alpha=0.12,
+                    markersize=2,
+                    markeredgewidth=0,
+                    rasterized=True,
+                )
                 axis.plot(places, trend(x[kept], y[kept], places), color=colour, label=f"{m} bins")
             axis.set_title(TITLES[error])
             axis.set_ylim(0, 2.5)
@@ -115,9 +127,16 @@ def draw_assumption(columns: dict[str, list[Any]]) -> Drawing:
             for colour, m in zip(COLOURS, BIN_COUNTS, strict=False):
                 y = np.asarray(columns[f"{error}_{m}"])
                 axis.plot(
-                    x[kept], y[kept], ".", color=colour, alpha=0.3, markersize=3,
-                    markeredgewidth=0, label=f"{m} bins", rasterized=True,
-                )  # fmt: skip
+                    x[kept],
+                    y[kept],
+                    ".",
+                    color=colour,
+                    alpha=0.3,
+                    markersize=3,
+                    markeredgewidth=0,
+                    label=f"{m} bins",
+                    rasterized=True,
+                )
             line = np.linspace(float(x[kept].min()), float(x[kept].max()), 50)
             axis.plot(line, line / parts / n_test, ":", color="#000000", label="calibrated")
             axis.set_yscale("log")

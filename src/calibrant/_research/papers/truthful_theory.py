@@ -68,10 +68,12 @@ def example_c_1(n: int = 50, k: int = 10) -> Columns:
 def _outcomes(chances: Array) -> list[tuple[float, Array]]:
     """Every row of 0/1 labels with its chance."""
     return [
-        (math.prod(p if y else 1.0 - p for y, p in zip(labels, chances, strict=True)),
-         np.array(labels))
+        (
+            math.prod(p if y else 1.0 - p for y, p in zip(labels, chances, strict=True)),
+            np.array(labels),
+        )
         for labels in product((0, 1), repeat=len(chances))
-    ]  # fmt: skip
+    ]
 
 
 def theorem_3_1(seed: int, n: int = 8) -> Columns:
