@@ -143,8 +143,8 @@ def pair_of(
 
 
 def _baseline_rows(old: Mapping[str, Any], new: GivenRows, *, labelled: bool) -> GivenRows:
-    """The rows of the baseline; without labels of its own it has those of the checked rows, with
-    their weights, votes and frame.
+    """The rows of the baseline from its arguments `old`. If these have no labels (`labelled`), the
+    labels are those of the checked rows, and so are weights, votes and frame unless given.
     """
     if labelled:
         return GivenRows(**{"data": new.data if isinstance(old["y_proba"], str) else None, **old})

@@ -37,7 +37,9 @@ def recalibrated(
             if data is not None:
                 predictions = pick(data, predictions, "y_proba")
             if logprobs:
-                seen, predictions = (_from_logprobs(each) for each in (seen, predictions))
+                seen, predictions = (
+                    _logprobs_to_probabilities(each) for each in (seen, predictions)
+                )
             scaler.fit(labels, seen, classes=classes, sample_weight=weights, votes=votes)
             out[name] = np.asarray(scaler.transform(predictions))
         notes.append(f"{name}: recalibrated by {scaler}")
@@ -79,7 +81,8 @@ def _replaced(data: Any, y_proba: Mapping[Any, Any], out: Mapping[Any, Any]) -> 
     return frame.with_columns(*columns).to_native()
 
 
-def _from_logprobs(values: Any) -> Any:
+def _logprobs_to_probabilities(values: Any) -> Any:
+    """exp of (n,) log-probabilities, and the softmax of (n, k) ones."""
     return probabilities_of(to_array(values, "y_proba"))
 
 

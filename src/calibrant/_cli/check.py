@@ -269,13 +269,13 @@ def _check_rows(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
         messages = (*messages, *(f"baseline: {line}" for line in old.messages))
     notes = result.notes
     if "ids" in more and more["ids"] is not None and options.id is None:
-        notes = tuple(map(_matched_by_place, notes))
+        notes = tuple(map(_reword_paired_note, notes))
     whole = replace(result, rows=tuple(parts), n_missing=rows.n_missing, notes=notes)
     return whole, messages
 
 
-def _matched_by_place(note: str) -> str:
-    """Word the note on paired rows for ids that are places in the files."""
+def _reword_paired_note(note: str) -> str:
+    """Say "by place in the files" in the note on paired rows; other notes stay as they are."""
     from calibrant._api.baseline import PAIRED, paired_note
     from calibrant._core.messages import Note
 

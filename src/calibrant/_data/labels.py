@@ -82,7 +82,9 @@ def number_of(name: Any) -> int | float | None:
 
 
 def _whole(text: str) -> int | float:
-    """A whole number to its last digit, which a double may not hold: "9007199254740993.0"."""
+    """Read the text of a whole number exactly, where a double would round it:
+    "9007199254740993.0". Text that is not whole after all becomes a float.
+    """
     try:
         exact = Decimal(text)
     except ArithmeticError:  # an exponent beyond all bounds, of a number next to 0

@@ -27,7 +27,7 @@ class VoteRows:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """The votes themselves."""
+        """The number of votes for each class in each row, (n, k); `votes` must be known."""
         assert self.votes is not None
         return np.rint(self.shares * self.votes[:, None]).astype(np.int64)
 

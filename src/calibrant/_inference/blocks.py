@@ -46,7 +46,9 @@ class Blocks:
         return float(np.sqrt(self.size / max(1.0, self.size - 1.0))) * self.student(weights)
 
     def student(self, weights: Array | None) -> float:
-        """How much wider Student's quantiles are than normal ones; 1 of rows by themselves."""
+        """Student's 97.5 % quantile over the normal one, for the effective number of clusters; 1
+        without clusters, and at most a limit.
+        """
         if self.groups is None:
             return 1.0
         from scipy.special import stdtrit

@@ -127,7 +127,7 @@ class SecondMoments:
         return sum(each.size for each in self.slots)
 
     def parts(self, columns: Array) -> list[Array]:
-        """What each predictor has of columns (..., p)."""
+        """Split the last axis of (..., p) into the slots of each predictor."""
         ends = np.cumsum([each.size for each in self.slots])[:-1]
         return list(np.split(columns, ends, axis=-1))
 

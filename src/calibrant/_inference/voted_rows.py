@@ -244,7 +244,9 @@ class VotedRows:
 
     @property
     def scalar_residuals(self) -> Array:
-        """The same of the scalar problem, P(y = 1) or that of the top label: (n, 1)."""
+        """The column of `residuals` that the scalar problem has, (n, 1): of class 1, or of each
+        row's top label.
+        """
         if not self.samples.multiclass:
             return self.residuals[:, 1:]
         return np.take_along_axis(self.residuals, self.p.argmax(axis=1)[:, None], axis=1)

@@ -258,6 +258,7 @@ class Measure:
 
     @property
     def range(self) -> str:
+        """The smallest and the largest value as text: "[0, 1]"."""
         return f"[{self.low:g}, {self.high_text or format(self.high, 'g')}]"
 
     @property

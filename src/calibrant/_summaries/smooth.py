@@ -105,7 +105,7 @@ class SmoothSummary:
         return grid
 
     def ls_ece(self, sigma: float, noise: str) -> float:
-        """LS-ECE as the integral it is."""
+        """LS-ECE by integration, without draws; `noise` is "gaussian" or "uniform"."""
         if noise == "gaussian":
             return ls_ece_of_grid(self.logit_grid(sigma), sigma)
         if isinstance(self.samples, Samples) and COMPILED_SIGMAS[0] <= sigma <= COMPILED_SIGMAS[1]:

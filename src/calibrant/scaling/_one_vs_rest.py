@@ -107,7 +107,7 @@ class OneVsRest(Scaler):
 
 
 def as_columns(values: FloatArray) -> FloatArray:
-    """A column for each map: of two classes the second alone."""
+    """One column for each one-vs-rest map: of (n,) and of two classes that of class 1 alone."""
     if values.ndim == 1:
         return values[:, None]
     return values[:, 1:] if values.shape[1] == 2 else values

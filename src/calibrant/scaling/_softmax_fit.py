@@ -45,11 +45,13 @@ class Scales(Protocol):
 
     radius: float
 
-    def turn(self, phi: FloatArray) -> FloatArray: ...
+    def turn(self, phi: FloatArray) -> FloatArray:
+        """The parameters theta at the search coordinates phi."""
 
     def turn_gradient(self, gradient: FloatArray) -> FloatArray: ...
 
-    def undo(self, theta: FloatArray) -> FloatArray: ...
+    def undo(self, theta: FloatArray) -> FloatArray:
+        """The search coordinates phi of parameters theta."""
 
 
 class _AsTheyAre:

@@ -146,7 +146,9 @@ def batch_of(
 
 
 def _predictions(file: File, chunk: Chunk, chosen: ColumnMapping, written: Written) -> Column:
-    """Predictions as probabilities, or as logits."""
+    """The prediction columns of a chunk side by side. Percent, words and log-probabilities become
+    probabilities; logits stay.
+    """
     spec = chosen.y_proba
     columns = [chunk.columns[Field(name, chosen.proba_role)] for name in spec.names]
     if written != PLAIN:

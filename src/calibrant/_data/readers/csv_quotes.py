@@ -185,7 +185,7 @@ class _Row:
 
 
 def check_quotes(header: Header) -> None:
-    """Read a file once more, for its quotes alone."""
+    """Read a file again and raise InputError where a stray quote swallows lines."""
     quotes = Quotes(header)
     with opened(header.file) as (stream, _):
         text = stream.read(BLOCK).removeprefix(b"\xef\xbb\xbf")

@@ -74,7 +74,7 @@ class Rows:
         return self.chosen.class_names if self.multiclass else None
 
     def other(self, option: str, name: str) -> NDArray[Any]:
-        """A column of text in which nothing may be missing."""
+        """A further column; InputError, which names `option`, if a row has no value in it."""
         values = self.others[name]
         gone = [value is None or value != value for value in values.tolist()]
         if any(gone):

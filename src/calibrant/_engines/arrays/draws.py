@@ -79,7 +79,7 @@ class Outcomes:
     def draw(self, rates: Array) -> Array:
         """How many of the rows of each cell have the outcome 1: (draws, cells)."""
         shape = (self.n_draws, self.rows.shape[1])
-        if len(self.rows) == 1 and self._n <= FEW_TABLED * shape[1]:
+        if len(self.rows) == 1 and self._rows_per_draw <= FEW_TABLED * shape[1]:
             return _binomials(self.rows[0], rates, self.n_draws, self.seed)
         if not self._one_by_one:
             drawn = np.random.default_rng(self.seed).binomial(self.rows, rates, shape)
@@ -96,26 +96,29 @@ class Outcomes:
         return hits
 
     @property
-    def _n(self) -> int:
+    def _rows_per_draw(self) -> int:
         return int(self.rows[0].sum())
 
     @property
     def _one_by_one(self) -> bool:
+        """Whether cells have so few rows that a random number for each row is cheaper than a
+        binomial one for each cell.
+        """
         few = FEW_KEPT if self._keeps else FEW_ROWS
-        return self._n <= few * int(self.rows.shape[1])
+        return self._rows_per_draw <= few * int(self.rows.shape[1])
 
     @property
     def _keeps(self) -> bool:
-        return len(self.rows) > 1 and self._n * self.n_draws <= KEPT
+        return len(self.rows) > 1 and self._rows_per_draw * self.n_draws <= KEPT
 
     @cached_property
     def _numbers(self) -> list[Numbers]:
         return list(self._parts())
 
     def _parts(self) -> Iterator[Numbers]:
-        bits, step = np.random.SFC64(self.seed), max(1, AT_A_TIME // max(1, self._n))
+        bits, step = np.random.SFC64(self.seed), max(1, AT_A_TIME // max(1, self._rows_per_draw))
         for start in range(0, self.n_draws, step):
-            yield _numbers(bits, (min(step, self.n_draws - start), self._n))
+            yield _numbers(bits, (min(step, self.n_draws - start), self._rows_per_draw))
 
 
 def _binomials(rows: NDArray[np.int64], rates: Array, n_draws: int, seed: Sequence[int]) -> Array:

@@ -164,7 +164,9 @@ def raise_bad(status: NDArray[np.int64], start: int) -> None:
 def scalar_sums(
     samples: Samples, notion: Notion, cuts: Cuts, *, squares: bool = True
 ) -> tuple[Array, Findings]:
-    """Bin sums (bins x fields) of the binary or the confidence problem."""
+    """Sums (bins, FIELDS) of the binary or the confidence problem, and the findings. Without
+    `squares` a compiled kernel may leave the squared fields out.
+    """
     engine = kernels()
 
     def work(spans: list[Span]) -> tuple[Array, Findings]:

@@ -146,7 +146,7 @@ def _select(samples: Samples, notion: Notion, m: int) -> Array:
         raise InputError(NO_WEIGHT)
     sought = np.arange(1, m) * total / m
     ends = np.append(np.arange(N_CELLS + 1) / N_CELLS, np.nextafter(1.0, 2.0))
-    hit = np.unique(_held(mass, np.searchsorted(through, sought)))
+    hit = np.unique(_nonempty_at_or_after(mass, np.searchsorted(through, sought)))
     wanted[hit] = 1
     ranges = _Ranges(_bits(ends)[hit], _bits(ends)[hit + 1], (through - mass)[hit], mass[hit])
 
@@ -170,8 +170,10 @@ def _select(samples: Samples, notion: Notion, m: int) -> Array:
     return _edges(at_edges[0], at_edges[1], at_edges[2], total, m)
 
 
-def _held(mass: Array, at: Any) -> Index:
-    """The cell at a position, or the nearest that is not empty: sums may round either way."""
+def _nonempty_at_or_after(mass: Array, at: Any) -> Index:
+    """The first cell with mass at or after each position, or the last one where none follows:
+    sums may round either way.
+    """
     nonempty = np.flatnonzero(mass)
     nearest = np.minimum(np.searchsorted(nonempty, at), nonempty.size - 1)
     return np.asarray(nonempty[nearest], dtype=np.intp)
@@ -215,7 +217,7 @@ def _refine(
     through = ranges.below[:, None] + np.cumsum(mass, axis=1)
     home = np.minimum(np.searchsorted(ranges.below + ranges.mass, sought), ranges.low.size - 1)
     pairs = {
-        (int(i), int(_held(mass[i], np.searchsorted(through[i], s))))
+        (int(i), int(_nonempty_at_or_after(mass[i], np.searchsorted(through[i], s))))
         for i, s in zip(home, sought, strict=True)
     }
     at, sub = np.array(sorted(pairs)).T

@@ -102,8 +102,9 @@ def unit_grid(
 def uniform_error(
     samples: Samples, notion: Notion, sigma: float, eps: float
 ) -> tuple[float, float, Findings] | None:
-    """The integral of LS-ECE with uniform noise over the samples in order, and their weight; None
-    where no kernel was built for it, or logits as they came are to be smoothed.
+    """The integral of LS-ECE with uniform noise, not yet divided by the weight, the weight, and the
+    findings. None without a compiled kernel, for the classwise notion, and for binary logits.
+    Probabilities are kept `eps` away from 0 and 1 before their logits are taken.
     """
     raw = samples.from_logits and not samples.multiclass
     if kernels().name == "numpy" or notion == "classwise" or raw:

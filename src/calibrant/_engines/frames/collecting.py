@@ -28,7 +28,7 @@ def collected(frame: Frame) -> Any:
             with _compiled_methods(frame.to_native()):
                 return frame.collect()
         if frame.implementation.is_ibis():
-            with _nested_selects():
+            with _without_fused_selects():
                 return frame.collect()
         return frame.collect()
     except ModuleNotFoundError as error:  # DuckDB hands its results over as Arrow tables
@@ -42,11 +42,11 @@ _before: list[bool] = []
 
 
 @contextmanager
-def _nested_selects() -> Iterator[None]:
-    """While Ibis writes SQL: layers of columns stay selections of selections, which databases merge
-    in no time. Ibis takes half of a query's time over it, whatever the data.
+def _without_fused_selects() -> Iterator[None]:
+    """Keep Ibis from merging layers of columns into one selection, which takes it half of a query's
+    time. Databases merge them in no time.
 
-    The option is everybody's: of queries at the same time the last one sets it back.
+    The option is global: of queries at the same time the last one sets it back.
     """
     import ibis
 

@@ -40,6 +40,7 @@ class Groups:
 
     @classmethod
     def from_result(cls, samples: FrameSamples, result: Any) -> Groups:
+        """The columns of a query's collected frame as arrays."""
         return cls(samples, {series.name: _values(series) for series in result.iter_columns()})
 
     def __getitem__(self, name: str) -> Array:

@@ -88,6 +88,9 @@ def class_rows(samples: FrameSamples) -> tuple[list[Expr], list[Expr]]:
 
 
 def _distances(p: list[Expr], q: list[Expr], spacing: Array | None) -> dict[str, Loss]:
+    """The distances between distributions by name; `spacing` is how far neighbouring classes are
+    apart. InputError for too many classes.
+    """
     if len(p) > MOST_RANKED:
         raise InputError(
             f"distances between distributions of {len(p)} classes are not summed in a frame's "

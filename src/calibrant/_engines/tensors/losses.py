@@ -25,7 +25,9 @@ def loss_sums(
     only: str | None = None,
     spacing: Array | None = None,
 ) -> tuple[LossSums, Findings]:
-    """Sums of the proper losses; of the distances between distributions too, on request."""
+    """Sums of the proper losses and, with `distribution`, of the distances between distributions;
+    `spacing` is how far neighbouring classes are apart. `only` saves nothing here.
+    """
     if samples.multiclass and not distribution:
         total = row_pass(samples, None, None, True)
         assert total.losses is not None

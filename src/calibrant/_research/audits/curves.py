@@ -120,7 +120,9 @@ def curves(subjects: Sequence[Subject], seed: int) -> dict[str, list[Curve]]:
         twins = np.full(len(fit), np.nan)
         if population.broken:
             rng = np.random.default_rng([seed, number, len(means) - 1])
-            twins = _draws(fit, population, len(means) - 1, rng, _TWINS, twin=True).mean(0)
+            twins = _errors_of_draws(fit, population, len(means) - 1, rng, _TWINS, twin=True).mean(
+                0
+            )
         found = [
             Curve(population, means[:, i], errors[:, i], float(twins[i])) for i in range(len(fit))
         ]
@@ -169,7 +171,7 @@ class Drawn:
         """Draw until there are so many times `_REPEATS`; subjects that are left out end here."""
         for size, repeats in enumerate(self._repeats):
             more = repeats * (times - self._times)
-            rows = _draws(subjects, self._population, size, self._rngs[size], more)
+            rows = _errors_of_draws(subjects, self._population, size, self._rngs[size], more)
             for subject, column in zip(subjects, rows.T, strict=True):
                 sizes = self._errors.setdefault(subject.name, [np.empty(0)] * len(self._repeats))
                 sizes[size] = np.concatenate([sizes[size], column])
@@ -185,7 +187,7 @@ class Drawn:
         return means, errors
 
 
-def _draws(
+def _errors_of_draws(
     subjects: Sequence[Subject],
     population: Population,
     size: int,
@@ -194,7 +196,9 @@ def _draws(
     *,
     twin: bool = False,
 ) -> Array:
-    """The error of each subject (columns) in each draw (rows)."""
+    """The error of each subject (columns) in each draw (rows) of `SIZES[size]` rows. Labels are
+    drawn from the truth, or for a `twin` from the predictions, which are then calibrated.
+    """
     drawn = np.empty((repeats, len(subjects)))
     for row in range(repeats):
         predictions, truth, *weights = population.draw(rng, SIZES[size])

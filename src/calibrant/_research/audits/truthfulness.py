@@ -237,7 +237,7 @@ def search(expected: Callable[[Array], float], truth: Array, *, steps: int, seed
     for size in (0.1, 2.0):
         at, here = truth, np.inf
         for _ in range(steps // 2):
-            tried = _alike(at, rng) if rng.random() < 0.25 else _moved(at, size, rng)
+            tried = _alike(at, rng) if rng.random() < 0.25 else _random_step(at, size, rng)
             value = expected(tried)
             if value < here:
                 at, here, size = tried, value, min(size * 1.5, 3.0)
@@ -248,7 +248,10 @@ def search(expected: Callable[[Array], float], truth: Array, *, steps: int, seed
     return truth if best is None else best
 
 
-def _moved(predictions: Array, size: float, rng: np.random.Generator) -> Array:
+def _random_step(predictions: Array, size: float, rng: np.random.Generator) -> Array:
+    """Add normal noise of scale `size` to the log-probabilities of one random row or, half of the
+    time, of all rows.
+    """
     rows = (
         np.stack([1 - predictions, predictions], axis=1) if predictions.ndim == 1 else predictions
     )

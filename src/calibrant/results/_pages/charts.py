@@ -137,8 +137,8 @@ def _time_detail() -> Spec:
     return {"field": "start", "type": "temporal", "format": form, "title": "start"}
 
 
-def _paler() -> Spec:
-    """Bins of few rows in less of their colour."""
+def _opacity_by_rows() -> Spec:
+    """The opacity of a bin: paler below FULL_ROWS rows."""
     scale = {"domain": [0, FULL_ROWS], "range": [float(opacity_of(0)), 1.0], "clamp": True}
     return _number("n", legend=None, scale=scale)
 
@@ -179,8 +179,10 @@ def diagram(x_title: str, y_title: str) -> Spec:
         _nonempty("bins", "rule", thin, x=x, y=_number("u"), y2={"field": "z"}),
         _marks("curve", "area", {"color": TWO, "opacity": 0.14}, x=x, **_limits()),
         _marks("curve", "line", line, x=x, y=y, order=_number("u")),
-        _nonempty("bins", "rule", thick, x=x, **_limits(), opacity=_paler()),
-        _nonempty("bins", "circle", dots, x=x, y=y, size=size, opacity=_paler(), tooltip=details),
+        _nonempty("bins", "rule", thick, x=x, **_limits(), opacity=_opacity_by_rows()),
+        _nonempty(
+            "bins", "circle", dots, x=x, y=y, size=size, opacity=_opacity_by_rows(), tooltip=details
+        ),
     )
 
 
@@ -226,10 +228,10 @@ def overlay(x_title: str, y_title: str) -> Spec:
     details = _names("name", "predictions", "rows", "mean prediction", "mean target", "interval")
     bar = {"strokeWidth": 1.6, "strokeOpacity": 0.35}
     line = {"x": x, "y": y, "color": colour, "strokeDash": dash, "order": _number("i")}
-    point = {"x": x, "y": y, "color": colour, "shape": shape, "opacity": _paler()}
+    point = {"x": x, "y": y, "color": colour, "shape": shape, "opacity": _opacity_by_rows()}
     return _layered(
         _diagonal(x, y),
-        _nonempty("bins", "rule", bar, x=x, **_limits(), color=colour, opacity=_paler()),
+        _nonempty("bins", "rule", bar, x=x, **_limits(), color=colour, opacity=_opacity_by_rows()),
         _marks("lines", "line", {"strokeWidth": 1.8}, **line, detail=_name("name")),
         _nonempty("bins", "point", {"size": 48, "filled": True}, **point, tooltip=details),
     )

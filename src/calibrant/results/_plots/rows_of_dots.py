@@ -123,7 +123,7 @@ def chance_sign(label: str) -> Any:
 
 
 def bar_sign(label: str, color: Any) -> Any:
-    """The bar of an interval."""
+    """The legend entry of an interval: a thick pale line with this label."""
     return dot_sign(label, color, marker="", linestyle="-", linewidth=2.2, alpha=0.35)
 
 
