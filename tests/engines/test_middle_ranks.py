@@ -23,6 +23,6 @@ def test_firsts_are_those_of_the_formula(kind, n):
         "one heavy": np.where(np.arange(n) == n // 2, 1e6, 1.0),
         "tiny and huge": 10.0 ** rng.integers(-9, 9, n),
     }[kind]
-    ranks = MiddleRanks.of(mass)
+    ranks = MiddleRanks.from_mass(mass)
     for m in (1, 2, 3, 10, 15, 64, 3 * n):
         np.testing.assert_array_equal(ranks.firsts(m), by_formula(mass, m))

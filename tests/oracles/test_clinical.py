@@ -242,7 +242,7 @@ def test_a_vertex_reaches_the_share_of_the_weight_that_it_should(span):
     for n in (5, 9, 40, 150):
         u = np.unique(rng.random(n).round(2))
         w = rng.integers(1, 4, u.size).astype(float)
-        found = Vertices.of(u, w, span)
+        found = Vertices.from_levels(u, w, span)
         for v, reach in zip(found.at, found.reach, strict=True):
             far = np.abs(u - v)
             within = np.array([w[far <= d * (1 + 1e-14)].sum() for d in far])

@@ -105,7 +105,7 @@ def test_rows_that_are_alike_by_chance_are_no_rows_of_the_fit(levels, n):
         old, new = (RNG.choice(len(shares), m, p=shares) for m in (n, 1000))
         if levels > 1000:
             old, new = (RNG.integers(0, levels, m) for m in (n, 1000))
-        told.append(FittedRows.of(old / levels).overlap(new / levels).share)
+        told.append(FittedRows.from_hashes(old / levels).overlap(new / levels).share)
     assert sum(bool(share) for share in told) <= 2
     if levels <= 11:
         assert set(told) == {None}  # nothing is claimed that cannot be known

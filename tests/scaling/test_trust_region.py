@@ -45,14 +45,14 @@ def test_steps_lie_on_the_path_within_every_radius():
 
     path = _Path(gradient, product)
     path._enough = 1e-10  # to the end
-    whole, fall, at_border = path.within(1e9)
+    whole, fall, at_border = path.end_within(1e9)
     assert not at_border
     np.testing.assert_allclose(whole, -np.linalg.solve(hessian, gradient), rtol=1e-6)
     assert fall == pytest.approx(0.5 * gradient @ np.linalg.solve(hessian, gradient))
     n_asked, falls = len(asked), []
     for share in (0.9, 0.5, 0.1, 0.001):
         radius = share * np.linalg.norm(whole)
-        step, fall, at_border = path.within(radius)
+        step, fall, at_border = path.end_within(radius)
         assert at_border and np.linalg.norm(step) == pytest.approx(radius)
         assert fall == pytest.approx(-(gradient @ step + 0.5 * step @ hessian @ step))
         falls.append(fall)
@@ -62,6 +62,6 @@ def test_steps_lie_on_the_path_within_every_radius():
 
 def test_loss_that_curves_down_leads_to_the_border():
     path = _Path(np.array([1.0, 0.0]), lambda along: -along)
-    step, fall, at_border = path.within(2.0)
+    step, fall, at_border = path.end_within(2.0)
     np.testing.assert_allclose(step, [-2.0, 0.0])
     assert at_border and fall == pytest.approx(4.0)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant._api.groups import group_index
 from calibrant._api.rows import GivenRows
 from calibrant._api.slices import slice_labels
-from calibrant._core.errors import InputError, about, check_some_left, nearest
+from calibrant._core.errors import InputError, check_some_left, errors_about, nearest
 from calibrant._core.messages import Note, setting, worded
 from calibrant._data.align_rows import align, row_of_id
 from calibrant._data.arrays import to_array
@@ -128,7 +128,7 @@ def pair_of(
             f"{setting('paired', False)} needs labels of the baseline's own: baseline={{'y_true': "
             "..., 'y_proba': ...}"
         )
-    with about("baseline"):
+    with errors_about("baseline"):
         old = side_of(_baseline_rows(old_given, given, labelled=labelled), reading)
     if old.samples.predictions.shape[1:] != new.samples.predictions.shape[1:]:
         raise InputError(

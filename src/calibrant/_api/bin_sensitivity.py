@@ -76,7 +76,7 @@ def bin_sensitivity(
     values: dict[str, list[float]] = {m.name: [] for m in chosen}
     flat = {m.name: m.compute(tables.summary) for m in chosen if not m.is_binned}
     for count in counts:
-        summary = tables.at(count)
+        summary = tables.summary_at(count)
         for m in chosen:
             values[m.name].append(flat[m.name] if m.name in flat else m.compute(summary))
     findings = tables.summary.findings

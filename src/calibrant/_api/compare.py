@@ -21,7 +21,7 @@ from calibrant._api.scale_on import recalibrated
 from calibrant._api.slices import TestOptions, sliced
 from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
 from calibrant._core.engine_choice import n_threads
-from calibrant._core.errors import InputError, NotDefined, about
+from calibrant._core.errors import InputError, NotDefined, errors_about
 from calibrant._core.validation import (
     N_RESAMPLES,
     check_level,
@@ -287,7 +287,7 @@ def _values(
         row, notes = {}, {}
         for measure in chosen:
             try:
-                with about(name):
+                with errors_about(name):
                     row[measure.name] = measure.compute(summary)
             except NotDefined as error:
                 if asked:
@@ -329,7 +329,7 @@ def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
         raise InputError(
             f"bin_counts must be numbers of bins, such as (5, 20, 100); got {bin_counts!r}"
         )
-    with about("bin_counts"):
+    with errors_about("bin_counts"):
         counts = tuple(dict.fromkeys(EqualWidth(m).m for m in bin_counts))
     if not counts:
         raise InputError("bin_counts must hold one number of bins or more; got none")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
 from calibrant._api.reliability_curve import scalar_problem
-from calibrant._core.errors import CalibrantError, InputError, about, one_of
+from calibrant._core.errors import CalibrantError, InputError, errors_about, one_of
 from calibrant._core.validation import check_count, check_level, public
 from calibrant._data.columns import check_label_is_shared, column_names
 from calibrant._data.logprobs import Given, given_as
@@ -133,7 +133,7 @@ def curve_of_samples(
     """The curves of models on the same rows; `groups` as numbers."""
     problems, index = {}, groups
     for name, each in samples.items():
-        with about(name):
+        with errors_about(name):
             problems[name], index = scalar_problem(each, "binary", groups)
     some = next(iter(problems.values()))
     outcomes = Outcomes(some.z, some.w, index)
@@ -178,7 +178,8 @@ def _add_threshold(
     """Add what is known at one threshold to the columns of every strategy and pair."""
     always = {ALL: True, NONE: False}
     acted = {
-        name: Acted.of(u >= t, outcomes, t, always.get(name)) for name, u in strategies.items()
+        name: Acted.from_rows(u >= t, outcomes, t, always.get(name))
+        for name, u in strategies.items()
     }
     z, nobody = outcomes.z, acted[NONE]
     alone = {name: gain_limits(own, nobody, outcomes, t, level) for name, own in acted.items()}
@@ -192,7 +193,7 @@ def _add_threshold(
             "high": high,
         }
         if name in mapped:
-            after = Acted.of(mapped[name] >= t, outcomes, t)
+            after = Acted.from_rows(mapped[name] >= t, outcomes, t)
             gain, low, high = gain_limits(after, own, outcomes, t, level)
             found |= {
                 "recalibrated": value + gain,
@@ -285,7 +286,7 @@ def _samples(
     for name, predictions in given.items():
         if str(name) in (ALL, NONE):
             raise InputError(f"{name!r} is what acting on {name} is called: name the model apart")
-        with about(str(name)):
+        with errors_about(str(name)):
             each = to_samples(y_true, predictions, sample_weight, how, classes, data, votes=votes)
         if each.multiclass:
             raise InputError(

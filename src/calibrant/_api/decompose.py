@@ -181,7 +181,7 @@ def _split_loss(
     values = {name: weighted_mean(part, samples) for name, part in parts.items()}
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
     intervals = {}
-    as_given = Losses.of(samples, field, losses)
+    as_given = Losses.from_samples(samples, field, losses)
     rooms = {} if as_given is None else _least_half_widths(as_given, mapped, lowered, level)
     for name, part in parts.items():
         low, high, _ = mean_limits(influences(part, weights, groups), level)
@@ -211,7 +211,7 @@ def _least_half_widths(
 ) -> dict[str, tuple[float, float]]:
     """Minimal half-width of each part's interval, for samples with hardly any error."""
     samples = replace(as_given.samples, predictions=mapped, from_logits=False)
-    after = Losses.of(samples, as_given.loss, row_values(samples, distribution=False))
+    after = Losses.from_samples(samples, as_given.loss, row_values(samples, distribution=False))
     assert after is not None, "the labels are the same"
     return {
         "loss": as_given.room(level),

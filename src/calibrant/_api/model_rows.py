@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.rows import GivenRows
-from calibrant._core.errors import InputError, about
+from calibrant._core.errors import InputError, errors_about
 from calibrant._data.align_rows import align, row_of_id, rows_in_order
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import (
@@ -249,7 +249,7 @@ def samples_of_models(
     shared = isinstance(ids, Mapping) and "y_true" in ids
     order = rows_in_order(ids, list(y_proba), given.data) if shared else {}
     for name, rows in given.models.items():
-        with about(name):
+        with errors_about(name):
             each = to_samples(
                 rows.y_true,
                 rows.y_proba,

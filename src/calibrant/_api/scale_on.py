@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError, about, nearest, one_of
+from calibrant._core.errors import InputError, errors_about, nearest, one_of
 from calibrant._core.map_names import METHODS
 from calibrant._core.messages import name_of
 from calibrant._data.arrays import to_array
@@ -32,7 +32,7 @@ def recalibrated(
     notes = []
     for name, predictions in y_proba.items():
         scaler = new_scaler(METHODS[method], from_logits=from_logits)
-        with about(f"{name_of('scale_on')}, {name}"):
+        with errors_about(f"{name_of('scale_on')}, {name}"):
             labels, seen, weights, votes = _to_fit(given, name)
             if data is not None:
                 predictions = pick(data, predictions, "y_proba")

@@ -331,7 +331,9 @@ def _matching_ids(rows: Rows, old: Rows, options: argparse.Namespace) -> tuple[A
     import numpy as np
 
     common = np.intersect1d(rows.positions, old.positions, assume_unique=True)
-    if not common.size or not np.array_equal(rows.at(common).y_true, old.at(common).y_true):
+    if not common.size or not np.array_equal(
+        rows.take_positions(common).y_true, old.take_positions(common).y_true
+    ):
         return None, None
     return rows.positions, old.positions
 

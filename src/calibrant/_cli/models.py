@@ -138,7 +138,7 @@ def _read_one_file(options: argparse.Namespace, path: str) -> Models:
         common = np.intersect1d(common, rows.positions, assume_unique=True)
     if not common.size:
         raise InputError(f"{path}: in each row some model's prediction is missing: nothing is left")
-    kept = {name: rows.at(common) for name, rows in read.items()}
+    kept = {name: rows.take_positions(common) for name, rows in read.items()}
     first = next(iter(kept.values()))
     messages = tuple(dict.fromkeys(line for rows in read.values() for line in rows.messages))
     total = next(iter(read.values()))

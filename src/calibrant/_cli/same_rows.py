@@ -28,7 +28,7 @@ def match_by_position(read: dict[str, Rows], *, own: bool | None = False) -> dic
         common = np.intersect1d(common, rows.positions, assume_unique=True)
     if not common.size:
         raise InputError("in each row something is missing for some model: nothing is left")
-    kept = {name: rows.at(common) for name, rows in read.items()}
+    kept = {name: rows.take_positions(common) for name, rows in read.items()}
     _check_same_rows(kept, "in the same order, or match them with --id COLUMN", own=own)
     return kept
 

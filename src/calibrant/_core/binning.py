@@ -392,7 +392,7 @@ class MiddleRanks:
     through: NDArray[np.float64]
 
     @classmethod
-    def of(cls, mass: NDArray[np.float64]) -> MiddleRanks:
+    def from_mass(cls, mass: NDArray[np.float64]) -> MiddleRanks:
         """From the mass at each distinct prediction in increasing order."""
         return cls(mass, np.cumsum(mass))
 

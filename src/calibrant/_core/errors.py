@@ -180,7 +180,7 @@ def unnamed_text(warning: CalibrantWarning) -> str:
 
 
 @contextmanager
-def about(name: str) -> Iterator[None]:
+def errors_about(name: str) -> Iterator[None]:
     """Errors begin with a name: of one predictor among several, or of an argument.
 
     They stay what they are to a caller; kinds that are made of more than a message become the next

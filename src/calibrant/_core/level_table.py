@@ -61,7 +61,7 @@ class LevelTable(BinTable):
     @cached_property
     def ranks(self) -> MiddleRanks:
         """The ranks of the levels, for bins of equal mass in any number."""
-        return MiddleRanks.of(self._columns[1])
+        return MiddleRanks.from_mass(self._columns[1])
 
     def quantile_cuts(self, m: int) -> Cuts:
         """The inner edges of m bins of equal mass: each bin begins at its first level."""

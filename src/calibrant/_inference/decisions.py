@@ -49,7 +49,7 @@ class Acted:
     always: bool | None = None
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         positive: Mask,
         outcomes: Outcomes,

@@ -34,7 +34,9 @@ class Losses(NamedTuple):
     wrong: Array
 
     @classmethod
-    def of(cls, samples: Samples, loss: str, values: Mapping[str, Array]) -> Losses | None:
+    def from_samples(
+        cls, samples: Samples, loss: str, values: Mapping[str, Array]
+    ) -> Losses | None:
         """Those of samples with these losses; none of soft labels."""
         wrong = values["classification"]
         misses = int(np.count_nonzero(wrong == 1.0))
@@ -210,7 +212,7 @@ def unseen_targets(samples: Samples, votes: Counts, level: float) -> Array:
     where these are the rarer. `votes` are behind each row; one where labels are hard.
     """
     p, z = distribution_rows(samples)
-    return _Rare.of(p, z, votes, p.argmax(axis=1)).at(level, 1.0)
+    return _Rare.from_votes(p, z, votes, p.argmax(axis=1)).targets_at(level, 1.0)
 
 
 def possible_targets(
@@ -224,9 +226,9 @@ def possible_targets(
     usual = {"misses": p.argmax(axis=1)}
     if not samples.multiclass:
         usual["events"] = np.zeros(samples.n, np.intp)
-    sides = {kind: _Rare.of(p, z, votes, best) for kind, best in usual.items()}
+    sides = {kind: _Rare.from_votes(p, z, votes, best) for kind, best in usual.items()}
     return [
-        (kind, far, side.at(level, far))
+        (kind, far, side.targets_at(level, far))
         for kind, side in sides.items()
         if side.seen < FEW_EVENTS
         for far in TOWARDS
@@ -246,7 +248,7 @@ class _Rare(NamedTuple):
     total: float
 
     @classmethod
-    def of(cls, p: Array, z: Array, votes: Counts, best: Index) -> _Rare:
+    def from_votes(cls, p: Array, z: Array, votes: Counts, best: Index) -> _Rare:
         for_it = np.eye(p.shape[1])[best]
         against = np.where(for_it > 0.0, 0.0, np.maximum(p, CERTAIN))
         against /= against.sum(axis=1, keepdims=True)
@@ -256,7 +258,7 @@ class _Rare(NamedTuple):
             return cls(z, z * for_it, against, for_it, total - seen, total)
         return cls(z, z * (1.0 - for_it), for_it, against, seen, total)
 
-    def at(self, level: float, far: float) -> Array:
+    def targets_at(self, level: float, far: float) -> Array:
         """The targets so far towards the lower limit of the number of rare votes (-1) or the upper
         one (1).
         """

@@ -286,7 +286,7 @@ class GapPaths:
         # Noise adds to an absolute error: what draws lead beyond the value is theirs.
         middle = float(np.mean([path.crossing(0.5, value) for path in (*lower, *upper)]))
         estimate = min(middle, value)
-        return self._within(low, high, estimate, of_sample, of_population)
+        return self._within_range(low, high, estimate, of_sample, of_population)
 
     def limits_of_largest(
         self,
@@ -309,9 +309,11 @@ class GapPaths:
         alike = self._alike(most, of_sample, of_population)
         low = max(alike.crossing(1.0 - tail, value), self._beyond(null, value, tail))
         estimate = alike.crossing(0.5, value)
-        return self._within(low, max(low, float(most.max())), estimate, of_sample, of_population)
+        return self._within_range(
+            low, max(low, float(most.max())), estimate, of_sample, of_population
+        )
 
-    def _within(
+    def _within_range(
         self, low: float, high: float, estimate: float, of_sample: Formula, of_population: Formula
     ) -> Limits:
         _, shown = self._values(self.slots.gap, of_sample, of_population)

@@ -187,7 +187,7 @@ def null_moments(p: Array) -> dict[str, tuple[Array, Array, Array]]:
     log = -np.log(np.maximum(p, LOG_FLOOR))
     c = p.max(axis=1)
 
-    def about(values: Array, mean: Array) -> tuple[Array, Array]:
+    def moments_about(values: Array, mean: Array) -> tuple[Array, Array]:
         """Second and third moments of what the outcome r gives the value `values[:, r]`."""
         away = values - mean[:, None]
         power = away * away
@@ -203,11 +203,11 @@ def null_moments(p: Array) -> dict[str, tuple[Array, Array, Array]]:
 
     # Brier and spherical losses fall with the probability of the outcome, in a straight line.
     rest = np.einsum("ij,ij->i", p, 1.0 - p)  # 1 less the squares, without cancellation
-    second, third = about(p, squares)
+    second, third = moments_about(p, squares)
     mean_log = np.einsum("ij,ij->i", p, log)
     return {
         "brier": (rest, 4.0 * second, -8.0 * third),
-        "log": (mean_log, *about(log, mean_log)),
+        "log": (mean_log, *moments_about(log, mean_log)),
         "spherical": (rest / (1.0 + size), second / squares, -third / (squares * size)),
         "classification": hit(np.zeros_like(c), np.ones_like(c)),
         "confidence": hit((1.0 - c) ** 2, 1.0 + c * c),

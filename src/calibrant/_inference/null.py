@@ -87,7 +87,7 @@ def with_rare_events(
     votes = round(1.0 / problem.dispersion)
     of_rows = votes <= MOST_VOTES and votes * problem.n * n_draws <= SINGLE_ROWS
     rare = rare_events(weight, cells.by_bin(cells.w2), mean, size)
-    own, place = rare.within(cells.bins)
+    own, place = rare.cells_within(cells.bins)
     if own.size == 0:
         return None
     out = noise.copy()
@@ -112,7 +112,7 @@ def _together(problem: Problem, groups: Index | None, size: float) -> float:
     """
     w, z = problem.weights, problem.z
     seen = min(float(w @ z), float(w @ (1.0 - z))) * float(w.sum()) / float(w @ w) / size
-    return (ScatterModel.of(problem, groups).correlation * seen + 0.5) / (seen + 0.5)
+    return (ScatterModel.from_problem(problem, groups).correlation * seen + 0.5) / (seen + 0.5)
 
 
 def _noise_of_rows(

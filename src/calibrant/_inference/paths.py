@@ -40,7 +40,7 @@ class Path:
     every: bool
 
     @classmethod
-    def of(cls, problem: Problem, most: int = MOST_POINTS) -> Path:
+    def from_problem(cls, problem: Problem, most: int = MOST_POINTS) -> Path:
         levels, cells = problem.levels
         if levels.size <= most:
             return cls(levels, cells, True)
@@ -79,7 +79,7 @@ class Path:
 
 def averaged_value(problem: Problem) -> float:
     """ATB, of every distinct prediction."""
-    levels = Path.of(problem, problem.n)
+    levels = Path.from_problem(problem, problem.n)
     sums = levels.sums(problem.weights * (problem.z - problem.u))
     return float(levels.averaged(sums[None])[0]) / float(problem.weights.sum()) ** 2
 
@@ -108,7 +108,7 @@ def averaged_null(problem: Problem) -> tuple[float, float]:
 
 def averaged_p(problem: Problem, seed: int) -> Drawn:
     """The p-value of ATB."""
-    path = Path.of(problem)
+    path = Path.from_problem(problem)
     w, u = problem.weights, problem.u
     value = float(path.averaged(path.sums(w * (problem.z - u))[None])[0])
     variances = path.sums(w * w * u * (1.0 - u))
@@ -122,7 +122,7 @@ def averaged_p(problem: Problem, seed: int) -> Drawn:
 
 def clustered_averaged_p(problem: Problem, groups: Index) -> float:
     """The larger p-value of ATB from the clusters' scatter and from the model's."""
-    path = Path.of(problem, MOST_POINTS_CLUSTERED)
+    path = Path.from_problem(problem, MOST_POINTS_CLUSTERED)
     away = path.sums(problem.weights * (problem.z - problem.u))
     value = float(path.averaged(away[None])[0])
     values, vectors = np.linalg.eigh(path.nearness())
@@ -170,7 +170,7 @@ def weighted_chi_square_tail(x: float, weights: Array) -> float:
 
 def worst_cutoffs(problem: Problem) -> Cutoffs:
     """The interval of predictions over which residuals add up to most."""
-    levels, w = Path.of(problem, problem.n), problem.weights
+    levels, w = Path.from_problem(problem, problem.n), problem.weights
     return worst_interval(LevelTable(levels.u, levels.sums(w), levels.sums(w * problem.z)))
 
 
@@ -178,7 +178,7 @@ def cutoff_p(problem: Problem, value: float, seed: int) -> Drawn:
     """The p-value of the cutoff error: from the range of a Brownian motion where predictions are
     many and the walk is long, else from walks that are drawn.
     """
-    path = Path.of(problem)
+    path = Path.from_problem(problem)
     w, u = problem.weights, problem.u
     variance = float((w * w * u * (1.0 - u)).sum())
     if not path.every and variance > 0 and far_from_normal(problem) <= NOT_NORMAL:
@@ -189,7 +189,7 @@ def cutoff_p(problem: Problem, value: float, seed: int) -> Drawn:
 
 def clustered_cutoff_p(problem: Problem, groups: Index, seed: int) -> Drawn:
     """The larger p-value of the cutoff error from the clusters' scatter and from the model's."""
-    path = Path.of(problem, MOST_POINTS_CLUSTERED)
+    path = Path.from_problem(problem, MOST_POINTS_CLUSTERED)
     away = path.sums(problem.weights * (problem.z - problem.u))
     seen = float(_squared_range(away[None])[0])
     rng = np.random.default_rng([seed, 0xC0FF])

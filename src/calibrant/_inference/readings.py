@@ -86,7 +86,7 @@ def _reading(measure: Measure, rows: Context) -> SlotReading | None:
 def _of_table(formula: Callable[[BinTable], Array], slots: Slots) -> Formula:
     squares = slots.sums(slots.w * slots.w)
     each = np.divide(squares, slots.weight, out=np.ones(slots.size), where=slots.weight > 0)
-    within = _within(slots)
+    within = _variance_within(slots)
 
     def read(gap: Array, weight: Array) -> Array:
         wu = weight * slots.mean_u
@@ -97,7 +97,7 @@ def _of_table(formula: Callable[[BinTable], Array], slots: Slots) -> Formula:
     return read
 
 
-def _within(slots: Slots) -> Array:
+def _variance_within(slots: Slots) -> Array:
     """The variance of targets in each slot."""
     return np.maximum(slots.mean(slots.z**2) - slots.mean_z**2, 0.0)
 
@@ -112,7 +112,7 @@ def _cell_reading(
         return _form_reading(slots)
     inner: Slots = rows.once(("slots", "fine"), lambda: Slots.of_problem(fine))
     cells: Cells = rows.once("cells of angles", lambda: full_cells(fine))
-    within = _within(inner)
+    within = _variance_within(inner)
 
     def read(gap: Array, weight: Array) -> Array:
         wu = weight * inner.mean_u

@@ -30,7 +30,7 @@ class ScatterModel:
     correlation: float
 
     @classmethod
-    def of(cls, problem: Problem, groups: Index | None) -> ScatterModel:
+    def from_problem(cls, problem: Problem, groups: Index | None) -> ScatterModel:
         """Estimated where it is not known."""
         spread, w = problem.u * (1.0 - problem.u), problem.weights
         away = problem.z - problem.u
@@ -70,7 +70,9 @@ def clustered_covariances(
     spread = u * (1.0 - u)
     residuals = by_cluster(w * (problem.z - u))
     single = np.diag(summed(cells, w * w * spread, m))
-    model = ScatterModel.of(problem, groups).covariance(single, by_cluster(w * np.sqrt(spread)))
+    model = ScatterModel.from_problem(problem, groups).covariance(
+        single, by_cluster(w * np.sqrt(spread))
+    )
     return residuals, (residuals @ residuals.T, model)
 
 
@@ -89,7 +91,7 @@ class RareEvents:
     weight: Array
     trials: Counts
 
-    def within(self, bins: Index) -> tuple[Index, Index]:
+    def cells_within(self, bins: Index) -> tuple[Index, Index]:
         """Which cells are in one of these bins, and in which, if cells have these `bins`."""
         place = np.full(int(bins.max(initial=-1)) + 1, -1)
         place[self.bins] = np.arange(self.bins.size)

@@ -314,7 +314,7 @@ def clustered_spiegelhalter(problem: Problem, groups: Index) -> tuple[float, flo
     spread = problem.u * (1.0 - problem.u)
     together = summed((lean * np.sqrt(spread))[None], groups)
     single = np.array([[float((lean**2 * spread).sum())]])
-    variance = ScatterModel.of(problem, groups).covariance(single, together)[0, 0]
+    variance = ScatterModel.from_problem(problem, groups).covariance(single, together)[0, 0]
     by_model = two_sided(total / math.sqrt(variance)) if variance > 0 else 0.0
     df = max(effective(problem.weights, groups) - 1.0, 1.0)
     return z, max(float(2.0 * stdtr(df, -abs(z))), by_model, LEAST_P)
@@ -421,5 +421,5 @@ def _robust_p(
     root = np.sqrt(u * (1.0 - u))
     together = b * root if groups is None else summed(b * root, groups)
     single = (b * root) @ (b * root).T
-    model = ScatterModel.of(problem, groups).covariance(single, together)
+    model = ScatterModel.from_problem(problem, groups).covariance(single, together)
     return max(by_scatter, chi_square_tail(quadratic_form(b @ (problem.z - u), model), fit.free))

@@ -76,7 +76,7 @@ class Bounds:
         """With what f is never below, in rows of which no better bound is expected."""
         return Bounds(np.where(self.low[1] > low, self.low, low), self.high)
 
-    def within(self, low: Any, high: Any) -> Bounds:
+    def clipped_to(self, low: Any, high: Any) -> Bounds:
         """The same with what f is never above, too."""
         better = [(low < each[1]) & (each[1] < high) for each in (self.low, self.high)]
         return Bounds(np.where(better[0], self.low, low), np.where(better[1], self.high, high))

@@ -201,7 +201,7 @@ class VotedDistances:
             1.0 + np.sum([each.low - 1.0 for each in every], axis=0),
             np.take_along_axis(high, tightest[None, None], axis=0)[0],
         )
-        return out.within(0.0, 1.0)
+        return out.clipped_to(0.0, 1.0)
 
     def _as_others(self, bounds: Bounds) -> Bounds:
         """The same bounds, of which nothing is expected but the means of the other folds."""
@@ -226,4 +226,4 @@ class VotedDistances:
             between = 1.0 - same_ranking(one, other) * same_ranking(other, one)
         else:
             between = distances(*self.predictions, floor=LOG_FLOOR, only=loss)[loss]
-        return (first + second.reversed()).within(-between, between)
+        return (first + second.reversed()).clipped_to(-between, between)

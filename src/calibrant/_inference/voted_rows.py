@@ -259,8 +259,10 @@ class VotedRows:
             if is_mean(measure):
                 out[i] = float(self.w @ self.corrected(measure, self.z + self._noise(rng))) / total
             else:
-                out[i] = computed(self._with(self._centres + self._noise(rng, most=1.0)))
-        seen = float(out.mean()) if is_mean(measure) else computed(self._with(self._centres))
+                out[i] = computed(self._with_targets(self._centres + self._noise(rng, most=1.0)))
+        seen = (
+            float(out.mean()) if is_mean(measure) else computed(self._with_targets(self._centres))
+        )
         return out - seen
 
     def _noise(self, rng: np.random.Generator, most: float = np.inf) -> Array:
@@ -278,7 +280,7 @@ class VotedRows:
         """Shares that noise can be added to and leave shares, (n, k): one vote is at an end."""
         return np.where((self.m == 1)[:, None], self._middle, self.z) if self.singles else self.z
 
-    def _with(self, targets: Array) -> Samples:
+    def _with_targets(self, targets: Array) -> Samples:
         own = np.clip(targets, 0.0, 1.0)  # of rounding
         own = own if self.samples.multiclass else np.ascontiguousarray(own[:, 1])
         return replace(self.samples, targets=own)

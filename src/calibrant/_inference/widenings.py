@@ -64,7 +64,7 @@ def losses_of(rows: Context, measure: Measure) -> Losses | None:
     # Which rows are misses, and whether those are few, is the same for every loss.
     def make() -> Losses | None:
         values = rows.made.row_values(distribution=False)
-        return Losses.of(rows.samples, measure.loss, values)
+        return Losses.from_samples(rows.samples, measure.loss, values)
 
     found: Losses | None = rows.once("losses", make)
     return None if found is None else found._replace(loss=measure.loss)

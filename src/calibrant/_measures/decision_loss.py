@@ -34,12 +34,12 @@ def calibration_decision_loss(p: Array, q: Array, w: Array) -> float:
 def threshold_gains(p: Array, q: Array, w: Array, t: Array) -> Array:
     """f(t): what knowing q adds to the decision whose choice changes at t."""
     rising, falling = p < q, p > q
-    up = _within(p[rising], q[rising], q[rising], w[rising], t)
-    down = _within(-p[falling], -q[falling], -q[falling], w[falling], -t)
+    up = _sum_within_spans(p[rising], q[rising], q[rising], w[rising], t)
+    down = _sum_within_spans(-p[falling], -q[falling], -q[falling], w[falling], -t)
     return up + down
 
 
-def _within(first: Array, last: Array, height: Array, w: Array, t: Array) -> Array:
+def _sum_within_spans(first: Array, last: Array, height: Array, w: Array, t: Array) -> Array:
     """The sum of ``w (height - t)`` over spans from `first` to `last` that hold t."""
 
     def through(ends: Array, side: str) -> Array:

@@ -90,7 +90,7 @@ class _Whole:
     uncertainty: float
 
     @classmethod
-    def of(cls, table: BinTable) -> _Whole:
+    def from_table(cls, table: BinTable) -> _Whole:
         # What a rule drops is in no bin, so it is in no part but the rest; the score counts it.
         _, w, _, _, wz, wu2, wuz, wz2, _ = table.dropped[0]
         for stretch in table.stretches():
@@ -103,7 +103,7 @@ class _Whole:
 
 
 def _binned(table: BinTable) -> BrierDecomposition:
-    whole = _Whole.of(table)
+    whole = _Whole.from_table(table)
     nonempty = table.sum_w[0] > 0
     w = table.sum_w[0][nonempty]
     mean_u, mean_z = table.sum_wu[0][nonempty] / w, table.sum_wz[0][nonempty] / w
@@ -116,7 +116,7 @@ def _binned(table: BinTable) -> BrierDecomposition:
 
 
 def _isotonic(levels: BinTable) -> BrierDecomposition:
-    whole = _Whole.of(levels)
+    whole = _Whole.from_table(levels)
     w, wz, wz2 = isotonic_blocks(levels)
     fitted = wz / w
     # The score of the recalibrated predictions, from sums alone.

@@ -42,7 +42,7 @@ class Vertices:
     last: NDArray[np.intp]
 
     @classmethod
-    def of(cls, u: Array, w: Array, span: float = SPAN) -> Vertices:
+    def from_levels(cls, u: Array, w: Array, span: float = SPAN) -> Vertices:
         """The vertices of levels u, increasing, with weights w."""
         at = _cuts(u, w, span)
         through = np.concatenate([[0.0], np.cumsum(w)])
@@ -127,7 +127,7 @@ def local_fit(u: Array, w: Array, wz: Array, span: float = SPAN) -> Array:
     """
     if u.size <= _NEEDED:
         return wz / w
-    vertices = Vertices.of(u, w, span)
+    vertices = Vertices.from_levels(u, w, span)
     moments, products = np.empty((vertices.at.size, 5)), np.empty((vertices.at.size, 3))
     for j in range(vertices.at.size):
         some, x, kernel = vertices.kernel(u, j)
@@ -145,7 +145,7 @@ def local_fit(u: Array, w: Array, wz: Array, span: float = SPAN) -> Array:
 
 def curve_matrix(u: Array, w: Array, span: float = SPAN) -> Array:
     """The curve at levels u as a matrix that takes the mean targets of the levels to it."""
-    vertices = Vertices.of(u, w, span)
+    vertices = Vertices.from_levels(u, w, span)
     m = vertices.at.size
     moments, powers = np.zeros((m, 5)), np.zeros((m, 3, u.size))
     for j in range(m):
@@ -172,8 +172,8 @@ class _CellFit:
     between: Array
 
     @classmethod
-    def of(cls, u: Array, w: Array) -> _CellFit:
-        own = Vertices.of(u[w > 0], w[w > 0])
+    def from_levels(cls, u: Array, w: Array) -> _CellFit:
+        own = Vertices.from_levels(u[w > 0], w[w > 0])
         first = np.searchsorted(u, own.at - own.reach)
         last = np.searchsorted(u, own.at + own.reach, side="right")
         vertices, m = Vertices(own.at, own.reach, first, last), own.at.size
@@ -221,7 +221,7 @@ def _of_cells(sums: CellSums) -> _CellFit:
     """The fit of cells, found once for all draws of them."""
     known: list[_CellFit] = sums.once(_known)
     if not known:
-        known.append(_CellFit.of(sums.u, sums.w.mean(axis=0)))
+        known.append(_CellFit.from_levels(sums.u, sums.w.mean(axis=0)))
     return known[0]
 
 

@@ -48,7 +48,9 @@ def sweep_bins(levels: BinTable) -> BinTable:
         return levels.merged(_first_fall(levels, FAR_AT_ONCE) - 1)
     if not levels.sum_w[0].all():  # cells of a stream may be empty
         levels = BinTable(levels.sums[:1, levels.sum_w[0] > 0], has_squares=levels.has_squares)
-    ranks = levels.ranks if isinstance(levels, LevelTable) else MiddleRanks.of(levels.sum_w[0])
+    ranks = (
+        levels.ranks if isinstance(levels, LevelTable) else MiddleRanks.from_mass(levels.sum_w[0])
+    )
     firsts = ranks.firsts(_first_fall(_Levels(ranks, levels.sum_wz[0]), AT_ONCE) - 1)
     merged = np.zeros((firsts.size - 1, len(FIELDS)))
     start = 0
@@ -131,4 +133,4 @@ def _merged(column: NDArray[np.float64], firsts: NDArray[np.intp]) -> NDArray[np
 
 def merge_levels(sums: NDArray[np.float64], m: int) -> BinTable:
     """Level sets (levels x fields) put together into m equal-mass bins."""
-    return BinTable(_merged(sums, MiddleRanks.of(sums[:, 1]).firsts(m))[None])
+    return BinTable(_merged(sums, MiddleRanks.from_mass(sums[:, 1]).firsts(m))[None])

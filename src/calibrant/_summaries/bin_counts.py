@@ -49,7 +49,7 @@ class BinCounts:
         self._cells: dict[str, BinTable] = {}
         self._runs: dict[str, list[Runs]] = {}
 
-    def at(self, m: int) -> Summary:
+    def summary_at(self, m: int) -> Summary:
         """The summary at m equal-width and m quantile bins."""
         return _AtCount(self, m)
 
@@ -115,13 +115,13 @@ class Runs:
         """The runs of level sets that are summed already, for quantile bins."""
         nonempty = levels.sum_w[0] > 0
         sums, values = levels.sums[0][nonempty], levels.mean_u[0][nonempty]
-        ranks = MiddleRanks.of(sums[:, 1])
+        ranks = MiddleRanks.from_mass(sums[:, 1])
         firsts = {("quantile", m): ranks.firsts(m) for m in counts}
         cells = _cells_between(firsts.values(), len(sums))
         return cls(values, firsts, cells, np.add.reduceat(sums, cells, axis=0))
 
     @classmethod
-    def of(
+    def from_problem(
         cls, problem: Samples, counts: Iterable[int], precision: np.dtype[np.floating[Any]]
     ) -> Runs:
         """The runs of a problem given as (n,) predictions.
@@ -130,7 +130,7 @@ class Runs:
         """
         values, mass = distinct(problem.predictions, problem.weights)
         values, mass = values[mass > 0], mass[mass > 0]
-        ranks = MiddleRanks.of(mass)
+        ranks = MiddleRanks.from_mass(mass)
         firsts: dict[tuple[str, int], NDArray[np.intp]] = {}
         for m in counts:
             begins = np.searchsorted(values, fixed_cuts(EqualWidth(m), precision).inner)

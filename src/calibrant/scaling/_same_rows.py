@@ -146,7 +146,7 @@ class FittedRows:
     n_distinct: int
 
     @classmethod
-    def of(cls, every: Hashes) -> FittedRows:
+    def from_hashes(cls, every: Hashes) -> FittedRows:
         """The hashes to keep, of those of all rows."""
         hashes, counts = np.unique(every, return_counts=True)
         return cls(hashes[:KEPT], counts[:KEPT].astype(np.int64), int(hashes.size))
@@ -273,7 +273,7 @@ class _Known:
     n: int
 
     @classmethod
-    def of(cls, hashes: Hashes, seen: NDArray[np.bool_]) -> _Known:
+    def from_hashes(cls, hashes: Hashes, seen: NDArray[np.bool_]) -> _Known:
         kinds, index = np.unique(hashes, return_inverse=True)
         return cls(kinds, np.bincount(index, seen) / np.bincount(index), int(hashes.size))
 
@@ -337,8 +337,8 @@ def remember(name: str, given: NDArray[Any], made: NDArray[Any], overlap: Overla
     _MAPPED.append(
         _Mapped(
             name,
-            _Known.of(row_hashes(given[rows]), overlap.seen),
-            _Known.of(hashes[rows], overlap.seen),
+            _Known.from_hashes(row_hashes(given[rows]), overlap.seen),
+            _Known.from_hashes(hashes[rows], overlap.seen),
             rows.size / len(made),
             overlap.share,
             _digest(hashes),

@@ -455,7 +455,7 @@ class Scaler(ABC):
 
     def _remember_rows(self, hashes: Hashes) -> None:
         self._fitted_on = fingerprint(hashes, self._columns)
-        self._fitted_rows = FittedRows.of(hashes)
+        self._fitted_rows = FittedRows.from_hashes(hashes)
 
     def _warn(self, cautions: Iterable[str]) -> None:
         for caution in cautions:

@@ -49,7 +49,7 @@ def search(
     value, gradient = value_and_gradient(at)
     path = _Path(gradient, partial(curvature, at))
     while n_iter < max_iter and np.linalg.norm(gradient) >= small:
-        step, foreseen, at_border = path.within(radius)
+        step, foreseen, at_border = path.end_within(radius)
         if not foreseen > 0.0:
             break
         n_iter += 1
@@ -89,7 +89,7 @@ class _Path:
         self.directions.append(-self.gradient)
         self._ended = size == 0.0
 
-    def within(self, radius: float) -> tuple[FloatArray, float, bool]:
+    def end_within(self, radius: float) -> tuple[FloatArray, float, bool]:
         """The end of the path, or where it leaves the region; by how much the quadratic falls until
         there, and whether that is at the border.
         """

@@ -83,7 +83,7 @@ def _view(
     with explained(samples):
         u, z, w, _ = whole or whole_problem(samples, notion)
     problem = Samples(u, z, w)
-    runs = Runs.of(problem, counts, samples.precision)
+    runs = Runs.from_problem(problem, counts, samples.precision)
     tables = {rule: tuple(runs.reliability(rule, m, notion) for m in counts) for rule in RULES}
     if groups is not None:
 
@@ -168,7 +168,7 @@ def classes_are_few(samples: Samples) -> bool:
 
 def _class_curves(samples: Samples) -> list[MeasureOverBins]:
     tables = BinCounts(samples, _CLASS_COUNTS)
-    summaries = [tables.at(m) for m in _CLASS_COUNTS]
+    summaries = [tables.summary_at(m) for m in _CLASS_COUNTS]
     curves = []
     for measure in listed("bins", "multiclass"):
         statistic = STATISTICS[measure.statistic]

@@ -99,7 +99,7 @@ class Rows:
             vote_table=None,
         )
 
-    def at(self, positions: Index) -> Rows:
+    def take_positions(self, positions: Index) -> Rows:
         """The rows at some positions of the files."""
         return self.take(np.searchsorted(self.positions, positions))
 

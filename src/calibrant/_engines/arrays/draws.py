@@ -230,6 +230,6 @@ def rising_bins(w: Array, wz: Array) -> NDArray[np.int32]:
         for name, column in (("n", weight), ("sum_w", weight), ("sum_wz", target)):
             levels[0, :, FIELDS.index(name)] = column[some]
         m = sweep_bins(BinTable(levels, has_squares=False)).n_bins
-        firsts = MiddleRanks.of(weight[some]).firsts(m)
+        firsts = MiddleRanks.from_mass(weight[some]).firsts(m)
         bins[d, some] = np.repeat(np.arange(m), np.diff(firsts))
     return bins

@@ -132,7 +132,7 @@ def _votes(
                 "is no map of this library. Printed values are those of the tables in the authors' "
                 "repository (Linwei94/CalibrationAGT), from which the ranges of the abstract "
                 "follow.",
-                *(_about(rows, group, of_set[rows]) for rows, group in sets.items()),
+                *(_sentence_about(rows, group, of_set[rows]) for rows, group in sets.items()),
                 *((f"Could not be read: {', '.join(unreadable)}.",) if unreadable else ()),
             ),
             (
@@ -211,7 +211,7 @@ def _votes(
     ]
 
 
-def _about(rows: str, group: list[Outcome], predictor: VotedPredictor) -> str:
+def _sentence_about(rows: str, group: list[Outcome], predictor: VotedPredictor) -> str:
     m = predictor.votes.sum(axis=1)
     votes = f"{m.min()}" if m.min() == m.max() else f"{m.min()} to {m.max()}"
     named = BENCHMARKS.get(group[0].n_classes)
