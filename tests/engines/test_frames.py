@@ -68,6 +68,8 @@ REFUSED = {
     "an array for a name": ((Y, "p"), {}, "must be a column's name or a list of names"),
     "one class": (("y", ["p"]), {}, "one column is one class only"),
     "no class": (("y", []), {}, "names 0 columns"),
+    "no label": (([], "p"), {}, "y_true .* 0 columns|got 0 and 1 columns"),
+    "no weight": (("y", "p"), {"sample_weight": []}, "must name one column; it names 0"),
     "rows for scalars": ((REPORTS, "p"), {}, "order is \\(y_true, y_proba\\)"),
     "other classes": ((["q0", "q1"], REPORTS), {}, "same classes; got 2 and 3"),
     "a class twice": (("label", ["p0", "p0"]), {}, "'p0' twice"),
@@ -734,3 +736,13 @@ def test_one_row_can_be_looked_at():
     np.testing.assert_array_equal(row.predictions, ROWS[4:5])
     assert row.targets == COLUMNS["label"][4]
     assert row.weights == COLUMNS["w"][4]
+
+
+@pytest.mark.parametrize("argument", ["y_true", "y_proba", "sample_weight"])
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+def test_an_empty_list_of_names_is_refused_of_an_eager_frame(argument, kind):
+    frame = LAZY_FRAME.collect()
+    data = {"polars": frame, "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow()}[kind]
+    names = {"y_true": "y", "y_proba": "p", argument: []}
+    with pytest.raises(InputError, match=f"{argument} must name a column; it names 0 columns"):
+        cal.ece(data=data, **names)

@@ -276,6 +276,8 @@ def pick(data: Any, names: Any, argument: str) -> Any:
             f"data must be a pandas, polars or pyarrow frame; got {full_name(data)}"
         ) from error
     wanted = checked_column_names(names, argument, frame.columns)
+    if not wanted:
+        raise InputError(f"with data=, {argument} must name a column; it names 0 columns")
     if isinstance(names, str):
         column = frame[names]
         # Such a name is a pattern to polars, even of the only column there is.

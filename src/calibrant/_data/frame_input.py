@@ -173,7 +173,7 @@ class FrameInput(Input[FrameSamples]):
                 f"y_true and y_proba must have the same classes; got {len(targets)} and "
                 f"{len(predictions)} columns"
             )
-        if self.weights is not None and len(self.weights) > 1:
+        if self.weights is not None and len(self.weights) != 1:
             raise InputError(f"sample_weight must name one column; it names {len(self.weights)}")
 
     def _check_number(self, name: str, argument: str) -> None:
