@@ -19,11 +19,12 @@ import numpy as np
 import scipy
 from golden_flat import Number, Numbers
 from golden_numbers import MAY_MOVE, MUST_STAY, numbers
+from threadpoolctl import threadpool_info
 
 FILE = Path(__file__).with_name("golden.json")
-# Relative moves that are none. Two runs with one thread are equal to the last bit. A second thread,
-# NumPy's sums in place of the compiled ones (CALIBRANT_ENGINE=numpy) and OpenBLAS's kernels for
-# another processor (OPENBLAS_CORETYPE) each move numbers, by 6e-13 at most but for matrices.
+# Relative moves that are none. Two runs with one thread are equal to the last bit. A second thread
+# and NumPy's sums in place of the compiled ones (CALIBRANT_ENGINE=numpy) move numbers by 6e-13 at
+# most but for matrices.
 TOLERANCE = dict.fromkeys(MUST_STAY, 1e-12) | dict.fromkeys(MAY_MOVE, 1e-9)
 # Matrices are fitted until the loss is flat: OpenBLAS's kernels move their entries by up to 7e-7,
 # and the loss, which is held like every other number, by less than 1e-12.
@@ -31,8 +32,10 @@ FLAT = re.compile(r"scaling/.*/(\w*MatrixScaling|DirichletCalibration)/(coef_|in
 FLAT_TOLERANCE = 1e-5
 # Absolute moves that are none: rounding of sums that cancel.
 SMALLEST = 2e-14
-# With other versions or on another system this much is allowed: a choice, not measured.
-ELSEWHERE = 1e-8
+# With other versions or on another processor this much is allowed. OpenBLAS's kernels for six
+# processors (OPENBLAS_CORETYPE) moved values by 2e-10, and what is drawn by 1.4e-2 where a draw
+# falls on the other side of a step.
+ELSEWHERE = dict.fromkeys(MUST_STAY, 1e-8) | dict.fromkeys(MAY_MOVE, 5e-2)
 
 
 class Move(NamedTuple):
@@ -57,7 +60,9 @@ def made_with() -> dict[str, str]:
     """Versions and system that the last digits depend on."""
     versions = {module.__name__: module.__version__ for module in (np, scipy)}
     minor = {name: ".".join(full.split(".")[:2]) for name, full in versions.items()}
-    return minor | {"system": f"{platform.system()} {platform.machine()}"}
+    kernels = {each["architecture"] for each in threadpool_info() if each.get("user_api") == "blas"}
+    system = f"{platform.system()} {platform.machine()}"
+    return minor | {"system": system, "kernels": " ".join(sorted(kernels))}
 
 
 def recorded() -> tuple[dict[str, str], Numbers]:

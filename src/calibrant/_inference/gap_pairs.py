@@ -28,7 +28,7 @@ import numpy as np
 from calibrant._core.typing import Array, Index, Mask
 from calibrant._inference.budget import FIT_STEPS
 from calibrant._inference.numbers import SMOOTH_OVER, TREND
-from calibrant._inference.rounding import JITTER
+from calibrant._inference.rounding import JITTER, symmetric_root
 from calibrant._inference.second_moments import SecondMoments
 from calibrant._inference.slot_noise import SlotNoise
 from calibrant._inference.tails import quantiles
@@ -246,8 +246,7 @@ class GapPair:
         both = noise + np.einsum("rii->ri", prior)
         # The odds of noise alone against a gap of the prior's size and noise.
         log_odds = 0.5 * (np.log(both / noise) - gap**2 * (1.0 / noise - 1.0 / both))
-        values, vectors = np.linalg.eigh(self._common)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
+        root = symmetric_root(self._common)
         normal = self.noise.normal(gap.size, 11).reshape(self.noise.n_draws, *gap.shape)
         even = ndtr(np.einsum("drj,rij->dri", normal, root))
         out = np.zeros((self.noise.n_draws, self.moments.size), dtype=bool)
@@ -258,8 +257,7 @@ class GapPair:
         index, there = self._slots
         shrink = np.linalg.solve(self._covariances + prior, prior).transpose(0, 2, 1)
         left = prior - shrink @ prior
-        values, vectors = np.linalg.eigh((left + left.transpose(0, 2, 1)) / 2.0)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))[:, None]
+        root = symmetric_root((left + left.transpose(0, 2, 1)) / 2.0)
         normal = self.noise.normal(gap.size, 9).reshape(self.noise.n_draws, *gap.shape)
         drawn = np.einsum("rij,rj->ri", shrink, gap) + np.einsum("drj,rij->dri", normal, root)
         out = np.zeros((self.noise.n_draws, self.moments.size))

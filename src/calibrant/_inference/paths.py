@@ -23,7 +23,7 @@ from calibrant._inference.budget import (
 )
 from calibrant._inference.cells import Problem
 from calibrant._inference.numbers import NOT_NORMAL
-from calibrant._inference.rounding import LEAST_P
+from calibrant._inference.rounding import LEAST_P, symmetric_root
 from calibrant._inference.scatter import clustered_covariances
 from calibrant._inference.significance import Drawn, drawn_p, drawn_tail, far_from_normal
 from calibrant._measures.cutoffs import Cutoffs, worst_interval
@@ -196,8 +196,7 @@ def clustered_cutoff_p(problem: Problem, groups: Index, seed: int) -> Drawn:
     normal = rng.standard_normal((MOST_DRAWS, path.m))
     chances = []
     for covariance in clustered_covariances(problem, groups, path.cells, path.m)[1]:
-        values, vectors = np.linalg.eigh(covariance)
-        walks = normal @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+        walks = normal @ symmetric_root(covariance)
         chances.append(drawn_tail(seen, _squared_range(walks)))
     return Drawn(max(chances), MOST_DRAWS)
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from calibrant._core.typing import Array
+
 # Values that differ by less of themselves are the same.
 SLACK = 1e-12
 # True errors, and values, below these are sums that should cancel.
@@ -21,3 +25,16 @@ FLAT = 1e-6
 LEAST_CONCENTRATION, MOST_CONCENTRATION = 1e-4, 1e4
 # Squared standard errors from which on the root of a noncentral chi-square is normal.
 MANY_ERRORS = 1e5
+# Eigenvalues below this share of the largest are 0.
+NO_EIGENVALUE = 1e-14
+
+
+def symmetric_root(matrix: Array) -> Array:
+    """The symmetric root of a covariance matrix, or of each in a stack of them.
+
+    Eigenvectors have a sign, and a direction where eigenvalues are equal, that depend on the
+    processor; draws made with them would differ from machine to machine. This root does not.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    values = np.where(values > NO_EIGENVALUE * values[..., -1:], values, 0.0).clip(min=0.0)
+    return (vectors * np.sqrt(values)[..., None, :]) @ vectors.swapaxes(-1, -2)

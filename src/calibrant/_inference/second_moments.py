@@ -21,6 +21,7 @@ from calibrant._inference.budget import FACTORED_SLOTS, MOST_OVERLAPS
 from calibrant._inference.cells import Problem
 from calibrant._inference.class_bins import BinnedRows, ClassBins
 from calibrant._inference.numbers import MOST_WIDENED_SLOTS, PRIOR_ROWS, SHOWN_AT_LEAST
+from calibrant._inference.rounding import symmetric_root
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,9 +295,7 @@ def _joint_factor(slots: tuple[Slots, ...]) -> Array:
                     rows = slice(starts[a] + i * p, starts[a] + i * p + first.size)
                     columns = slice(starts[b] + j * p, starts[b] + j * p + second.size)
                     moments[rows, columns] = sums.reshape(first.size, second.size)
-    values, vectors = np.linalg.eigh(moments)
-    kept = values > 1e-14 * max(float(values[-1]), 0.0)
-    return (vectors[:, kept] * np.sqrt(values[kept])).T
+    return symmetric_root(moments)
 
 
 def apart(first: SecondMoments, second: SecondMoments) -> SecondMoments:
