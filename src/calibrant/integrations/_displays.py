@@ -189,12 +189,12 @@ class Constructors:
     def _docstring(self, display: Any, summary: str, signature: inspect.Signature) -> str:
         """The docstring of a constructor: what the function and `plot` say of their options."""
         known = {
-            **_entries(str(inspect.getdoc(display.plot))),
-            **_entries(str(inspect.getdoc(display))),
-            **_entries(str(inspect.getdoc(self.function))),
+            **_parameter_entries(str(inspect.getdoc(display.plot))),
+            **_parameter_entries(str(inspect.getdoc(display))),
+            **_parameter_entries(str(inspect.getdoc(self.function))),
         }
         if "X" in signature.parameters:
-            known |= _entries(f"Parameters\n----------\n{_RESPONSES}")
+            known |= _parameter_entries(f"Parameters\n----------\n{_RESPONSES}")
         lines = [summary, "", "Parameters", "----------"]
         for name, parameter in list(signature.parameters.items())[1:]:
             entry = known.get(name, f"{name}\n    See `{self.function.__name__}`.")
@@ -218,7 +218,7 @@ def keywords_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     return {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
-def _entries(doc: str) -> dict[str, str]:
+def _parameter_entries(doc: str) -> dict[str, str]:
     """The entries of a docstring's Parameters section, by name."""
     _, _, section = doc.partition("Parameters\n----------\n")
     section = re.split(r"\n\n(?=\S[^\n]*\n-{3,}\n)", section, maxsplit=1)[0]
@@ -245,7 +245,7 @@ class OverlayConstructors(Constructors):
         # Each estimator has classes of its own, so each is measured by itself.
         drawn = {name: options.pop(name) for name in keywords_of(OverlaidReliabilityDisplay.plot)}
         tables = {}
-        for name, each in _named(estimator).items():
+        for name, each in _check_estimators(estimator).items():
             computed = dict(options)
             problem = problem_of_estimator(each, X, y, computed)
             tables[str(name)] = reliability(
@@ -272,11 +272,11 @@ class ComparisonConstructors(Constructors):
         """Draw the diagram of several fitted classifiers."""
         problems = {
             name: problem_of_estimator(each, X, y, dict(options))
-            for name, each in _named(estimator).items()
+            for name, each in _check_estimators(estimator).items()
         }
         first_name, first = next(iter(problems.items()))
         for name, problem in problems.items():
-            if not _is_same(problem, first):
+            if not _is_same_problem(problem, first):
                 raise InputError(
                     f"{name!r} has other classes or predictions of another kind than "
                     f"{first_name!r}: compare classifiers of the same classes"
@@ -291,7 +291,7 @@ class ComparisonConstructors(Constructors):
         )
 
 
-def _named(estimators: Any) -> Mapping[str, Any]:
+def _check_estimators(estimators: Any) -> Mapping[str, Any]:
     if not isinstance(estimators, Mapping) or not estimators:
         raise InputError(
             "estimators must map names to fitted classifiers, such as {'forest': model}; got "
@@ -300,7 +300,7 @@ def _named(estimators: Any) -> Mapping[str, Any]:
     return estimators
 
 
-def _is_same(problem: Problem, first: Problem) -> bool:
+def _is_same_problem(problem: Problem, first: Problem) -> bool:
     """Whether two classifiers pose the same problem."""
     if problem.from_logits != first.from_logits:
         return False

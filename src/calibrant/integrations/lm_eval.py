@@ -118,13 +118,13 @@ def aggregation(measure: str = "ece", *, bins: Any = 15) -> Callable[[Iterable[A
         if len({row.size for row in rows}) == 1:
             found = evaluate(labels, np.stack(rows), measures=[measure], bins=bins)
         else:
-            found = evaluate(*_top(labels, rows), measures=[measure], bins=bins)
+            found = evaluate(*_top_choices(labels, rows), measures=[measure], bins=bins)
         return float(found[measure])
 
     return aggregate
 
 
-def _top(
+def _top_choices(
     labels: list[int], rows: list[NDArray[np.float64]]
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Whether the likeliest choice is right, and its probability."""

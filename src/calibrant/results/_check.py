@@ -385,7 +385,7 @@ class Check(TableOfRows[LimitCheck]):
     """
 
     _row_class = LimitCheck
-    _json_keys = "verdict code n n_missing level point notes limits"
+    _json_keys = "verdict code n n_missing level point notes limits=rows"
 
     rows: tuple[LimitCheck, ...]
     n: int
@@ -493,15 +493,7 @@ class Check(TableOfRows[LimitCheck]):
                 out[end] = [getattr(row.interval, end) if row.interval else nan for row in rows]
         return {**out, "verdict": [row.verdict for row in rows]}
 
-    def _json_item(self, key: str) -> Any:
-        if key == "limits":
-            return [row.to_dict() for row in self.rows]
-        return super()._json_item(key)
-
     @property
     def title(self) -> str:
         """The verdict, in one line."""
         return f"Check: {self.verdict}"
-
-    def _messages(self) -> tuple[str, ...]:
-        return self.notes

@@ -40,7 +40,7 @@ class Drawing(str):
     """A cell that is HTML already: a drawing of our own, never a user's text."""
 
 
-def boxed(*parts: str) -> str:
+def html_box(*parts: str) -> str:
     """The parts of a result in one box, with the style that they share."""
     return f'<div class="calibrant"><style>{_STYLE}</style>{"".join(parts)}</div>'
 
@@ -99,13 +99,13 @@ def _omitted(n: int, width: int) -> str:
     return f'<tr><td colspan="{width}">… {left_out:,} more rows: to_frame() has them</td></tr>'
 
 
-def notes(lines: Iterable[str]) -> str:
+def html_list(lines: Iterable[str]) -> str:
     """Sentences as a list; nothing where there are none."""
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f"<ul>{items}</ul>" if items else ""
 
 
-def folded(title: str, inside: str) -> str:
+def html_details(title: str, inside: str) -> str:
     """A section that the reader can open."""
     return f"<details><summary>{escape(title)}</summary>{inside}</details>"
 

@@ -151,9 +151,9 @@ class Recommendation(TableOfRows[TriedMap]):
             "": ["recommended" if row.map == self.best else "" for row in self.rows],
         }
 
-    def _json_item(self, key: str) -> Any:
-        if key != "rows":
-            return super()._json_item(key)
+    def _json_item(self, attribute: str) -> Any:
+        if attribute != "rows":
+            return super()._json_item(attribute)
         table = self.columns()
         rows = zip(*table.values(), strict=True)
         return [json_value(dict(zip(table, row, strict=True))) for row in rows]

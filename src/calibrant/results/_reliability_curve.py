@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import counted
 from calibrant.results._base import Result
-from calibrant.results._notebook import boxed, html_table, notes, side_by_side
+from calibrant.results._notebook import html_box, html_list, html_table, side_by_side
 from calibrant.results._rendering import percent, shown
 from calibrant.results._sketch import curve_axes, curve_sketch
 
@@ -176,4 +176,4 @@ class ReliabilityCurve(Result):
         columns = self.columns()
         sketch = curve_sketch(columns["prediction"], columns["mean_target"], axes)
         table = html_table(self.display_columns(), self.title)
-        return boxed(notes(self._messages()), side_by_side(sketch, table))
+        return html_box(html_list(self._messages()), side_by_side(sketch, table))

@@ -89,6 +89,16 @@ def percent(level: float) -> str:
     return f"{100 * level:.6g}%"
 
 
+def range_text(low: float, high: float) -> str:
+    """Both limits of an interval: 0.01 to 0.04."""
+    return f"{shown(low)} to {shown(high)}"
+
+
+def interval_text(low: float, high: float, level: float) -> str:
+    """A confidence interval: 95% CI 0.01 to 0.04."""
+    return f"{percent(level)} CI {range_text(low, high)}"
+
+
 def shortened(name: str, most: int = 60) -> str:
     """A name for a sentence; tables have it in full."""
     return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"

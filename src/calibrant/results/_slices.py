@@ -183,6 +183,3 @@ class Slices(TableOfRows[Slice]):
     def title(self) -> str:
         """The column and the order, in one line."""
         return f"Slices by {self.by}, worst first (by the estimate of {self.measure})"
-
-    def _messages(self) -> tuple[str, ...]:
-        return self.notes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.results._base import Record
-from calibrant.results._rendering import distinct_numbers, percent, shown, snapped
+from calibrant.results._rendering import distinct_numbers, percent, range_text, shown, snapped
 
 # The quantity that an interval is about.
 ESTIMAND = (
@@ -318,7 +318,7 @@ class VoteNoise(Record):
         note = f"; {self.note}" if self.note else ""
         bounds = ""
         if self.low is not None and self.high is not None:
-            bounds = f" (bounds {shown(self.low)} to {shown(self.high)})"
+            bounds = f" (bounds {range_text(self.low, self.high)})"
         return (
             f"VoteNoise({self.measure}: {shown(self.estimate)}{bounds} without the noise of "
             f"{votes} a row, {shown(self.value)} with it; {self.method}{note})"

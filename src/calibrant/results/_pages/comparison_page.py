@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from calibrant.results._pages import charts
-from calibrant.results._pages.page import assembled, lines_are, percent_text, series_columns
+from calibrant.results._pages.page import lines_caption, percent_text, render_page, series_columns
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._plots.typing import ComparisonData
-from calibrant.results._rendering import marked_numbers, shortened, shown
+from calibrant.results._rendering import marked_numbers, range_text, shortened, shown
 
 # The page starts with this many curves; more overlap.
 _CURVES = 5
@@ -40,7 +40,7 @@ def comparison_page(
         "looks": looks,
         "specs": _specs(comparison),
     }
-    return assembled(
+    return render_page(
         "comparison.html",
         data,
         title=title,
@@ -51,7 +51,7 @@ def comparison_page(
         rows=_value_rows(comparison),
         people=[] if comparison.ceiling is None else list(comparison.ceiling),
         robustness=_robustness(comparison),
-        lines=lines_are(comparison.tables),
+        lines=lines_caption(comparison.tables),
         level=percent_text(comparison.level),
         source=checked_source(source),
         versions=versions(),
@@ -137,7 +137,7 @@ def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str,
                 "hi": d.high,
                 "clear": d.better is not None,
                 "shown": shown(d.estimate),
-                "interval": f"{shown(d.low)} to {shown(d.high)}",
+                "interval": range_text(d.low, d.high),
             }
             for d in differences
         ],
@@ -145,7 +145,7 @@ def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str,
             [
                 d.first,
                 shown(d.estimate),
-                f"{shown(d.low)} to {shown(d.high)}",
+                range_text(d.low, d.high),
                 _DECIDED[None if d.better is None else d.better == best],
                 shown(d.value),
             ]
@@ -161,7 +161,7 @@ def _intervals(comparison: ComparisonData, measure: str) -> list[tuple[str, str,
     estimates = marked_numbers(found["estimate"], [name in best for name in found["predictor"]])
     limits = zip(found["low"], found["high"], strict=True)
     return [
-        (estimate, f"{shown(low)} to {shown(high)}" if low == low else "–", shown(value))
+        (estimate, range_text(low, high) if low == low else "–", shown(value))
         for estimate, (low, high), value in zip(estimates, limits, found[measure], strict=True)
     ]
 

@@ -31,7 +31,7 @@ ENDINGS = (".html", ".htm")
 DIGITS = "%.8g"
 
 
-def assembled(template: str, data: dict[str, Any], **facts: Any) -> str:
+def render_page(template: str, data: dict[str, Any], **facts: Any) -> str:
     """Render the page of a template. All text in it is escaped."""
     # The libraries run inside a function, so that their names do not clash with the page's.
     vega = f"(function(){{{vega_script()}\n}})();"
@@ -110,12 +110,12 @@ def script_json(content: Any) -> str:
     return text
 
 
-def short(values: Any) -> list[Any]:
+def chart_numbers(values: Any) -> list[Any]:
     """Shorten numbers to the digits that are of use; null for what is no number."""
-    return [_short(value) for value in values]
+    return [_chart_number(value) for value in values]
 
 
-def _short(value: float) -> float | int | None:
+def _chart_number(value: float) -> float | int | None:
     if not math.isfinite(value):
         return None
     if isinstance(value, int) or value == int(value):
@@ -128,15 +128,15 @@ def table_columns(table: ReliabilityData, level: float) -> dict[str, list[Any]]:
     columns = table.intervals(level)
     weight = sum(columns["weight"]) or 1.0
     return {
-        "a": short(columns["lower"]),
-        "b": short(columns["upper"]),
+        "a": chart_numbers(columns["lower"]),
+        "b": chart_numbers(columns["upper"]),
         "n": columns["n"],
-        "s": short(w / weight for w in columns["weight"]),
-        "u": short(columns["mean_predicted"]),
-        "z": short(columns["mean_target"]),
-        "g": short(columns["gap"]),
-        "lo": short(columns["low"]),
-        "hi": short(columns["high"]),
+        "s": chart_numbers(w / weight for w in columns["weight"]),
+        "u": chart_numbers(columns["mean_predicted"]),
+        "z": chart_numbers(columns["mean_target"]),
+        "g": chart_numbers(columns["gap"]),
+        "lo": chart_numbers(columns["low"]),
+        "hi": chart_numbers(columns["high"]),
     }
 
 
@@ -148,14 +148,14 @@ def series_columns(table: ReliabilityData, level: float) -> dict[str, Any]:
     curve = table.curve(band=False)
     if curve is not None:
         points = curve.columns()
-        line = {"u": short(points["prediction"]), "z": short(points["mean_target"])}
+        line = {"u": chart_numbers(points["prediction"]), "z": chart_numbers(points["mean_target"])}
     else:
         kept = [i for i, n in enumerate(columns["n"]) if n]
         line = {key: [columns[key][i] for i in kept] for key in ("u", "z")}
     return {**columns, "line": line}
 
 
-def lines_are(tables: Sequence[ReliabilityData]) -> str:
+def lines_caption(tables: Sequence[ReliabilityData]) -> str:
     """Say what the lines of several tables are."""
     curves = [table.curve(band=False) for table in tables]
     if all(curve is None for curve in curves):
@@ -173,12 +173,12 @@ def curve_columns(curve: SmoothData, level: float) -> dict[str, list[Any]]:
         i for i, z in enumerate(columns["mean_target"]) if math.isfinite(z) and not near[i] < 1.0
     ]
     out = {
-        "u": short(columns["prediction"][i] for i in kept),
-        "z": short(columns["mean_target"][i] for i in kept),
+        "u": chart_numbers(columns["prediction"][i] for i in kept),
+        "z": chart_numbers(columns["mean_target"][i] for i in kept),
     }
     if has_limits:
-        out["lo"] = short(columns["low"][i] for i in kept)
-        out["hi"] = short(columns["high"][i] for i in kept)
+        out["lo"] = chart_numbers(columns["low"][i] for i in kept)
+        out["hi"] = chart_numbers(columns["high"][i] for i in kept)
     return out
 
 
@@ -192,7 +192,7 @@ def limits_text(low: float, high: float) -> str:
     return "–" if low != low else f"{shown(low)} – {shown(high)}"
 
 
-def all_shown(values: Any) -> list[str]:
+def number_texts(values: Any) -> list[str]:
     """Format values; the page shows these and computes none."""
     return [shown(float(value)) for value in values]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import (
-    all_shown,
-    assembled,
+    chart_numbers,
     curve_columns,
+    number_texts,
     percent_text,
+    render_page,
     series_columns,
-    short,
     table_columns,
 )
 from calibrant.results._pages.rows import (
@@ -21,14 +21,9 @@ from calibrant.results._pages.rows import (
     map_rows,
     measure_row,
 )
-from calibrant.results._pages.sections import (
-    decision_section,
-    histogram_section,
-    ranking_section,
-    votes_section,
-)
-from calibrant.results._pages.typing import ReportData
+from calibrant.results._pages.sections import report_sections
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
+from calibrant.results._plots.typing import ReportData
 from calibrant.results._rendering import shown
 from calibrant.results._verdict import tone_of
 
@@ -38,15 +33,11 @@ _RULES = {"equal-width": "equal width", "quantile": "equal mass"}
 def report_page(report: ReportData) -> str:
     """The page of a report, as one text."""
     evaluation = report.evaluation
-    ranking = ranking_section(report.risk)
-    decisions = decision_section(report.decisions)
-    histogram = histogram_section(report.histogram, evaluation.reliability.notion)
-    more = [part[1] for part in (ranking, decisions, histogram) if part is not None]
-    votes = votes_section(report.votes)
-    more += [] if votes is None else votes[1]
+    sections = report_sections(report)
+    more = [chart for section in sections.values() for chart in section.charts]
     tolerance = float(report.recipe["options"]["tolerance"])
     rows = {e.name: measure_row(e, tolerance) for e in evaluation.estimates}
-    return assembled(
+    return render_page(
         "report.html",
         {**_data(report), "more": more},
         title=report.name,
@@ -66,10 +57,7 @@ def report_page(report: ReportData) -> str:
         series=_series(report),
         largest_slice=largest_slice(report),
         means=_means(report),
-        ranking=None if ranking is None else ranking[0],
-        decisions=None if decisions is None else decisions[0],
-        histogram=None if histogram is None else histogram[0],
-        votes=None if votes is None else votes[0],
+        **{name: section.facts for name, section in sections.items()},
         level=percent_text(report.level),
         n_resamples=report.recipe["options"]["n_resamples"],
         call=_call(report),
@@ -156,7 +144,7 @@ def _view(view: Any, level: float) -> dict[str, Any]:
             for rule, tables in view.tables.items()
         },
         "shown": {
-            rule: {name: all_shown(values) for name, values in measures.items()}
+            rule: {name: number_texts(values) for name, values in measures.items()}
             for rule, measures in view.values.items()
         },
         "curves": {
@@ -185,7 +173,7 @@ def _cutoffs(found: Any) -> dict[str, Any] | None:
 
 def _curve(curve: Any) -> dict[str, Any]:
     """A curve that follows the rows; a band about the diagonal has points of its own."""
-    columns = {key: short(values) for key, values in curve.columns().items()}
+    columns = {key: chart_numbers(values) for key, values in curve.columns().items()}
     words = f"{curve.called[0].upper()}{curve.called[1:]}; {curve.band_words}."
     out = {"u": columns["prediction"], "z": columns["mean_target"], "words": words}
     return {**out, "lo": columns["low"], "hi": columns["high"], "band": curve.band}
@@ -196,7 +184,7 @@ def _strip(report: ReportData, titles: dict[str, str]) -> list[dict[str, Any]]:
     by_measure: dict[str, list[dict[str, Any]]] = {}
     for line in report.sensitivity:
         rows = by_measure.setdefault(line.measure, [])
-        for m, value, text in zip(line.counts, line.values, all_shown(line.values), strict=True):
+        for m, value, text in zip(line.counts, line.values, number_texts(line.values), strict=True):
             rows.append({"m": m, "value": value, "rule": line.rule, "shown": text})
     return [
         {"name": name, "title": titles.get(name, name), "values": rows}

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from calibrant._measures.catalogue import HEADLINE, entry_of
-from calibrant.results._pages.typing import EstimateData, IntervalData, NoiseData, ReportData
-from calibrant.results._rendering import shown
+from calibrant.results._plots.typing import EstimateData, IntervalData, NoiseData, ReportData
+from calibrant.results._rendering import range_text, shown
 
 # The name of the predictions without recalibration.
 AS_THEY_ARE = "as they are"
@@ -128,7 +128,7 @@ def _error_cell(
     if limits is None or estimate is None:
         return _cell(shown(value))
     sample = shown(value) if shown(value) != shown(estimate) else ""
-    return _cell(shown(estimate), f"{shown(limits[0])} to {shown(limits[1])}", sample=sample)
+    return _cell(shown(estimate), range_text(*limits), sample=sample)
 
 
 def _cell(value: str, small: str = "", *, sample: str = "", change: str = "") -> dict[str, str]:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from calibrant.results._pages import charts
-from calibrant.results._pages.page import assembled
+from calibrant.results._pages.page import render_page
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._plots.typing import WindowsData
 
@@ -45,7 +45,7 @@ def windows_page(
         "evidence": charts.evidence(alarm_at),
     }
     data = {"kind": "windows", "rows": rows, "specs": specs, "evidence": has_evidence}
-    return assembled("windows.html", data, **facts)
+    return render_page("windows.html", data, **facts)
 
 
 def _answer(windows: WindowsData) -> str:

@@ -111,7 +111,7 @@ class ClasswiseDisplay(DrawnFromPredictions):
         size = COLUMN * across / _ACROSS + (0.3 if across < _ACROSS else 0), 0.62 + 1.2 * down
         with panels(ax, down, across, size, sharex=True, sharey=True) as (figure, axes):
             self.figure_ = figure
-            self.axes_: list[Axes] = list(axes.flat[:n])
+            self.axes_ = list(axes.flat[:n])
             for empty in axes.flat[n:]:
                 empty.remove()
             self._lines(level, curve, counts, COLOURS[0] if color is None else color)

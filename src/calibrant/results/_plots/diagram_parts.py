@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant._core.errors import InputError, one_of
-from calibrant.results._plots.canvas import is_ours, panel
+from calibrant.results._plots.canvas import fill_band, frame_strip, is_ours, panel
 from calibrant.results._plots.legends import legend_below
 from calibrant.results._plots.style import FULL_ROWS, GREY, PALE, Looks
 from calibrant.results._plots.typing import CurveData, ReliabilityData
@@ -73,7 +73,7 @@ def count_curves(ax: Axes) -> int:
     return sum(line.get_gid() == CURVE for line in ax.get_lines())
 
 
-def prepare(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> int:
+def draw_empty_diagram(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> int:
     """Draw the empty diagram if the axes have no curve yet: square, diagonal, words in the corners.
     Returns the number of curves on the axes.
     """
@@ -120,11 +120,9 @@ def draw_band(ax: Axes, curve: CurveData, colour: Any) -> Any:
         "confidence": f"{level} interval, simultaneous",
         "pointwise": f"{level} interval, pointwise",
     }
-    looks: Looks = {"color": colour, "alpha": 0.2, "linewidth": 0, "zorder": 1.5}
-    if curve.band == "consistency":
-        looks |= {"color": GREY, "alpha": 0.25}
-    x, gid = points["prediction"], words[str(curve.band)]
-    return ax.fill_between(x, points["low"], points["high"], gid=gid, **looks)
+    looks = {"color": GREY, "alpha": 0.25} if curve.band == "consistency" else {"color": colour}
+    ends = (points[name] for name in ("prediction", "low", "high"))
+    return fill_band(ax, *ends, gid=words[str(curve.band)], **looks)
 
 
 def _band_patch(ax: Axes, label: str) -> Any:
@@ -270,11 +268,7 @@ def strip_axes(ax: Axes, label: str) -> Any:
         over = ax.inset_axes((0, *_STRIP), label=_COUNTS)
         _make_room(ax)
         over.set(xlim=(0, 1), xticks=[], ylim=(0, 1e-9))
-        over.spines[["left", "right", "top"]].set_visible(False)
-        over.spines["bottom"].set(color=GREY, linewidth=0.8)
-        over.tick_params(labelsize="small", length=0)
-        over.grid(False)
-        over.set_ylabel(label, fontsize="small")
+        frame_strip(over, label)
     return over
 
 

@@ -29,11 +29,11 @@ def legend_below(ax: Axes, handles: list[Any]) -> None:
     labels = _labels(handles)
     most = _columns(labels)
     if is_ours(ax):
-        _hang(ax, handles, labels, most)
+        _place_below(ax, handles, labels, most)
         return
     others = cache(lambda: _boxes_of_others(ax))  # a legend of these axes does not move them
-    for columns, size in _shapes(most, len(labels), _fits_itself(ax)):
-        _hang(ax, handles, labels, columns, fontsize=size)
+    for columns, size in _layouts(most, len(labels), _has_layout_engine(ax)):
+        _place_below(ax, handles, labels, columns, fontsize=size)
         if _has_room(ax, others):
             return
     for size in ("small", "x-small", "xx-small"):
@@ -45,7 +45,7 @@ def legend_below(ax: Axes, handles: list[Any]) -> None:
 def legend_below_figure(figure: Any, handles: list[Any]) -> None:
     """A legend under all that is on a figure, or on a part of one."""
     labels = _labels(handles)
-    if _fits_itself(figure):
+    if _has_layout_engine(figure):
         figure.legend(handles, labels, loc="outside lower center", ncols=_columns(labels), **_LOOKS)
         return
     legend = figure.legend(handles, labels, loc="lower center", ncols=_columns(labels), **_LOOKS)
@@ -58,20 +58,20 @@ def legend_below_figure(figure: Any, handles: list[Any]) -> None:
         ax.set_subplotspec(spec)
 
 
-def legend_below_panels(figure: Any, last: Axes, handles: list[Any]) -> None:
-    """A legend under the last of several panels, one over the other."""
-    if _fits_itself(figure):
-        legend_below(last, handles)
+def legend_below_panels(panels: list[Axes], handles: list[Any]) -> None:
+    """A legend under the last of the panels, one over the other."""
+    if len(panels) == 1 or _has_layout_engine(panels[-1]):
+        legend_below(panels[-1], handles)
     else:
-        legend_below_figure(figure, handles)
+        legend_below_figure(panels[-1].figure, handles)
 
 
-def _fits_itself(artist: Any) -> bool:
+def _has_layout_engine(artist: Any) -> bool:
     """Whether a layout makes room for what hangs out of axes."""
     return artist.figure.figure.get_layout_engine() is not None
 
 
-def _shapes(most: int, n: int, roomy: bool) -> Iterator[tuple[int, str | None]]:
+def _layouts(most: int, n: int, roomy: bool) -> Iterator[tuple[int, str | None]]:
     """Numbers of columns and sizes of letters, the most readable first."""
     for size in (None,) if roomy else (None, "small", "x-small"):
         for columns in range(most, 0, -1):
@@ -80,7 +80,7 @@ def _shapes(most: int, n: int, roomy: bool) -> Iterator[tuple[int, str | None]]:
             yield columns, tight if roomy and columns < n else size
 
 
-def _hang(
+def _place_below(
     ax: Axes, handles: list[Any], labels: list[str], columns: int, fontsize: str | None = None
 ) -> None:
     from matplotlib.transforms import ScaledTranslation
@@ -107,7 +107,7 @@ def _has_room(ax: Axes, others: Callable[[], list[Any]]) -> bool:
     legend: Any = ax.get_legend()
     box = legend.get_window_extent()
     whole: Any = ax.figure.figure
-    if _fits_itself(ax):
+    if _has_layout_engine(ax):
         # Before the layout only widths are known, not positions.
         return bool(box.width <= 1.1 * ax.get_window_extent().width)
     edges = whole.bbox

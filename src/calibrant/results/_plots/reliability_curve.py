@@ -13,9 +13,9 @@ from calibrant.results._plots.diagram_parts import (
     CURVE,
     clear_corners,
     draw_band,
+    draw_empty_diagram,
     legend,
     prediction_label,
-    prepare,
     strip_axes,
     y_label_of,
 )
@@ -104,7 +104,7 @@ class ReliabilityCurveDisplay(DrawnFromPredictions):
         points = {key: np.asarray(values) for key, values in curve.columns().items()}
         x_label, y_label = prediction_label(curve.notion), y_label_of(curve.notion, curve.is_hard)
         with self._canvas(ax, (COLUMN, COLUMN)) as axes:
-            index = prepare(axes, x_label, y_label, ref_line)
+            index = draw_empty_diagram(axes, x_label, y_label, ref_line)
             colour = series_style(index)["color"] if color is None else color
             label = legend_label(self.name if name is None else name, curve.called, 24)
             looks: Looks = {"color": colour, "linewidth": 1.5, "zorder": 3, "clip_on": False}

@@ -23,7 +23,7 @@ _NAMES = 20
 _ROW = 0.17
 
 
-def checked_cap(cap: Any) -> int:
+def check_cap(cap: Any) -> int:
     """How many rows are drawn at most."""
     return check_count("cap", cap, 1, "a whole number of rows, at least 1")
 
@@ -127,7 +127,7 @@ def bar_sign(label: str, color: Any) -> Any:
     return dot_sign(label, color, marker="", linestyle="-", linewidth=2.2, alpha=0.35)
 
 
-def words_alone(label: str) -> Any:
+def text_sign(label: str) -> Any:
     """A line of the legend without a sign."""
     return dot_sign(label, None, marker="")
 

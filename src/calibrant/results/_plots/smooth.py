@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, fit_height
+from calibrant.results._plots.canvas import DrawnFromPredictions, fill_band, fit_height
 from calibrant.results._plots.diagram_parts import (
     CURVE,
     OUTSIDE,
     clear_corners,
+    draw_empty_diagram,
     legend,
     prediction_label,
-    prepare,
     strip_axes,
     y_label_of,
 )
@@ -111,7 +111,9 @@ class SmoothReliabilityDisplay(DrawnFromPredictions):
         """
         notion, is_hard = self.curve.notion, self.curve.is_hard
         with self._canvas(ax, (COLUMN, COLUMN)) as axes:
-            index = prepare(axes, prediction_label(notion), y_label_of(notion, is_hard), ref_line)
+            index = draw_empty_diagram(
+                axes, prediction_label(notion), y_label_of(notion, is_hard), ref_line
+            )
             colour = series_style(index)["color"] if color is None else color
             self._draw(axes, level, colour, self.name if name is None else name, line_kwargs or {})
             self.density_ax_ = self._strip(axes, colour) if density else None
@@ -147,9 +149,8 @@ class SmoothReliabilityDisplay(DrawnFromPredictions):
         low, high = y, y
         if with_band and level is not None:
             low, high = drawn["low"], drawn["high"]
-            band: Looks = {"color": colour, "alpha": 0.2, "linewidth": 0, "zorder": 1.5}
             gid = f"{100 * level:g}% interval, pointwise"
-            self.band_ = ax.fill_between(x, low, high, gid=gid, **band)
+            self.band_ = fill_band(ax, x, low, high, colour, gid=gid)
         self.outside_ = self._mark_outside(ax)
         clear_corners(ax, x[supported], low[supported], high[supported])
 
