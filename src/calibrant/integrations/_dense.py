@@ -1,4 +1,4 @@
-"""Maps of predictions, (B, C, ...), as the rows that they are, without those to be ignored."""
+"""Maps of predictions, (B, C, ...), as rows: one for each position that is not ignored."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rows_of_batch(
     num_classes: int | None,
     ignore_index: int | None,
 ) -> Rows:
-    """A batch as rows, each position of a map being one; ignored ones are dropped.
+    """The rows of a batch: of a map, one for each position; ignored rows are dropped.
 
     Positions come in the order of the target's memory: image by image, line by line.
     """
@@ -120,7 +120,7 @@ def _classes_last(preds: Tensor, target: Tensor, num_classes: int | None) -> tup
 
 
 def _binary_map(preds: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """A map of P(y = 1), and labels of the same shape; a network may keep one channel in either."""
+    """A map of P(y = 1), and labels of the same shape; preds may have one channel more."""
     if target.shape == preds.shape:
         return preds, target
     if preds.shape[1] == 1 and target.shape == preds[:, 0].shape:

@@ -70,8 +70,8 @@ def available_method(estimator: Any, methods: tuple[str, ...]) -> str:
 
 
 def classes_of(estimator: Any, *, all_named: bool = False) -> NDArray[Any]:
-    """The labels of the estimator's classes, in the order of its columns; one alone only where
-    `all_named`, where others are named elsewhere.
+    """The labels of the estimator's classes, in the order of its columns. A single class is an
+    error unless the caller names all classes (`all_named`).
     """
     classes = getattr(estimator, "classes_", None)
     if classes is None:
@@ -90,7 +90,7 @@ def classes_of(estimator: Any, *, all_named: bool = False) -> NDArray[Any]:
 
 
 def check_seen(y: Any, classes: NDArray[Any]) -> None:
-    """An error for labels that the estimator has not seen, as where a training fold lacks one."""
+    """Raise for labels that the estimator has not seen, as when a training fold lacks one."""
     labels = to_array(y, "y")
     names = classes.tolist()
     if labels.ndim != 1 or are_indices(labels.dtype.kind, names):
@@ -111,7 +111,7 @@ def check_seen(y: Any, classes: NDArray[Any]) -> None:
 def add_unseen_classes(
     values: Any, own: NDArray[Any], names: list[Any], logits: bool
 ) -> NDArray[Any]:
-    """Predictions with a column for each of `names`: 0 for those that the estimator lacks."""
+    """Add a column of zeros for each class of `names` that the estimator has not seen."""
     array = to_array(values, "predictions")
     if array.ndim == 1:  # probabilities of the second of two classes
         array = np.stack([np.zeros_like(array) if logits else 1 - array, array], axis=1)
@@ -137,7 +137,7 @@ def add_unseen_classes(
 def problem_of(
     values: Any, classes: NDArray[Any], y: Any, y_soft: Any, pos_label: Any, from_logits: bool
 ) -> Problem:
-    """The problem that these predictions and labels pose.
+    """Targets and predictions in the form that a measure takes.
 
     Two classes: the probability of `pos_label`, or of the second class. More: all of them, or with
     `pos_label` that class against the rest.
@@ -158,7 +158,7 @@ def problem_of(
 def read_problem(
     estimator: Any, X: Any, y: Any, *, y_soft: Any, methods: tuple[str, ...], pos_label: Any
 ) -> Problem:
-    """The problem of an estimator on rows X."""
+    """Predict rows X with an estimator, and give targets and predictions to measure."""
     method = available_method(estimator, methods)
     classes = classes_of(estimator)
     values = getattr(estimator, method)(X)

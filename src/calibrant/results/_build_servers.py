@@ -45,12 +45,9 @@ def junit_xml(check: CheckedLimits, name: str) -> str:
     """The check as JUnit XML: a failure is a broken limit, an error one that is undecided."""
     broken = sum(row.verdict == "fail" for row in check.rows)
     unclear = sum(row.verdict == "undecided" for row in check.rows)
-    counts = {"tests": str(len(check.rows)), "failures": str(broken), "errors": str(unclear)}
-    name = _plain(name)
-    suites = ElementTree.Element("testsuites", counts)
-    suite = ElementTree.SubElement(suites, "testsuite", {"name": name, **counts, "skipped": "0"})
+    suites, suite = _test_suite(name, len(check.rows), broken, unclear)
     for row in check.rows:
-        _test_case(suite, row, name)
+        _test_case(suite, row, _plain(name))
     out = ElementTree.SubElement(suite, "system-out")
     out.text = _plain("\n".join((*check.notes, *(row.sentence for row in check.rows))))
     return _document(suites)
@@ -58,13 +55,21 @@ def junit_xml(check: CheckedLimits, name: str) -> str:
 
 def junit_error(name: str, message: str) -> str:
     """A check that could not be done as JUnit XML: one error."""
-    counts = {"tests": "1", "failures": "0", "errors": "1"}
+    suites, suite = _test_suite(name, 1, 0, 1)
     name, message = _plain(name), _plain(message)
-    suites = ElementTree.Element("testsuites", counts)
-    suite = ElementTree.SubElement(suites, "testsuite", {"name": name, **counts, "skipped": "0"})
     case = ElementTree.SubElement(suite, "testcase", {"classname": name, "name": "check"})
     ElementTree.SubElement(case, "error", {"message": message, "type": "not done"}).text = message
     return _document(suites)
+
+
+def _test_suite(
+    name: str, tests: int, failures: int, errors: int
+) -> tuple[ElementTree.Element, ElementTree.Element]:
+    """The root of a JUnit file, and its one suite."""
+    counts = {"tests": str(tests), "failures": str(failures), "errors": str(errors)}
+    suites = ElementTree.Element("testsuites", counts)
+    own = {"name": _plain(name), **counts, "skipped": "0"}
+    return suites, ElementTree.SubElement(suites, "testsuite", own)
 
 
 def _document(suites: ElementTree.Element) -> str:

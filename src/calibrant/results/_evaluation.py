@@ -307,7 +307,7 @@ class Evaluation(Result):
 
 
 def _compact_columns(columns: dict[str, list[Any]], level: float) -> dict[str, list[Any]]:
-    """The measures in as few columns as a notebook has room for."""
+    """Fewer columns for notebooks: both limits in one, and no mean of the noise."""
     out = dict(columns)
     if "low" in out:
         limits = zip(out.pop("low"), out.pop("high"), strict=True)

@@ -47,8 +47,8 @@ class TriedMap:
 
 
 def simplest_of(rows: tuple[TriedMap, ...]) -> TriedMap:
-    """The simplest map within one standard error of the lowest loss; the lowest of maps where the
-    predictions as they are have a lower one.
+    """The simplest map within one standard error of the lowest loss; the map of the lowest loss if
+    no map improves the predictions.
     """
     maps = [row for row in rows if row.map != AS_THEY_ARE]
     lowest = min(maps, key=lambda row: row.loss)

@@ -46,8 +46,8 @@ def distinct_numbers(
 
 
 def marked_numbers(values: Sequence[float], marked: Sequence[bool]) -> list[str]:
-    """Numbers of one column, with more digits where one that is marked, such as by bold letters,
-    would be printed like one that is not.
+    """Numbers of one column as texts, with enough digits that no marked (bold) number prints like
+    another one that is not marked.
     """
     texts = [shown(value) for value in values]
     for more in range(1, 12):
@@ -158,8 +158,8 @@ SMALLEST = -300
 
 
 def scale_of(values: Sequence[float], below: float = 1e-3) -> int:
-    """The power of ten that makes numbers readable that are all `below` something: -6 for numbers
-    of some 1e-6 to 1e-4; 0 for larger ones.
+    """Exponent of the power of ten in which small numbers are printed: -6 if the largest is 1e-6 to
+    1e-3, and 0 if one is not `below` the limit.
     """
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     exponent = 3 * math.floor(math.log10(largest) / 3) if 0 < largest < below else 0
@@ -167,9 +167,7 @@ def scale_of(values: Sequence[float], below: float = 1e-3) -> int:
 
 
 def scaled_columns(columns: Columns) -> dict[str, list[Any]]:
-    """Columns in which numbers that are all small are multiples of a power of ten, as their name
-    then says.
-    """
+    """Columns, those of small numbers as multiples of a power of ten that their name states."""
     out: dict[str, list[Any]] = {}
     for name, values in columns.items():
         numbers = [value for value in values if isinstance(value, float)]

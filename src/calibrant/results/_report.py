@@ -283,7 +283,7 @@ class BeforeAfter:
 
 
 def spoken(method: str) -> str:
-    """Write a map's name as people do: Platt scaling. Two people have a hyphen between them."""
+    """A map's name in words: Platt scaling; Venn-Abers, after two people."""
     if method == "VennAbers":
         return "Venn-Abers"
     first, *rest = re.findall(r"[A-Z][a-z]+", method) or [method]

@@ -174,7 +174,7 @@ class Segments(TableOfRows[Segment]):
 
     @property
     def _contrast_words(self) -> str:
-        """How the worst segment differs from all rows, where that is what it is judged by."""
+        """How the worst segment differs from all rows; empty where it is not compared with them."""
         if not self.against_all_rows:
             return ""
         side = "above" if self.worst.contrast > 0 else "below"

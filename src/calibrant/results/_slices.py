@@ -157,7 +157,7 @@ class Slices(TableOfRows[Slice]):
 
     @property
     def _clustered(self) -> bool | None:
-        """True where rows come in clusters, else None."""
+        """True where rows come in clusters, else None, which leaves the column out."""
         return any(row.n_clusters is not None for row in self.rows) or None
 
     def plot(self, *, ax: Any = None, cap: int = 30) -> SlicesDisplay:

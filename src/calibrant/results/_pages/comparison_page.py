@@ -82,7 +82,7 @@ def _answer(comparison: ComparisonData, measure: str) -> str:
 
 
 def _percent(share: float) -> str:
-    """A confidence in whole percent, empty if it is not known; none is called 100 % or 0 %."""
+    """A confidence in whole percent: a dash if unknown, and never 0 % or 100 %."""
     if share != share:
         return "–"
     if share > 0.99:
@@ -155,7 +155,7 @@ def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str,
 
 
 def _intervals(comparison: ComparisonData, measure: str) -> list[tuple[str, str, str]]:
-    """Of each predictor, best first: the estimate, its interval, and the value of the sample."""
+    """Estimate, interval and sample value of each predictor as texts, the best first."""
     found = comparison.intervals(measure)
     best = set(comparison.leaders(measure))
     estimates = marked_numbers(found["estimate"], [name in best for name in found["predictor"]])
@@ -200,7 +200,7 @@ def _value_rows(comparison: ComparisonData) -> list[dict[str, Any]]:
 
 
 def _robustness(comparison: ComparisonData) -> dict[str, Any] | None:
-    """The rank correlations with a row for each pair of orders: there are few measures."""
+    """The rank correlations: a row for each pair of orders, a column for each measure."""
     robustness = comparison.robustness
     if robustness is None:
         return None

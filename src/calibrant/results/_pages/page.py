@@ -29,6 +29,18 @@ _HERE = "calibrant.results._pages"
 ENDINGS = (".html", ".htm")
 # Digits of numbers in charts: more than a screen can show.
 DIGITS = "%.8g"
+# Columns of a table under the names that the page's script has for them.
+_BIN_KEYS = {
+    "a": "lower",
+    "b": "upper",
+    "n": "n",
+    "s": "share",
+    "u": "mean_predicted",
+    "z": "mean_target",
+    "g": "gap",
+    "lo": "low",
+    "hi": "high",
+}
 
 
 def render_page(template: str, data: dict[str, Any], **facts: Any) -> str:
@@ -111,7 +123,7 @@ def script_json(content: Any) -> str:
 
 
 def chart_numbers(values: Any) -> list[Any]:
-    """Shorten numbers to the digits that are of use; null for what is no number."""
+    """Numbers with as many digits as a chart can show; None for what is no finite number."""
     return [_chart_number(value) for value in values]
 
 
@@ -124,25 +136,16 @@ def _chart_number(value: float) -> float | int | None:
 
 
 def table_columns(table: ReliabilityData, level: float) -> dict[str, list[Any]]:
-    """Give a reliability table as the diagram takes it: edges, rows, means and limits."""
+    """The bins of a reliability table, under the short names that the diagram reads."""
     columns = table.intervals(level)
     weight = sum(columns["weight"]) or 1.0
-    return {
-        "a": chart_numbers(columns["lower"]),
-        "b": chart_numbers(columns["upper"]),
-        "n": columns["n"],
-        "s": chart_numbers(w / weight for w in columns["weight"]),
-        "u": chart_numbers(columns["mean_predicted"]),
-        "z": chart_numbers(columns["mean_target"]),
-        "g": chart_numbers(columns["gap"]),
-        "lo": chart_numbers(columns["low"]),
-        "hi": chart_numbers(columns["high"]),
-    }
+    columns["share"] = [w / weight for w in columns["weight"]]
+    return {key: chart_numbers(columns[name]) for key, name in _BIN_KEYS.items()}
 
 
 def series_columns(table: ReliabilityData, level: float) -> dict[str, Any]:
-    """Give a table among others: its bins, and the line that is drawn with them, which is the
-    isotonic curve of the rows where they are in memory, and joins the bins elsewhere.
+    """The bins of one of several tables, and their line: the isotonic curve of the rows, or a line
+    through the bins where no rows are in memory.
     """
     columns = table_columns(table, level)
     curve = table.curve(band=False)
@@ -156,7 +159,7 @@ def series_columns(table: ReliabilityData, level: float) -> dict[str, Any]:
 
 
 def lines_caption(tables: Sequence[ReliabilityData]) -> str:
-    """Say what the lines of several tables are."""
+    """What the lines in a diagram of several tables are, in words."""
     curves = [table.curve(band=False) for table in tables]
     if all(curve is None for curve in curves):
         return "lines join the bins"
@@ -165,7 +168,7 @@ def lines_caption(tables: Sequence[ReliabilityData]) -> str:
 
 
 def curve_columns(curve: SmoothData, level: float) -> dict[str, list[Any]]:
-    """Give a smoothed curve where a row or more lies within a bandwidth."""
+    """The points of a smoothed curve that have a row or more within a bandwidth."""
     has_limits = curve.n_effective is not None
     columns = curve.intervals(level) if has_limits else curve.columns()
     near = curve.n_near
@@ -193,7 +196,7 @@ def limits_text(low: float, high: float) -> str:
 
 
 def number_texts(values: Any) -> list[str]:
-    """Format values; the page shows these and computes none."""
+    """Numbers as texts: the page's script formats none."""
     return [shown(float(value)) for value in values]
 
 

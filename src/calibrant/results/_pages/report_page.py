@@ -15,7 +15,6 @@ from calibrant.results._pages.page import (
     table_columns,
 )
 from calibrant.results._pages.rows import (
-    AS_THEY_ARE,
     class_rows,
     largest_slice,
     map_rows,
@@ -24,7 +23,8 @@ from calibrant.results._pages.rows import (
 from calibrant.results._pages.sections import report_sections
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._plots.typing import ReportData
-from calibrant.results._rendering import shown
+from calibrant.results._recommendation import AS_THEY_ARE
+from calibrant.results._rendering import range_text, shown
 from calibrant.results._verdict import tone_of
 
 _RULES = {"equal-width": "equal width", "quantile": "equal mass"}
@@ -65,8 +65,8 @@ def report_page(report: ReportData) -> str:
 
 
 def _shows_cutoffs(report: ReportData) -> bool:
-    """Whether the diagram starts with the interval of the largest gap: where there may be one that
-    matters.
+    """Whether the diagram first shows the interval of the largest accumulated gap: not where the
+    predictions are calibrated, or within the tolerance.
     """
     verdict = report.evaluation.verdict
     return (
@@ -77,7 +77,7 @@ def _shows_cutoffs(report: ReportData) -> bool:
 
 
 def _facts(report: ReportData) -> list[tuple[str, str]]:
-    """What the reader must know to read on: rows, classes, labels."""
+    """The facts under the title: rows, classes, labels."""
     recipe = report.evaluation.recipe
     facts = [("rows", f"{recipe['n']:,}")]
     if report.evaluation.reliability.notion == "confidence":
@@ -99,7 +99,7 @@ def _means(report: ReportData) -> tuple[str, str]:
 def _data(report: ReportData) -> dict[str, Any]:
     table = report.evaluation.reliability
     x, y = x_label_of(table.notion), y_label_of(table.notion, len(report.views) == 1)
-    rule, m, given = _start(report)
+    rule, m, given = _first_bins(report)
     titles = {entry.name: entry.title for entry in report.glossary}
     return {
         "kind": "report",
@@ -119,7 +119,7 @@ def _data(report: ReportData) -> dict[str, Any]:
     }
 
 
-def _start(report: ReportData) -> tuple[str, int, dict[str, Any] | None]:
+def _first_bins(report: ReportData) -> tuple[str, int, dict[str, Any] | None]:
     """The rule and number of bins that the diagram starts with, and the evaluation's own bins where
     they are neither of equal width nor of equal mass.
     """
@@ -159,20 +159,21 @@ def _view(view: Any, level: float) -> dict[str, Any]:
     }
 
 
-def _cutoffs(found: Any) -> dict[str, Any] | None:
+def _cutoffs(cutoffs: Any) -> dict[str, Any] | None:
     """The interval of predictions whose gaps add up to most, and what it means."""
-    if found is None or found.gap == 0.0:
+    if cutoffs is None or cutoffs.gap == 0.0:
         return None
-    lean = "high" if found.gap > 0 else "low"
+    lower, upper = cutoffs.lower, cutoffs.upper
+    lean = "high" if cutoffs.gap > 0 else "low"
     words = (
-        f"Shaded: the predictions from {shown(found.lower)} to {shown(found.upper)}, too {lean}, "
-        f"whose gaps add up to most: {shown(abs(found.gap))} over all rows (cutoff error)."
+        f"Shaded: the predictions from {range_text(lower, upper)}, too {lean}, "
+        f"whose gaps add up to most: {shown(abs(cutoffs.gap))} over all rows (cutoff error)."
     )
-    return {"a": found.lower, "b": found.upper, "lo": 0, "hi": 1, "words": words}
+    return {"a": lower, "b": upper, "lo": 0, "hi": 1, "words": words}
 
 
 def _curve(curve: Any) -> dict[str, Any]:
-    """A curve that follows the rows; a band about the diagonal has points of its own."""
+    """A curve that follows the rows, with its band."""
     columns = {key: chart_numbers(values) for key, values in curve.columns().items()}
     words = f"{curve.called[0].upper()}{curve.called[1:]}; {curve.band_words}."
     out = {"u": columns["prediction"], "z": columns["mean_target"], "words": words}

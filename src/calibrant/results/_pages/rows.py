@@ -8,10 +8,9 @@ from typing import Any
 
 from calibrant._measures.catalogue import HEADLINE, entry_of
 from calibrant.results._plots.typing import EstimateData, IntervalData, NoiseData, ReportData
+from calibrant.results._recommendation import AS_THEY_ARE
 from calibrant.results._rendering import range_text, shown
 
-# The name of the predictions without recalibration.
-AS_THEY_ARE = "as they are"
 _TRUTHFUL = {True: "yes", False: "no", None: "–"}
 
 
@@ -48,8 +47,8 @@ def _bar(
     floor: NoiseData | None,
     tolerance: float | None,
 ) -> dict[str, Any] | None:
-    """Positions in percent, from 0 to a little more than the largest; None if there are none. The
-    dot is the estimate, in its interval; the sample value has a mark beside the noise floor.
+    """Positions of estimate (dot), interval (span), sample value, noise floor and tolerance on a
+    bar, in percent of a little more than the largest; None without interval and noise floor.
     """
     if interval is None and floor is None:
         return None
@@ -86,7 +85,7 @@ def _bar(
 
 
 def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
-    """The predictions as they are, and each recalibration map: its measures side by side."""
+    """Rows of the table of recalibration: predictions as they are first, then each map."""
     if not maps:
         return []
     before = [

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import chart_numbers, limits_text
 from calibrant.results._plots.typing import ReportData
+from calibrant.results._recommendation import AS_THEY_ARE
 from calibrant.results._rendering import range_text, shown
 
 Chart = dict[str, Any]
@@ -82,7 +83,7 @@ def _decisions(report: ReportData) -> Section:
     model = curve.models[0]
     own = curve.benefits[model]
     strategies = {
-        "as they are": (own.value, charts.ONE),
+        AS_THEY_ARE: (own.value, charts.ONE),
         "recalibrated": (own.recalibrated, charts.TWO),
         "act on all": (curve.benefits["all"].value, charts.MUTED),
         "act on none": (curve.benefits["none"].value, charts.INK),
@@ -129,11 +130,11 @@ def _outcomes(report: ReportData) -> Section:
     """Rows by prediction and outcome: those with the event above the line, the others below."""
     edges, events, rest = report.histogram
     down, up = _OUTCOMES[report.evaluation.reliability.notion]
-    total = sum(events) + sum(rest)
+    ends, total = chart_numbers(edges), sum(events) + sum(rest)
     bars = [
         {
-            "a": chart_numbers([edges[j]])[0],
-            "b": chart_numbers([edges[j + 1]])[0],
+            "a": ends[j],
+            "b": ends[j + 1],
             "v": sign * n / total,
             "colour": colour,
             "predictions": f"{edges[j]:.3f} to {edges[j + 1]:.3f}",

@@ -85,7 +85,7 @@ class BinSensitivityDisplay(DrawnFromPredictions):
             for axes, scale in zip(several, scales, strict=True):
                 of_scale = {k: v for k, v in values.items() if self.sensitivity.scales[k] == scale}
                 self._panel(axes, scale, of_scale, indexes, mark)
-            self._finish(several[-1])
+            self._label_bins(several[-1])
             legend_below_panels(several, list(self.lines_.values()))
         return self
 
@@ -112,7 +112,7 @@ class BinSensitivityDisplay(DrawnFromPredictions):
         ax.grid(True, color="#e8e8e8", linewidth=0.6)
         ax.ticklabel_format(axis="y", style="sci", scilimits=(-3, 4), useMathText=False)
 
-    def _finish(self, ax: Axes) -> None:
+    def _label_bins(self, ax: Axes) -> None:
         """Ticks at round numbers of bins."""
         from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
@@ -125,7 +125,7 @@ class BinSensitivityDisplay(DrawnFromPredictions):
 
 
 def _markers(bins: tuple[int, ...], index: int) -> list[int]:
-    """Where a line has its markers: some of its points, not those of its neighbours."""
+    """Indexes of the points with markers: few, and others than those of the next lines."""
     if len(bins) <= 12:
         return list(range(len(bins)))
     ends = np.log([bins[0], bins[-1]])

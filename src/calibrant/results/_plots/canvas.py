@@ -142,7 +142,7 @@ def _pyplot() -> Any:
 
 @contextmanager
 def canvas(ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
-    """The axes to draw on, with the settings to draw by: the caller's, or ours of this size."""
+    """The axes to draw on, in their style: the caller's `ax`, or new ones of this size."""
     if ax is not None:
         with style_context(ax):
             yield ax

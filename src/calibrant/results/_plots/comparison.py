@@ -147,9 +147,7 @@ class ComparisonDisplay(DrawnFromPredictions):
         return self.comparison.order(measure)[0]
 
     def _rows(self, kind: str, measure: str) -> dict[str, tuple[float, float, float, bool, float]]:
-        """Estimate, limits, whether it differs from the best, and the value of the sample, by
-        predictor.
-        """
+        """By predictor: estimate, limits, whether it differs from the best, and sample value."""
         comparison = self.comparison
         if kind == "differences":
             rows = {

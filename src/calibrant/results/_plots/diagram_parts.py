@@ -44,21 +44,21 @@ _CORNERS = {
 def fitted_curve(
     table: ReliabilityData, curve: str | None, level: float | None
 ) -> CurveData | None:
-    """The curve of a table's rows that is asked for; by default an isotonic one, where rows are in
-    memory.
+    """The curve of a table's rows that `curve` names; by default isotonic, or None where no rows
+    are in memory.
     """
     if curve is None:
         return None
     one_of("curve", curve, ("default", "isotonic", "local"))
     method = "isotonic" if curve == "default" else curve
     shown = {"band": False} if level is None else {"level": level}
-    found = table.curve(method, **shown)
-    if found is None and curve != "default":
+    fitted = table.curve(method, **shown)
+    if fitted is None and curve != "default":
         raise InputError(
             f"curve={curve!r} needs rows, and this table has none in memory: it is of a stream, a "
             "file read in parts or a lazy frame, or its arrays are gone. curve=None draws the bins"
         )
-    return found
+    return fitted
 
 
 def bin_cells(table: ReliabilityData, level: float | None) -> tuple[dict[str, Any], Any]:
@@ -126,9 +126,7 @@ def draw_band(ax: Axes, curve: CurveData, colour: Any) -> Any:
 
 
 def _band_patch(ax: Axes, label: str) -> Any:
-    """The band's sign in a legend: its own colour, grey where bands of several curves have one
-    label.
-    """
+    """Legend entry of a band: in its colour, or grey where several curves have such a band."""
     from matplotlib.patches import Patch
 
     faces: list[Any] = [each.get_facecolor() for each in ax.collections if each.get_gid() == label]
@@ -225,7 +223,7 @@ def _bins_and_line(bins: Any, fitted: Any) -> Any:
 
 
 def strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
-    """The share of rows in each bin, over the diagram; one strip for all that is drawn on it."""
+    """Draw the share of rows in each bin over the diagram; all tables share one strip."""
     rows = np.array_equal(cells["weight"], cells["n"])
     over = strip_axes(ax, "rows" if rows else "weight")
     share = cells["weight"] / cells["weight"].sum()
@@ -261,7 +259,7 @@ def _make_room(ax: Axes) -> None:
 
 
 def strip_axes(ax: Axes, label: str) -> Any:
-    """The axes of the strip over the diagram; made if they are not there."""
+    """The axes of the strip over the diagram, made when first needed."""
     known = (child for child in ax.child_axes if child.get_label() == _COUNTS)
     over: Any = next(known, None)
     if over is None:

@@ -22,7 +22,7 @@ _MOST = 0.6
 
 
 def legend_below(ax: Axes, handles: list[Any]) -> None:
-    """A legend under the axes' own label, in as many columns as its texts have room for.
+    """Put a legend under the axes' label, in as many columns as its texts have room for.
 
     Nobody made room under the caller's axes: there it is smaller if need be, and at last inside.
     """
@@ -67,7 +67,7 @@ def legend_below_panels(panels: list[Axes], handles: list[Any]) -> None:
 
 
 def _has_layout_engine(artist: Any) -> bool:
-    """Whether a layout makes room for what hangs out of axes."""
+    """Whether the figure has a layout engine, which makes room for legends beside axes."""
     return artist.figure.figure.get_layout_engine() is not None
 
 
@@ -117,7 +117,7 @@ def _has_room(ax: Axes, others: Callable[[], list[Any]]) -> bool:
 
 
 def _boxes_of_others(ax: Axes) -> list[Any]:
-    """Where everything else on the figure is."""
+    """Bounding boxes of the other axes on the figure."""
     whole: Any = ax.figure.figure
     boxes = (each.get_tightbbox() for each in whole.axes if each is not ax and each.axison)
     return [box for box in boxes if box is not None]

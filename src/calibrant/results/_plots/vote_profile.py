@@ -41,7 +41,7 @@ class VoteProfileDisplay(Drawn):
 
     @property
     def expected(self) -> str:
-        """What the legend calls the orange."""
+        """Label of the expected values, which are orange."""
         return f"right predictions, as many votes ({100 * self.profile.level:g}%)"
 
     @public
@@ -71,7 +71,7 @@ class VoteProfileDisplay(Drawn):
         return self
 
     def _draw(self, kind: str, ax: Axes) -> list[Any]:
-        """One diagram; what its legend explains."""
+        """Draw one diagram, and give the handles of its legend."""
         draw: dict[str, Callable[[Axes], list[Any]]] = {
             "reliability": self._reliability,
             "distances": self._distances,
