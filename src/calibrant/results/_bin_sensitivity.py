@@ -118,14 +118,14 @@ class BinSensitivity(Result):
         return {
             "measure": list(self.values),
             "lowest": list(lowest.values()),
-            "lowest_at": [self._where(name, lowest[name]) for name in self.values],
+            "lowest_at": [self._bins_at(name, lowest[name]) for name in self.values],
             "highest": list(highest.values()),
-            "highest_at": [self._where(name, highest[name]) for name in self.values],
+            "highest_at": [self._bins_at(name, highest[name]) for name in self.values],
         }
 
     display_columns = spread
 
-    def _where(self, name: str, value: float) -> int:
+    def _bins_at(self, name: str, value: float) -> int:
         return self.bins[self.values[name].index(value)]
 
     def plot(

@@ -92,13 +92,6 @@ class Comparison(RankedPairs, WithPage, Result):
     )
     _table_key = "values"
 
-    names: tuple[str, ...]
-    measures: tuple[str, ...]
-    higher_is_better: tuple[bool, ...]
-    values: Array
-    limits: Array
-    pairs: Array
-    level: float
     robustness: RankRobustness | None
     slices: dict[str, Slices] | None
     inferred: tuple[str, ...]

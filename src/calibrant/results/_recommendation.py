@@ -144,7 +144,7 @@ class Recommendation(TableOfRows[TriedMap]):
         """
         return {
             "map": self._values("map"),
-            "parameters": [_parameters(row) for row in self.rows],
+            "parameters": [_parameter_text(row) for row in self.rows],
             self.measure: self._values("loss"),
             "above the lowest": self._values("above"),
             "standard error": self._values("standard_error"),
@@ -211,7 +211,7 @@ class Recommendation(TableOfRows[TriedMap]):
         return (self.why, *self.notes)
 
 
-def _parameters(row: TriedMap) -> str:
+def _parameter_text(row: TriedMap) -> str:
     """The number of a map's parameters in words."""
     if row.map == AS_THEY_ARE:
         return ""

@@ -36,9 +36,9 @@ def comparison_page(
     data = {
         "kind": "comparison",
         "measures": measures,
-        "curves": _curves(comparison, looks, first),
+        "curves": _curve_data(comparison, looks, first),
         "looks": looks,
-        "specs": _specs(comparison),
+        "specs": _chart_specs(comparison),
     }
     return render_page(
         "comparison.html",
@@ -58,7 +58,7 @@ def comparison_page(
     )
 
 
-def _specs(comparison: ComparisonData) -> dict[str, Any]:
+def _chart_specs(comparison: ComparisonData) -> dict[str, Any]:
     specs = {
         "ranks": charts.spans("rank, 1 is best", ranks=len(comparison.names)),
         "differences": charts.spans("difference from the best"),
@@ -166,7 +166,7 @@ def _intervals(comparison: ComparisonData, measure: str) -> list[tuple[str, str,
     ]
 
 
-def _curves(
+def _curve_data(
     comparison: ComparisonData, looks: dict[str, Any], first: set[str]
 ) -> list[dict[str, Any]]:
     return [

@@ -39,7 +39,7 @@ def report_page(report: ReportData) -> str:
     rows = {e.name: measure_row(e, tolerance) for e in evaluation.estimates}
     return render_page(
         "report.html",
-        {**_data(report), "more": more},
+        {**_page_data(report), "more": more},
         title=report.name,
         report=report,
         evaluation=evaluation,
@@ -56,7 +56,7 @@ def report_page(report: ReportData) -> str:
         maps=map_rows(report.recalibrations),
         series=_series(report),
         largest_slice=largest_slice(report),
-        means=_means(report),
+        means=_mean_names(report),
         **{name: section.facts for name, section in sections.items()},
         level=percent_text(report.level),
         n_resamples=report.recipe["options"]["n_resamples"],
@@ -88,7 +88,7 @@ def _facts(report: ReportData) -> list[tuple[str, str]]:
     return facts
 
 
-def _means(report: ReportData) -> tuple[str, str]:
+def _mean_names(report: ReportData) -> tuple[str, str]:
     """What the mean prediction and the mean target of a slice are called."""
     table = report.evaluation.reliability
     top, hard = table.notion == "confidence", len(report.views) == 1
@@ -96,7 +96,7 @@ def _means(report: ReportData) -> tuple[str, str]:
     return "mean confidence" if top else "mean prediction", target
 
 
-def _data(report: ReportData) -> dict[str, Any]:
+def _page_data(report: ReportData) -> dict[str, Any]:
     table = report.evaluation.reliability
     x, y = x_label_of(table.notion), y_label_of(table.notion, len(report.views) == 1)
     rule, m, given = _first_bins(report)
@@ -106,10 +106,10 @@ def _data(report: ReportData) -> dict[str, Any]:
         "level": report.level,
         "counts": list(report.views[0].counts),
         "start": {"rule": rule, "m": m},
-        "views": [_view(view, report.level) for view in report.views],
+        "views": [_view_data(view, report.level) for view in report.views],
         "given": given,
-        "strip": _strip(report, titles),
-        "changes": _change_bins(report),
+        "strip": _sensitivity_charts(report, titles),
+        "changes": _recalibrated_bins(report),
         "specs": {
             "diagram": charts.diagram(x, y),
             "counts": charts.counts(),
@@ -136,7 +136,7 @@ def _first_bins(report: ReportData) -> tuple[str, int, dict[str, Any] | None]:
     return "given", 15, given
 
 
-def _view(view: Any, level: float) -> dict[str, Any]:
+def _view_data(view: Any, level: float) -> dict[str, Any]:
     return {
         "labels": view.labels,
         "tables": {
@@ -148,18 +148,18 @@ def _view(view: Any, level: float) -> dict[str, Any]:
             for rule, measures in view.values.items()
         },
         "curves": {
-            **{name: _curve(curve) for name, curve in view.curves.items()},
+            **{name: _curve_data(curve) for name, curve in view.curves.items()},
             "smooth": {
                 **curve_columns(view.curve, level),
                 "words": f"Bandwidth of the curve: {shown(view.curve.sigma)}. "
                 + " ".join(view.curve.notes),
             },
         },
-        "cutoffs": _cutoffs(view.cutoffs),
+        "cutoffs": _cutoff_data(view.cutoffs),
     }
 
 
-def _cutoffs(cutoffs: Any) -> dict[str, Any] | None:
+def _cutoff_data(cutoffs: Any) -> dict[str, Any] | None:
     """The interval of predictions whose gaps add up to most, and what it means."""
     if cutoffs is None or cutoffs.gap == 0.0:
         return None
@@ -172,7 +172,7 @@ def _cutoffs(cutoffs: Any) -> dict[str, Any] | None:
     return {"a": lower, "b": upper, "lo": 0, "hi": 1, "words": words}
 
 
-def _curve(curve: Any) -> dict[str, Any]:
+def _curve_data(curve: Any) -> dict[str, Any]:
     """A curve that follows the rows, with its band."""
     columns = {key: chart_numbers(values) for key, values in curve.columns().items()}
     words = f"{curve.called[0].upper()}{curve.called[1:]}; {curve.band_words}."
@@ -180,7 +180,7 @@ def _curve(curve: Any) -> dict[str, Any]:
     return {**out, "lo": columns["low"], "hi": columns["high"], "band": curve.band}
 
 
-def _strip(report: ReportData, titles: dict[str, str]) -> list[dict[str, Any]]:
+def _sensitivity_charts(report: ReportData, titles: dict[str, str]) -> list[dict[str, Any]]:
     """A chart for each measure, with a line for each rule."""
     by_measure: dict[str, list[dict[str, Any]]] = {}
     for line in report.sensitivity:
@@ -203,7 +203,7 @@ def _series(report: ReportData) -> list[tuple[str, dict[str, Any], bool]]:
     return [(name, charts.series_look(index), first) for index, (name, first) in enumerate(names)]
 
 
-def _change_bins(report: ReportData) -> list[dict[str, Any]] | None:
+def _recalibrated_bins(report: ReportData) -> list[dict[str, Any]] | None:
     maps = report.recalibrations
     if not maps:
         return None

@@ -26,8 +26,8 @@ def legend_below(ax: Axes, handles: list[Any]) -> None:
 
     Nobody made room under the caller's axes: there it is smaller if need be, and at last inside.
     """
-    labels = _labels(handles)
-    most = _columns(labels)
+    labels = _visible_labels(handles)
+    most = _n_columns(labels)
     if is_ours(ax):
         _place_below(ax, handles, labels, most)
         return
@@ -44,11 +44,13 @@ def legend_below(ax: Axes, handles: list[Any]) -> None:
 
 def legend_below_figure(figure: Any, handles: list[Any]) -> None:
     """A legend under all that is on a figure, or on a part of one."""
-    labels = _labels(handles)
+    labels = _visible_labels(handles)
     if _has_layout_engine(figure):
-        figure.legend(handles, labels, loc="outside lower center", ncols=_columns(labels), **_LOOKS)
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=_n_columns(labels), **_LOOKS
+        )
         return
-    legend = figure.legend(handles, labels, loc="lower center", ncols=_columns(labels), **_LOOKS)
+    legend = figure.legend(handles, labels, loc="lower center", ncols=_n_columns(labels), **_LOOKS)
     pixels = max(_height_of_labels(ax) for ax in figure.axes) * figure.dpi / 72
     needed = (legend.get_window_extent().height + pixels) / figure.bbox.height
     for ax in figure.axes:
@@ -123,13 +125,13 @@ def _boxes_of_others(ax: Axes) -> list[Any]:
     return [box for box in boxes if box is not None]
 
 
-def _labels(handles: list[Any]) -> list[str]:
+def _visible_labels(handles: list[Any]) -> list[str]:
     labels = [str(handle.get_label()) for handle in handles]
     # Matplotlib hides labels that begin with an underscore; a space prevents that.
     return [f" {label}" if label.startswith("_") else label for label in labels]
 
 
-def _columns(labels: list[str]) -> int:
+def _n_columns(labels: list[str]) -> int:
     longest = max(map(len, labels), default=0)
     columns = next((c for c in (3, 2) if longest * c <= 46), 1)
     return min(columns, max(len(labels), 1))
