@@ -32,11 +32,10 @@ from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
 from calibrant.results._plots.canvas import DrawnFromPredictions
 from calibrant.results._plots.classwise import ClasswiseDisplay
 from calibrant.results._plots.comparison import ComparisonDisplay
+from calibrant.results._plots.curves import ReliabilityCurveDisplay, SmoothReliabilityDisplay
 from calibrant.results._plots.reliability import OverlaidReliabilityDisplay, ReliabilityDisplay
-from calibrant.results._plots.reliability_curve import ReliabilityCurveDisplay
 from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
 from calibrant.results._plots.risk_histogram import RiskHistogramDisplay
-from calibrant.results._plots.smooth import SmoothReliabilityDisplay
 from calibrant.results._plots.windows import WindowsDisplay
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._windows import Windows

@@ -17,7 +17,7 @@ from calibrant.results._rendering import percent, shown
 from calibrant.results._sketch import curve_axes, curve_sketch
 
 if TYPE_CHECKING:
-    from calibrant.results._plots.reliability_curve import ReliabilityCurveDisplay
+    from calibrant.results._plots.curves import ReliabilityCurveDisplay
 
 BANDS = {
     "consistency": "band: where the curves of calibrated predictions lie, {} at each place",
@@ -167,7 +167,7 @@ class ReliabilityCurve(Result):
         ReliabilityCurveDisplay
             The diagram; its `save` writes it to a file.
         """
-        from calibrant.results._plots.reliability_curve import ReliabilityCurveDisplay
+        from calibrant.results._plots.curves import ReliabilityCurveDisplay
 
         return ReliabilityCurveDisplay(self, name=name).plot(ax=ax)
 

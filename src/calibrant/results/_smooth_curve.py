@@ -19,7 +19,7 @@ from calibrant.results._rendering import as_frame, as_text
 from calibrant.results._sketch import curve_axes, curve_sketch
 
 if TYPE_CHECKING:
-    from calibrant.results._plots.smooth import SmoothReliabilityDisplay
+    from calibrant.results._plots.curves import SmoothReliabilityDisplay
 
 
 # Number of bins that a curve is compared with, and the fewest rows of a bin that counts.
@@ -244,7 +244,7 @@ class SmoothCurve(Result):
         SmoothReliabilityDisplay
             The diagram; its `save` writes it to a file.
         """
-        from calibrant.results._plots.smooth import SmoothReliabilityDisplay
+        from calibrant.results._plots.curves import SmoothReliabilityDisplay
 
         return SmoothReliabilityDisplay(self, name=name).plot(ax=ax, level=level)
 
