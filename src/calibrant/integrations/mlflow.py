@@ -198,8 +198,8 @@ def _read_columns(dataset: Any, named: Any) -> Any:
         raise InputError(
             f"predictions names the column {missing[0]!r}: {nearest(missing[0], known)}"
         )
-    found = [np.asarray(known[name]) for name in columns]
-    return found[0] if isinstance(named, str) else np.stack(found, axis=1)
+    arrays = [np.asarray(known[name]) for name in columns]
+    return arrays[0] if isinstance(named, str) else np.stack(arrays, axis=1)
 
 
 def _raw_estimator(model: Any) -> Any:
@@ -274,7 +274,7 @@ def _metrics(report: Report, prefix: str) -> dict[str, float]:
 def _log_to_run(
     report: Report, metrics: Mapping[str, float], run_id: str, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Measures and files, logged to the run; the artifacts by name."""
+    """Log measures and files to the run, and give the artifacts by name."""
     import time
 
     from mlflow.entities import Metric

@@ -95,8 +95,8 @@ def _breakable_text(text: str) -> str:
 
 
 def _omitted_rows(n: int, width: int) -> str:
-    left_out = n - _FIRST - _LAST
-    return f'<tr><td colspan="{width}">… {left_out:,} more rows: to_frame() has them</td></tr>'
+    n_omitted = n - _FIRST - _LAST
+    return f'<tr><td colspan="{width}">… {n_omitted:,} more rows: to_frame() has them</td></tr>'
 
 
 def html_list(lines: Iterable[str]) -> str:

@@ -109,10 +109,10 @@ def paper_table(
 def _column(
     comparison: ComparisonData, measure: str, title: str, higher: bool, digits: int | None
 ) -> MeasureColumn:
-    found = comparison.intervals(measure)
-    names = found["predictor"]
+    limits = comparison.intervals(measure)
+    names = limits["predictor"]
     raw, estimates, lows, highs = (
-        np.array(found[name]) for name in (measure, "estimate", "low", "high")
+        np.array(limits[name]) for name in (measure, "estimate", "low", "high")
     )
     exponent = scale_of([*raw, *lows, *highs], below=0.01)
     scale = 10.0**-exponent

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results._base import TableOfRows
-from calibrant.results._rendering import json_value, shown
+from calibrant.results._rendering import as_records, json_value, shown
 
 AS_THEY_ARE = "as they are"
 
@@ -154,9 +154,7 @@ class Recommendation(TableOfRows[TriedMap]):
     def _json_item(self, attribute: str) -> Any:
         if attribute != "rows":
             return super()._json_item(attribute)
-        table = self.columns()
-        rows = zip(*table.values(), strict=True)
-        return [json_value(dict(zip(table, row, strict=True))) for row in rows]
+        return json_value(as_records(self.columns()))
 
     @property
     def title(self) -> str:

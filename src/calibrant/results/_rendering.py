@@ -179,6 +179,12 @@ def scaled_columns(columns: Columns) -> dict[str, list[Any]]:
     return out
 
 
+def as_records(columns: Columns) -> list[dict[str, Any]]:
+    """A dict for each row of a table."""
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
 def as_frame(columns: Columns, backend: str | None = None) -> Any:
     """A frame of pandas, polars or pyarrow: `backend`, or the first that is installed."""
     if backend is None:

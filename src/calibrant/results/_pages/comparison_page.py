@@ -156,13 +156,13 @@ def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str,
 
 def _intervals(comparison: ComparisonData, measure: str) -> list[tuple[str, str, str]]:
     """Estimate, interval and sample value of each predictor as texts, the best first."""
-    found = comparison.intervals(measure)
+    columns = comparison.intervals(measure)
     best = set(comparison.leaders(measure))
-    estimates = marked_numbers(found["estimate"], [name in best for name in found["predictor"]])
-    limits = zip(found["low"], found["high"], strict=True)
+    estimates = marked_numbers(columns["estimate"], [name in best for name in columns["predictor"]])
+    limits = zip(columns["low"], columns["high"], strict=True)
     return [
         (estimate, range_text(low, high) if low == low else "–", shown(value))
-        for estimate, (low, high), value in zip(estimates, limits, found[measure], strict=True)
+        for estimate, (low, high), value in zip(estimates, limits, columns[measure], strict=True)
     ]
 
 

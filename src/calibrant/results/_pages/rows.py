@@ -7,14 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from calibrant._measures.catalogue import HEADLINE, entry_of
-from calibrant.results._plots.typing import EstimateData, IntervalData, NoiseData, ReportData
+from calibrant.results._evaluation import Estimate
+from calibrant.results._plots.typing import ReportData
 from calibrant.results._recommendation import AS_THEY_ARE
-from calibrant.results._rendering import range_text, shown
+from calibrant.results._rendering import as_records, range_text, shown
+from calibrant.results._uncertainty import Interval, NoiseFloor
 
 _TRUTHFUL = {True: "yes", False: "no", None: "–"}
 
 
-def measure_row(estimate: EstimateData, tolerance: float) -> dict[str, Any]:
+def measure_row(estimate: Estimate, tolerance: float) -> dict[str, Any]:
     """Give everything that the page shows of one measure."""
     interval, floor = estimate.interval, estimate.noise_floor
     return {
@@ -37,14 +39,14 @@ def measure_row(estimate: EstimateData, tolerance: float) -> dict[str, Any]:
     }
 
 
-def _p_value(floor: NoiseData) -> str:
+def _p_value(floor: NoiseFloor) -> str:
     return f"{floor.p_value:.3f}" if floor.p_value >= 0.001 else f"{floor.p_value:.1e}"
 
 
 def _bar(
-    estimate: EstimateData,
-    interval: IntervalData | None,
-    floor: NoiseData | None,
+    estimate: Estimate,
+    interval: Interval | None,
+    floor: NoiseFloor | None,
     tolerance: float | None,
 ) -> dict[str, Any] | None:
     """Positions of estimate (dot), interval (span), sample value, noise floor and tolerance on a
@@ -140,7 +142,7 @@ def class_rows(report: ReportData) -> list[dict[str, Any]]:
     if not columns:
         return []
     largest = max(columns["ece"]) or 1.0
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    rows = as_records(columns)
     for row in rows:
         row["gap"] = row["mean_predicted"] - row["mean_target"]
         row["width"] = round(100 * row["ece"] / largest, 1)
@@ -148,7 +150,7 @@ def class_rows(report: ReportData) -> list[dict[str, Any]]:
 
 
 def largest_slice(report: ReportData) -> float:
-    """The largest error of a slice, or noise floor: errors are drawn as shares of it."""
+    """The largest error or noise floor of a slice, by which the bars of slices are scaled."""
     slices = report.evaluation.slices
     if slices is None:
         return 1.0

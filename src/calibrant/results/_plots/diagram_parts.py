@@ -222,7 +222,7 @@ def _bins_and_line(bins: Any, fitted: Any) -> Any:
     return handle
 
 
-def strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
+def draw_row_strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
     """Draw the share of rows in each bin over the diagram; all tables share one strip."""
     rows = np.array_equal(cells["weight"], cells["n"])
     over = strip_axes(ax, "rows" if rows else "weight")

@@ -108,11 +108,11 @@ def _has_room(ax: Axes, others: Callable[[], list[Any]]) -> bool:
     ax.apply_aspect()
     legend: Any = ax.get_legend()
     box = legend.get_window_extent()
-    whole: Any = ax.figure.figure
+    root: Any = ax.figure.figure
     if _has_layout_engine(ax):
         # Before the layout only widths are known, not positions.
         return bool(box.width <= 1.1 * ax.get_window_extent().width)
-    edges = whole.bbox
+    edges = root.bbox
     if box.x0 < edges.x0 or box.x1 > edges.x1 or box.y0 < edges.y0 or box.y1 > edges.y1:
         return False
     return not any(box.overlaps(other) for other in others())
@@ -120,8 +120,8 @@ def _has_room(ax: Axes, others: Callable[[], list[Any]]) -> bool:
 
 def _boxes_of_others(ax: Axes) -> list[Any]:
     """Bounding boxes of the other axes on the figure."""
-    whole: Any = ax.figure.figure
-    boxes = (each.get_tightbbox() for each in whole.axes if each is not ax and each.axison)
+    root: Any = ax.figure.figure
+    boxes = (each.get_tightbbox() for each in root.axes if each is not ax and each.axison)
     return [box for box in boxes if box is not None]
 
 

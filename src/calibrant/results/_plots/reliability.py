@@ -20,10 +20,10 @@ from calibrant.results._plots.diagram_parts import (
     draw_cutoff,
     draw_empty_diagram,
     draw_fitted,
+    draw_row_strip,
     fitted_curve,
     legend,
     pale_bins,
-    strip,
     x_label_of,
     y_label_of,
 )
@@ -190,7 +190,7 @@ class ReliabilityDisplay(DrawnFromPredictions):
         if self.curve_ is not None:
             heights = self.curve_.get_ydata()
             clear_corners(ax, np.asarray(self.curve_.get_xdata()), heights, heights)
-        self.counts_ax_ = strip(ax, cells, looks["color"]) if counts else None
+        self.counts_ax_ = draw_row_strip(ax, cells, looks["color"]) if counts else None
 
 
 def bin_style(index: int, crowded: bool) -> dict[str, Any]:
