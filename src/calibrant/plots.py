@@ -13,14 +13,13 @@ if TYPE_CHECKING:
     from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
     from calibrant.results._plots.classwise import ClasswiseDisplay
     from calibrant.results._plots.comparison import ComparisonDisplay
+    from calibrant.results._plots.curves import ReliabilityCurveDisplay, SmoothReliabilityDisplay
     from calibrant.results._plots.decision_curve import DecisionCurveDisplay
     from calibrant.results._plots.reliability import OverlaidReliabilityDisplay, ReliabilityDisplay
-    from calibrant.results._plots.reliability_curve import ReliabilityCurveDisplay
     from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
     from calibrant.results._plots.risk_histogram import RiskHistogramDisplay
     from calibrant.results._plots.robustness import RankRobustnessDisplay
     from calibrant.results._plots.slices import SlicesDisplay
-    from calibrant.results._plots.smooth import SmoothReliabilityDisplay
     from calibrant.results._plots.vote_profile import VoteProfileDisplay
     from calibrant.results._plots.windows import WindowsDisplay
 

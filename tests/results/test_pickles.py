@@ -172,7 +172,7 @@ def test_every_class_of_results_is_among_them(made):
         # Slow to make (tests/audits), or never seen: what a table for a paper is written from.
         if not each.__module__.endswith(("._audit", "._paper_tables"))
     }
-    computed = {"Difference"}  # made when they are asked for
+    computed = {"Difference", "RankedPairs"}  # made when asked for, and a base of Comparison
     assert {each.__name__ for each in wanted - kinds} <= computed
     difference = made["comparison"].difference("a", "b", "ece")
     assert pickle.loads(pickle.dumps(difference)) == difference

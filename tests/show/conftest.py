@@ -9,5 +9,5 @@ def any_height(monkeypatch):
 
     For tests of what is drawn; how it looks is a matter of others (test_every_display).
     """
-    for kind in ("reliability", "smooth"):
+    for kind in ("reliability", "curves"):
         monkeypatch.setattr(f"calibrant.results._plots.{kind}.fit_height", lambda ax: None)

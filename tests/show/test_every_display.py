@@ -277,7 +277,7 @@ def test_importing_needs_no_drawing_package():
         "plots", "integrations._displays", "results", "results._plots.bin_sensitivity",
         "results._plots.classwise", "results._plots.comparison",
         "results._plots.reliability", "results._plots.robustness", "results._plots.slices",
-        "results._plots.smooth", "results._plots.windows", "results._plots.notebook_charts",
+        "results._plots.curves", "results._plots.windows", "results._plots.notebook_charts",
     )  # fmt: skip
     program = "import importlib, sys\n" + "".join(
         f"importlib.import_module('calibrant.{module}')\n"

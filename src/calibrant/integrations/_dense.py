@@ -1,4 +1,4 @@
-"""Maps of predictions, (B, C, ...), as the rows that they are, without those to be ignored."""
+"""Maps of predictions, (B, C, ...), as rows: one for each position that is not ignored."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def rows_of_batch(
     num_classes: int | None,
     ignore_index: int | None,
 ) -> Rows:
-    """A batch as rows, each position of a map being one; ignored ones are dropped.
+    """The rows of a batch: of a map, one for each position; ignored rows are dropped.
 
     Positions come in the order of the target's memory: image by image, line by line.
     """
     if ignore_index is None and not _is_map(preds, num_classes):
         return Rows(preds, target, sample_weight)
-    preds, target = _tensor(preds, "preds"), _tensor(target, "target")
+    preds, target = _to_tensor(preds, "preds"), _to_tensor(target, "target")
     if sample_weight is not None:
-        sample_weight = _tensor(sample_weight, "sample_weight")
+        sample_weight = _to_tensor(sample_weight, "sample_weight")
     note = ""
     if _is_map(preds, num_classes):
         left_out = "" if ignore_index is None else ", without those ignored"
-        note = f" (rows are the positions of preds {_written(preds)} in order{left_out})"
+        note = f" (rows are the positions of preds {_shape_text(preds)} in order{left_out})"
         preds, target = _classes_last(preds, target, num_classes)
         where = preds.shape if num_classes == 1 else preds.shape[:-1]
         _check_weights(sample_weight, where)
@@ -66,7 +66,7 @@ def rows_of_batch(
     return Rows(rows(preds), rows(target), weights, note)
 
 
-def _tensor(values: Any, argument: str) -> Tensor:
+def _to_tensor(values: Any, argument: str) -> Tensor:
     try:
         return torch.as_tensor(values)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -77,18 +77,18 @@ def _tensor(values: Any, argument: str) -> Tensor:
 
 
 def _is_map(preds: Any, num_classes: int | None) -> bool:
-    """Whether every position of preds is a row. Binary maps are such where it was said alone:
-    else (n, k) might be classes as well as positions.
+    """Whether every position of preds is a row. Binary maps need num_classes=1: (n, k) might be
+    classes as well as positions.
     """
     n_dims = _n_dims(preds)
     if num_classes == 1:
         return n_dims > 1
     if num_classes is None and n_dims > 1:
         raise InputError(
-            f"preds has the shape {_written(preds)}, where num_classes=None takes one probability "
-            "a row, (n,): make the metric with num_classes=1 for binary predictions of any shape, "
-            f"(B, ...), or with the number of classes, for (n, num_classes) or (B, num_classes, "
-            "...)"
+            f"preds has the shape {_shape_text(preds)}, where num_classes=None takes one "
+            "probability a row, (n,): make the metric with num_classes=1 for binary predictions of "
+            "any shape, (B, ...), or with the number of classes, for (n, num_classes) or "
+            "(B, num_classes, ...)"
         )
     return n_dims > 2
 
@@ -104,7 +104,7 @@ def _classes_last(preds: Tensor, target: Tensor, num_classes: int | None) -> tup
     if preds.shape[1] != num_classes:
         last = preds.shape[-1] == num_classes
         raise InputError(
-            f"preds has the shape {_written(preds)}, where its second dimension must be the "
+            f"preds has the shape {_shape_text(preds)}, where its second dimension must be the "
             f"{num_classes} classes of num_classes={num_classes}, (B, {num_classes}, ...)"
             + (": the last one is, so give preds.movedim(-1, 1)" if last else "")
         )
@@ -114,20 +114,20 @@ def _classes_last(preds: Tensor, target: Tensor, num_classes: int | None) -> tup
     if target.shape == hard:
         return preds.movedim(1, -1), target
     raise InputError(
-        f"preds has the shape {_written(preds)}: target must have the shape {hard}, a class for "
-        f"each position, or that of preds, soft labels; got {_written(target)}"
+        f"preds has the shape {_shape_text(preds)}: target must have the shape {hard}, a class for "
+        f"each position, or that of preds, soft labels; got {_shape_text(target)}"
     )
 
 
 def _binary_map(preds: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """A map of P(y = 1), and labels of the same shape; a network may keep one channel in either."""
+    """A map of P(y = 1), and labels of the same shape; preds may have one channel more."""
     if target.shape == preds.shape:
         return preds, target
     if preds.shape[1] == 1 and target.shape == preds[:, 0].shape:
         return preds[:, 0], target
     raise InputError(
-        f"preds has the shape {_written(preds)}: target must have the same, a label for each "
-        f"position; got {_written(target)}"
+        f"preds has the shape {_shape_text(preds)}: target must have the same, a label for each "
+        f"position; got {_shape_text(target)}"
     )
 
 
@@ -135,7 +135,7 @@ def _check_weights(sample_weight: Tensor | None, where: torch.Size) -> None:
     if sample_weight is not None and sample_weight.shape != where:
         raise InputError(
             f"sample_weight must have a weight for each position, the shape {tuple(where)}; got "
-            f"{_written(sample_weight)}"
+            f"{_shape_text(sample_weight)}"
         )
 
 
@@ -147,6 +147,6 @@ def _check_rows(target: Tensor, where: torch.Size) -> None:
         )
 
 
-def _written(values: Any) -> str:
+def _shape_text(values: Any) -> str:
     shape = values.shape if hasattr(values, "shape") else np.asarray(values, dtype=object).shape
     return str(tuple(shape))

@@ -32,11 +32,10 @@ from calibrant.results._plots.bin_sensitivity import BinSensitivityDisplay
 from calibrant.results._plots.canvas import DrawnFromPredictions
 from calibrant.results._plots.classwise import ClasswiseDisplay
 from calibrant.results._plots.comparison import ComparisonDisplay
+from calibrant.results._plots.curves import ReliabilityCurveDisplay, SmoothReliabilityDisplay
 from calibrant.results._plots.reliability import OverlaidReliabilityDisplay, ReliabilityDisplay
-from calibrant.results._plots.reliability_curve import ReliabilityCurveDisplay
 from calibrant.results._plots.risk_coverage import RiskCoverageDisplay
 from calibrant.results._plots.risk_histogram import RiskHistogramDisplay
-from calibrant.results._plots.smooth import SmoothReliabilityDisplay
 from calibrant.results._plots.windows import WindowsDisplay
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._windows import Windows
@@ -97,29 +96,34 @@ class Constructors:
         Options of the function that `plot` is given too.
     responses : tuple of str
         Arguments of `from_estimator` that are about the estimator.
+    draws_every_class : bool
+        Whether labels are matched with all classes even where there are two.
     """
 
     function: Callable[..., Any]
     defaults: Mapping[str, Any] = field(default_factory=dict)
     shared: tuple[str, ...] = ()
     responses: tuple[str, ...] = _OF_ESTIMATOR
+    draws_every_class: bool = False
 
     def from_predictions(self, cls: Display, y_true: Any, y_proba: Any, **options: Any) -> Any:
         """Draw the diagram of labels and predictions."""
-        computed = {name: options[name] for name in options if name in keywords_of(self.function)}
-        made = {name: options[name] for name in options if name in keywords_of(cls)}
-        drawn = {
+        of_function = {name: options[name] for name in keywords_of(self.function)}
+        of_display = {name: options[name] for name in keywords_of(cls)}
+        of_plot = {
             name: value
             for name, value in options.items()
-            if name in self.shared or not (name in computed or name in made)
+            if name in self.shared or name not in {**of_function, **of_display}
         }
-        display: Any = cls(self.function(y_true, y_proba, **computed), **made)  # type: ignore[call-arg]
-        return display.plot(**drawn)
+        make: Any = cls
+        return make(self.function(y_true, y_proba, **of_function), **of_display).plot(**of_plot)
 
     def from_estimator(self, cls: Display, estimator: Any, X: Any, y: Any, **options: Any) -> Any:
         """Draw the diagram of a fitted classifier."""
         problem = problem_of_estimator(estimator, X, y, options)
-        classes = self.classes(problem, estimator)
+        classes = problem.classes
+        if classes is None and self.draws_every_class:
+            classes = classes_of(estimator)
         if "name" in options and options["name"] is None:
             options["name"] = type(estimator).__name__
         return cls.from_predictions(
@@ -129,10 +133,6 @@ class Constructors:
             from_logits=problem.from_logits,
             **options,
         )
-
-    def classes(self, problem: Problem, estimator: Any) -> Any:
-        """The classes that labels are matched with."""
-        return problem.classes
 
     def add_to(self, display: Display) -> None:
         """Give the Display both constructors."""
@@ -156,8 +156,8 @@ class Constructors:
         return classmethod(public(relay))
 
     def _signature(self, display: Any, name: str) -> inspect.Signature:
-        made, drawn = keywords_of(display), keywords_of(display.plot)
-        computed = {
+        of_display, of_plot = keywords_of(display), keywords_of(display.plot)
+        of_function = {
             option: parameter.replace(default=self.defaults.get(option, parameter.default))
             for option, parameter in keywords_of(self.function).items()
         }
@@ -171,30 +171,27 @@ class Constructors:
                 )
                 for option in self.responses[3:]
             }
-            kept = {option: p for option, p in computed.items() if option not in _SETTLED}
-            computed = {**asked, **kept}
+            kept = {option: p for option, p in of_function.items() if option not in _SETTLED}
+            of_function = {**asked, **kept}
         parameters = [
             inspect.Parameter(each, inspect.Parameter.POSITIONAL_OR_KEYWORD)
             for each in ("cls", *first)
         ]
-        keywords = {
-            **drawn,
-            **made,
-            **computed,
-        }  # where both have an option, the function's default counts
-        order = dict.fromkeys((*computed, *made, *drawn))
+        # Where both have an option, the function's default counts.
+        keywords = {**of_plot, **of_display, **of_function}
+        order = dict.fromkeys((*of_function, *of_display, *of_plot))
         parameters += [keywords[option] for option in order]
         return inspect.Signature(parameters, return_annotation=display.__name__)
 
     def _docstring(self, display: Any, summary: str, signature: inspect.Signature) -> str:
         """The docstring of a constructor: what the function and `plot` say of their options."""
         known = {
-            **_entries(str(inspect.getdoc(display.plot))),
-            **_entries(str(inspect.getdoc(display))),
-            **_entries(str(inspect.getdoc(self.function))),
+            **_parameter_entries(str(inspect.getdoc(display.plot))),
+            **_parameter_entries(str(inspect.getdoc(display))),
+            **_parameter_entries(str(inspect.getdoc(self.function))),
         }
         if "X" in signature.parameters:
-            known |= _entries(f"Parameters\n----------\n{_RESPONSES}")
+            known |= _parameter_entries(f"Parameters\n----------\n{_RESPONSES}")
         lines = [summary, "", "Parameters", "----------"]
         for name, parameter in list(signature.parameters.items())[1:]:
             entry = known.get(name, f"{name}\n    See `{self.function.__name__}`.")
@@ -218,7 +215,7 @@ def keywords_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     return {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
-def _entries(doc: str) -> dict[str, str]:
+def _parameter_entries(doc: str) -> dict[str, str]:
     """The entries of a docstring's Parameters section, by name."""
     _, _, section = doc.partition("Parameters\n----------\n")
     section = re.split(r"\n\n(?=\S[^\n]*\n-{3,}\n)", section, maxsplit=1)[0]
@@ -229,34 +226,26 @@ def _entries(doc: str) -> dict[str, str]:
     return entries
 
 
-class ClassConstructors(Constructors):
-    """Constructors of a Display that draws every class, whatever the number of classes."""
-
-    def classes(self, problem: Problem, estimator: Any) -> Any:
-        """The classes that labels are matched with."""
-        return classes_of(estimator) if problem.classes is None else problem.classes
-
-
 class OverlayConstructors(Constructors):
     """Constructors for several predictors by name, each with a table of its own."""
 
     def from_estimator(self, cls: Display, estimator: Any, X: Any, y: Any, **options: Any) -> Any:
         """Draw the diagram of several fitted classifiers."""
         # Each estimator has classes of its own, so each is measured by itself.
-        drawn = {name: options.pop(name) for name in keywords_of(OverlaidReliabilityDisplay.plot)}
+        of_plot = {name: options.pop(name) for name in keywords_of(OverlaidReliabilityDisplay.plot)}
         tables = {}
-        for name, each in _named(estimator).items():
-            computed = dict(options)
-            problem = problem_of_estimator(each, X, y, computed)
+        for name, each in _check_estimators(estimator).items():
+            of_function = dict(options)
+            problem = problem_of_estimator(each, X, y, of_function)
             tables[str(name)] = reliability(
                 problem.y_true,
                 problem.y_proba,
                 from_logits=problem.from_logits,
                 classes=problem.classes,
-                **computed,
+                **of_function,
             )
-        display: Any = cls(tables)  # type: ignore[call-arg]
-        return display.plot(**drawn)
+        make: Any = cls
+        return make(tables).plot(**of_plot)
 
 
 class ComparisonConstructors(Constructors):
@@ -272,11 +261,11 @@ class ComparisonConstructors(Constructors):
         """Draw the diagram of several fitted classifiers."""
         problems = {
             name: problem_of_estimator(each, X, y, dict(options))
-            for name, each in _named(estimator).items()
+            for name, each in _check_estimators(estimator).items()
         }
         first_name, first = next(iter(problems.items()))
         for name, problem in problems.items():
-            if not _is_same(problem, first):
+            if not _is_same_problem(problem, first):
                 raise InputError(
                     f"{name!r} has other classes or predictions of another kind than "
                     f"{first_name!r}: compare classifiers of the same classes"
@@ -291,7 +280,7 @@ class ComparisonConstructors(Constructors):
         )
 
 
-def _named(estimators: Any) -> Mapping[str, Any]:
+def _check_estimators(estimators: Any) -> Mapping[str, Any]:
     if not isinstance(estimators, Mapping) or not estimators:
         raise InputError(
             "estimators must map names to fitted classifiers, such as {'forest': model}; got "
@@ -300,15 +289,11 @@ def _named(estimators: Any) -> Mapping[str, Any]:
     return estimators
 
 
-def _is_same(problem: Problem, first: Problem) -> bool:
+def _is_same_problem(problem: Problem, first: Problem) -> bool:
     """Whether two classifiers pose the same problem."""
-    if problem.from_logits != first.from_logits:
-        return False
-    if (problem.classes is None) != (first.classes is None):
-        return False
-    if problem.classes is not None and list(problem.classes) != list(first.classes):
-        return False
-    return np.array_equal(np.asarray(problem.y_true), np.asarray(first.y_true))
+    classes = [None if each.classes is None else list(each.classes) for each in (problem, first)]
+    same_kind = problem.from_logits == first.from_logits and classes[0] == classes[1]
+    return same_kind and np.array_equal(np.asarray(problem.y_true), np.asarray(first.y_true))
 
 
 def windows_of(
@@ -396,8 +381,11 @@ Constructors(smooth_reliability).add_to(SmoothReliabilityDisplay)
 Constructors(bin_sensitivity).add_to(BinSensitivityDisplay)
 Constructors(windows_of).add_to(WindowsDisplay)
 # All classes are drawn, so that none can be asked for by `pos_label`.
-ClassConstructors(
-    classwise_reliability, defaults={"bins": 10}, responses=_OF_ESTIMATOR[:-1]
+Constructors(
+    classwise_reliability,
+    defaults={"bins": 10},
+    responses=_OF_ESTIMATOR[:-1],
+    draws_every_class=True,
 ).add_to(ClasswiseDisplay)
 OverlayConstructors(reliability_of_each, responses=_OF_ESTIMATORS).add_to(
     OverlaidReliabilityDisplay

@@ -55,7 +55,7 @@ def resolve_methods(response_method: Any, from_logits: Any) -> tuple[str, ...]:
     return methods
 
 
-def available(estimator: Any, methods: tuple[str, ...]) -> str:
+def available_method(estimator: Any, methods: tuple[str, ...]) -> str:
     """The first of these methods that the estimator has."""
     for method in methods:
         if hasattr(estimator, method):
@@ -70,8 +70,8 @@ def available(estimator: Any, methods: tuple[str, ...]) -> str:
 
 
 def classes_of(estimator: Any, *, all_named: bool = False) -> NDArray[Any]:
-    """The labels of the estimator's classes, in the order of its columns; one alone only where
-    `all_named`, where others are named elsewhere.
+    """The labels of the estimator's classes, in the order of its columns. A single class is an
+    error unless the caller names all classes (`all_named`).
     """
     classes = getattr(estimator, "classes_", None)
     if classes is None:
@@ -90,7 +90,7 @@ def classes_of(estimator: Any, *, all_named: bool = False) -> NDArray[Any]:
 
 
 def check_seen(y: Any, classes: NDArray[Any]) -> None:
-    """An error for labels that the estimator has not seen, as where a training fold lacks one."""
+    """Raise for labels that the estimator has not seen, as when a training fold lacks one."""
     labels = to_array(y, "y")
     names = classes.tolist()
     if labels.ndim != 1 or are_indices(labels.dtype.kind, names):
@@ -111,12 +111,12 @@ def check_seen(y: Any, classes: NDArray[Any]) -> None:
 def add_unseen_classes(
     values: Any, own: NDArray[Any], names: list[Any], logits: bool
 ) -> NDArray[Any]:
-    """Predictions with a column for each of `names`: 0 for those that the estimator lacks."""
+    """Add a column of zeros for each class of `names` that the estimator has not seen."""
     array = to_array(values, "predictions")
     if array.ndim == 1:  # probabilities of the second of two classes
         array = np.stack([np.zeros_like(array) if logits else 1 - array, array], axis=1)
     if array.shape[1] != own.size:
-        raise _other_columns(own.size, array.shape[1])
+        raise _wrong_column_count(own.size, array.shape[1])
     known = Lookup(names)
     columns: list[int] = []
     for label in own.tolist():
@@ -137,18 +137,18 @@ def add_unseen_classes(
 def problem_of(
     values: Any, classes: NDArray[Any], y: Any, y_soft: Any, pos_label: Any, from_logits: bool
 ) -> Problem:
-    """The problem that these predictions and labels pose.
+    """Targets and predictions in the form that a measure takes.
 
     Two classes: the probability of `pos_label`, or of the second class. More: all of them, or with
     `pos_label` that class against the rest.
     """
     if pos_label is None and classes.size > 2:
-        soft = _soft(y_soft, classes.size)
+        soft = _check_soft_labels(y_soft, classes.size)
         names = classes if soft is None else None
         return Problem(y if soft is None else soft, values, names, from_logits)
     column = 1 if pos_label is None else column_of(pos_label, classes.tolist())
     y_proba = _column(to_array(values, "predictions"), column, classes.size, from_logits)
-    soft = _soft(y_soft, classes.size)
+    soft = _check_soft_labels(y_soft, classes.size)
     if soft is not None:
         return Problem(_against_rest(soft, column), y_proba, None, from_logits)
     labels, _ = encode(to_array(y, "y"), classes, classes.size, True)
@@ -158,14 +158,14 @@ def problem_of(
 def read_problem(
     estimator: Any, X: Any, y: Any, *, y_soft: Any, methods: tuple[str, ...], pos_label: Any
 ) -> Problem:
-    """The problem of an estimator on rows X."""
-    method = available(estimator, methods)
+    """Predict rows X with an estimator, and give targets and predictions to measure."""
+    method = available_method(estimator, methods)
     classes = classes_of(estimator)
     values = getattr(estimator, method)(X)
     return problem_of(values, classes, y, y_soft, pos_label, method == "decision_function")
 
 
-def _soft(y_soft: Any, k: int) -> NDArray[Any] | None:
+def _check_soft_labels(y_soft: Any, k: int) -> NDArray[Any] | None:
     if y_soft is None:
         return None
     soft = to_array(y_soft, "y_soft")
@@ -199,7 +199,7 @@ def column_of(pos_label: Any, names: list[Any]) -> int:
     return column
 
 
-def one_of_two(values: Any, column: int, given: Given) -> NDArray[Any]:
+def binary_column(values: Any, column: int, given: Given) -> NDArray[Any]:
     """The predictions of one of two classes: probabilities, or logits where logits were given.
 
     Both columns count: probabilities must sum to 1, and a logit is the difference of two.
@@ -216,9 +216,9 @@ def _column(values: NDArray[Any], column: int, k: int, from_logits: bool) -> Any
     if values.ndim == 1:  # probabilities of the second of two classes
         return values if column == 1 else (-values if from_logits else 1 - values)
     if values.shape[1] != k:
-        raise _other_columns(k, values.shape[1])
+        raise _wrong_column_count(k, values.shape[1])
     if k == 2:
-        return one_of_two(values, column, from_logits)
+        return binary_column(values, column, from_logits)
     if from_logits:
         raise InputError(
             "pos_label needs probabilities: logits of more than two classes have none of one class "
@@ -227,7 +227,7 @@ def _column(values: NDArray[Any], column: int, k: int, from_logits: bool) -> Any
     return values[:, column]
 
 
-def _other_columns(n_classes: int, n_columns: int) -> InputError:
+def _wrong_column_count(n_classes: int, n_columns: int) -> InputError:
     return InputError(
         f"the estimator has {n_classes} classes, but {n_columns} columns of predictions"
     )

@@ -53,7 +53,7 @@ def calibration(
         from calibrant._measures.catalogue import listed
 
         names = [m.name for m in listed("metric", "binary")] if measures is None else measures
-        rows = [_row(each.score, confidence, percent) for each in scores]
+        rows = [_read_score(each.score, confidence, percent) for each in scores]
         kept = [(y, p) for y, p in rows if p is not None]
         if not kept:
             raise InputError(
@@ -66,7 +66,7 @@ def calibration(
     return measured
 
 
-def _row(score: Any, confidence: str, percent: bool) -> tuple[float, float | None]:
+def _read_score(score: Any, confidence: str, percent: bool) -> tuple[float, float | None]:
     """Whether the answer was right, and how sure the model was."""
     value = score.value
     stated = (score.metadata or {}).get(confidence)
@@ -77,10 +77,10 @@ def _row(score: Any, confidence: str, percent: bool) -> tuple[float, float | Non
             raise InputError(
                 "a score's value has several entries, and none is 'score' or 'correct'"
             )
-    return value_to_float()(value), _number(stated, confidence, percent)
+    return value_to_float()(value), _probability(stated, confidence, percent)
 
 
-def _number(stated: Any, confidence: str, percent: bool) -> float | None:
+def _probability(stated: Any, confidence: str, percent: bool) -> float | None:
     """A confidence as a probability; None where there is none."""
     from calibrant._data.readers.chunks import plain_number
     from calibrant._data.readers.written import percentage

@@ -115,16 +115,14 @@ def aggregation(measure: str = "ece", *, bins: Any = 15) -> Callable[[Iterable[A
         pairs = list(items)
         rows = [np.asarray(probabilities, dtype=np.float64) for _, probabilities in pairs]
         labels = [int(right) for right, _ in pairs]
-        if len({row.size for row in rows}) == 1:
-            found = evaluate(labels, np.stack(rows), measures=[measure], bins=bins)
-        else:
-            found = evaluate(*_top(labels, rows), measures=[measure], bins=bins)
-        return float(found[measure])
+        same_choices = len({row.size for row in rows}) == 1
+        problem: Any = (labels, np.stack(rows)) if same_choices else _top_choices(labels, rows)
+        return float(evaluate(*problem, measures=[measure], bins=bins)[measure])
 
     return aggregate
 
 
-def _top(
+def _top_choices(
     labels: list[int], rows: list[NDArray[np.float64]]
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Whether the likeliest choice is right, and its probability."""

@@ -130,17 +130,17 @@ class CalibrantEvaluator(ModelEvaluator):  # type: ignore[misc, no-any-unimporte
         InputError
             If there are no labels, no probabilities, or an option is not known.
         """
-        options = _checked(evaluator_config)
+        options = _check_options(evaluator_config)
         if not getattr(dataset, "has_targets", True) or dataset.labels_data is None:
             raise InputError("the calibrant evaluator needs labels: give mlflow.evaluate targets=")
         y_proba, classes = _probabilities(dataset, model, predictions, options)
-        report = _reported(dataset.labels_data, y_proba, classes, options)
+        report = _make_report(dataset.labels_data, y_proba, classes, options)
         metrics = _metrics(report, str(options.get("prefix", f"{_FOLDER}/")))
         make: Any = EvaluationResult
-        return make(metrics, _logged(report, metrics, run_id, options), run_id)
+        return make(metrics, _log_to_run(report, metrics, run_id, options), run_id)
 
 
-def _checked(given: Any) -> Mapping[str, Any]:
+def _check_options(given: Any) -> Mapping[str, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -162,8 +162,8 @@ def _probabilities(
     classes = options.get("classes")
     named = options.get("predictions")
     if named is not None:
-        return _columns(dataset, named), classes
-    predict = getattr(_raw(model), "predict_proba", None)
+        return _read_columns(dataset, named), classes
+    predict = getattr(_raw_estimator(model), "predict_proba", None)
     if predict is not None:
         for option in ("from_logits", "from_logprobs"):
             if options.get(option):
@@ -171,17 +171,17 @@ def _probabilities(
                     f"predict_proba of the model gives probabilities, so leave out {option}; to "
                     "read other columns of the dataset, name them in predictions"
                 )
-        own = getattr(_raw(model), "classes_", None)
+        own = getattr(_raw_estimator(model), "classes_", None)
         return predict(dataset.features_data), classes if own is None else list(own)
     given = dataset.predictions_data if model is None else model.predict(dataset.features_data)
     if given is None:
         raise InputError("the calibrant evaluator needs a model, or predictions in the dataset")
     if column is not None and hasattr(given, "columns") and column in given:
         given = given[column]
-    return _checked_probabilities(given), classes
+    return _check_probabilities(given), classes
 
 
-def _columns(dataset: Any, named: Any) -> Any:
+def _read_columns(dataset: Any, named: Any) -> Any:
     """The columns of the dataset that the option `predictions` names."""
     import numpy as np
 
@@ -198,11 +198,11 @@ def _columns(dataset: Any, named: Any) -> Any:
         raise InputError(
             f"predictions names the column {missing[0]!r}: {nearest(missing[0], known)}"
         )
-    found = [np.asarray(known[name]) for name in columns]
-    return found[0] if isinstance(named, str) else np.stack(found, axis=1)
+    arrays = [np.asarray(known[name]) for name in columns]
+    return arrays[0] if isinstance(named, str) else np.stack(arrays, axis=1)
 
 
-def _raw(model: Any) -> Any:
+def _raw_estimator(model: Any) -> Any:
     """The estimator inside a pyfunc model, where MLflow lets one reach it."""
     inner: Any = getattr(model, "_model_impl", None)
     if hasattr(inner, "get_raw_model"):
@@ -210,7 +210,7 @@ def _raw(model: Any) -> Any:
     return getattr(inner, "sklearn_model", inner)
 
 
-def _checked_probabilities(given: Any) -> Any:
+def _check_probabilities(given: Any) -> Any:
     """Predictions as an array; an error for class labels, which have no calibration."""
     import numpy as np
 
@@ -231,12 +231,12 @@ def _checked_probabilities(given: Any) -> Any:
     return array
 
 
-def _reported(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, Any]) -> Report:
+def _make_report(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, Any]) -> Report:
     import numpy as np
 
     from calibrant._api.report.report import report
     from calibrant._data.logprobs import given_as
-    from calibrant.integrations._responses import column_of, one_of_two
+    from calibrant.integrations._responses import binary_column, column_of
 
     y_proba = np.asarray(y_proba)
     positive = options.get("pos_label")
@@ -246,7 +246,7 @@ def _reported(labels: Any, y_proba: Any, classes: Any, options: Mapping[str, Any
         names = [0, 1] if classes is None else list(classes)
         column = 1 if positive is None else column_of(positive, names)
         given = given_as(chosen.get("from_logits", False), chosen.pop("from_logprobs", False))
-        y_proba = one_of_two(y_proba, column, given)
+        y_proba = binary_column(y_proba, column, given)
         classes = [names[1 - column], names[column]]
     elif positive is not None:
         raise InputError("pos_label is for two classes")
@@ -271,10 +271,10 @@ def _metrics(report: Report, prefix: str) -> dict[str, float]:
     return out
 
 
-def _logged(
+def _log_to_run(
     report: Report, metrics: Mapping[str, float], run_id: str, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Measures and files, logged to the run; the artifacts by name."""
+    """Log measures and files to the run, and give the artifacts by name."""
     import time
 
     from mlflow.entities import Metric
@@ -292,7 +292,7 @@ def _logged(
     }
     out = {}
     with TemporaryDirectory() as folder:
-        for file in _files(report, Path(folder), page=bool(options.get("page", True))):
+        for file in _write_files(report, Path(folder), page=bool(options.get("page", True))):
             client.log_artifact(run_id, str(file), _FOLDER)
             uri = f"runs:/{run_id}/{_FOLDER}/{file.name}"
             artifact = kinds[file.name](uri=uri)
@@ -301,7 +301,7 @@ def _logged(
     return out
 
 
-def _files(report: Report, folder: Path, *, page: bool) -> list[Path]:
+def _write_files(report: Report, folder: Path, *, page: bool) -> list[Path]:
     written = [folder / "evaluation.json"]
     written[0].write_text(report.evaluation.to_json(), encoding="utf-8")
     if page:

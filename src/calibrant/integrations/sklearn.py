@@ -21,7 +21,7 @@ from calibrant._measures.catalogue import Measure, canonical, catalogue, find, n
 from calibrant.integrations._displays import ReliabilityDisplay
 from calibrant.integrations._responses import (
     add_unseen_classes,
-    available,
+    available_method,
     check_seen,
     classes_of,
     problem_of,
@@ -119,13 +119,13 @@ def scorer(
     >>> cross_val_score(GaussianNB(), X, y, scoring=scorer("brier"), cv=3).round(3).tolist()
     [-0.088, -0.11, -0.05]
     """
-    entry = _entry(measure)
-    function, fixed = _call_of(entry)
+    entry = _find_measure(measure)
+    function, fixed = _public_call(entry)
     methods = resolve_methods(response_method, from_logits)
     return MeasureScorer(
         entry,
         function,
-        {**fixed, **_checked(entry, function, fixed, options)},
+        {**fixed, **_check_options(entry, function, fixed, options)},
         methods=methods,
         pos_label=pos_label,
         classes=None if classes is None else _all_classes(classes),
@@ -136,7 +136,7 @@ def _all_classes(classes: Any) -> list[Any]:
     return named_once(classes, len(classes) if hasattr(classes, "__len__") else 0, True)
 
 
-class _AsItIs(BaseEstimator):  # type: ignore[misc]
+class _UncheckedMethod(BaseEstimator):  # type: ignore[misc]
     """A method of an estimator under its name, and no classifier: of two classes scikit-learn would
     hand over one column, unchecked.
     """
@@ -145,7 +145,9 @@ class _AsItIs(BaseEstimator):  # type: ignore[misc]
         setattr(self, method, call)
 
 
-def _takes(y_true: Any, y_proba: Any, *, sample_weight: Any = None, y_soft: Any = None) -> None:
+def _metadata_signature(
+    y_true: Any, y_proba: Any, *, sample_weight: Any = None, y_soft: Any = None
+) -> None:
     """Never called: scikit-learn reads from a signature which metadata a scorer takes."""
 
 
@@ -187,7 +189,7 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
         classes: list[Any] | None = None,
     ) -> None:
         sign = 1 if measure.higher_is_better else -1
-        super().__init__(_takes, sign, options, methods)
+        super().__init__(_metadata_signature, sign, options, methods)
         self.name = measure.name
         self._attribute = measure.attribute
         self.function = function
@@ -204,12 +206,12 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
         sample_weight: Any = None,
         y_soft: Any = None,
     ) -> float:
-        method = available(estimator, self._response_method)
+        method = available_method(estimator, self._response_method)
         logits = method == "decision_function"
         known = classes_of(estimator, all_named=self.classes is not None)
         # Asked through scikit-learn, so that the scorers of a dict share one prediction. The name
         # twice is a key of our own: under others may lie another scorer's positive class.
-        as_it_is = _AsItIs(method, getattr(estimator, method))
+        as_it_is = _UncheckedMethod(method, getattr(estimator, method))
         values = method_caller(as_it_is, (method, method), X)
         if self.classes is not None:
             values = add_unseen_classes(values, known, self.classes, logits)
@@ -237,14 +239,14 @@ class MeasureScorer(_BaseScorer):  # type: ignore[misc]
         return f"scorer({self.name!r}{label}{named}{options})"
 
 
-def _entry(name: str) -> Measure:
+def _find_measure(name: str) -> Measure:
     for entry in catalogue():
         if entry.name == canonical(name):
             return entry
     raise InputError(f"no measure is called {name!r}: {nearest_measure(name, scorer_names())}")
 
 
-def _call_of(entry: Measure) -> tuple[Callable[..., Any], dict[str, Any]]:
+def _public_call(entry: Measure) -> tuple[Callable[..., Any], dict[str, Any]]:
     """The public function of a measure and its options: ``ece(norm='l2')``, taken apart."""
     call = ast.parse(entry.function, mode="eval").body
     if isinstance(call, ast.Name):
@@ -265,7 +267,7 @@ def _function(name: str) -> Callable[..., Any]:
     raise AssertionError(f"no public function is called {name!r}")
 
 
-def _checked(
+def _check_options(
     entry: Measure, function: Callable[..., Any], fixed: dict[str, Any], options: dict[str, Any]
 ) -> dict[str, Any]:
     """Validate options: the function has them, and they do not turn the measure into another."""

@@ -127,8 +127,8 @@ class CalibrationMetric(Metric):
             sync_on_compute=sync_on_compute,
             compute_with_cache=compute_with_cache,
         )
-        whole = isinstance(num_classes, Integral) and not isinstance(num_classes, bool)
-        if num_classes is not None and (not whole or num_classes < 1):
+        is_count = isinstance(num_classes, Integral) and not isinstance(num_classes, bool)
+        if num_classes is not None and (not is_count or num_classes < 1):
             raise InputError(
                 "num_classes must be None for binary preds (n,), 1 for binary preds of any shape, "
                 f"or the number of classes; got {num_classes!r}"

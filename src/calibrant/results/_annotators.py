@@ -142,6 +142,3 @@ class Annotators(TableOfRows[Annotator]):
         out = len(self.standing_out)
         items = counted(self.n_items, "item", "")
         return f"{counted(len(self.rows), self.by, '')} on {items}, {out} standing out"
-
-    def _messages(self) -> tuple[str, ...]:
-        return self.notes

@@ -10,7 +10,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError, counted
 from calibrant.results._base import Record, TableOfRows
-from calibrant.results._notebook import boxed, folded, html_table, notes
+from calibrant.results._notebook import html_box, html_details, html_list, html_table
 from calibrant.results._rendering import as_markdown, as_text, shown
 
 _WORDS = {True: "yes", False: "no", None: "?"}
@@ -196,8 +196,8 @@ class Audit(TableOfRows[AuditVerdict]):
         out.update({p: [cells.get(p, "-") for cells in by_measure.values()] for p in properties})
         return out
 
-    def _json_item(self, key: str) -> Any:
-        return bool(self) if key == "borne_out" else super()._json_item(key)
+    def _json_item(self, attribute: str) -> Any:
+        return bool(self) if attribute == "borne_out" else super()._json_item(attribute)
 
     def to_markdown(self) -> str:
         """Give the table and the findings as Markdown.
@@ -241,7 +241,7 @@ class Audit(TableOfRows[AuditVerdict]):
     def title(self) -> str:
         """The number of measures, in one line."""
         n = len({(row.measure, row.shape) for row in self.rows})
-        return f"Audit of {n} measure{'s' if n != 1 else ''}"
+        return f"Audit of {counted(n, 'measure', '')}"
 
     def _messages(self) -> tuple[str, ...]:
         claimed = [row for row in self.rows if row.claim is not None]
@@ -265,10 +265,10 @@ class Audit(TableOfRows[AuditVerdict]):
         return f"{text}\n\n{lines}"
 
     def _repr_html_(self) -> str:
-        return boxed(
+        return html_box(
             html_table(self.table(), self.title),
-            notes(self._messages()),
-            folded("Findings", html_table(self.columns())),
+            html_list(self._messages()),
+            html_details("Findings", html_table(self.columns())),
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any, ClassVar, Generic, TypeVar
 
 from calibrant._core.errors import InputError, nearest
-from calibrant.results._notebook import boxed, html_table, notes
+from calibrant.results._notebook import html_box, html_list, html_table
 from calibrant.results._rendering import as_frame, as_markdown, as_text, json_value
 
 T = TypeVar("T")
@@ -26,7 +26,8 @@ class Record:
     'Spiegelhalter z'
     """
 
-    # The keys that JSON has, in its order; by default the fields of the dataclass.
+    # The keys that JSON has, in its order; key=attribute where the attribute has another name. By
+    # default the fields of the dataclass.
     _json_keys: ClassVar[str] = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -39,11 +40,12 @@ class Record:
         """
         own: Any = self
         keys = self._json_keys.split() or [each.name for each in fields(own)]
-        return {key: self._json_item(key) for key in keys}
+        pairs = [key.partition("=") for key in keys]
+        return {key: self._json_item(attribute or key) for key, _, attribute in pairs}
 
-    def _json_item(self, key: str) -> Any:
-        """What JSON has under a key: the attribute of that name."""
-        return json_value(getattr(self, key))
+    def _json_item(self, attribute: str) -> Any:
+        """What JSON has of an attribute."""
+        return json_value(getattr(self, attribute))
 
     def to_json(self) -> str:
         """Give everything as JSON.
@@ -60,7 +62,8 @@ class Result(Record):
     """A result that is a table: text, JSON, a frame, and HTML in notebooks.
 
     A subclass has `columns` and `title`; where a person should read other columns,
-    `display_columns`; where sentences belong beside the table, `_messages`.
+    `display_columns`; where sentences belong beside the table, `sentence`, `inferred` or `notes`,
+    or for others `_messages`.
 
     Examples
     --------
@@ -99,8 +102,10 @@ class Result(Record):
         return self.columns()
 
     def _messages(self) -> tuple[str, ...]:
-        """Sentences beside the table."""
-        return ()
+        """Sentences beside the table: its summary, what was inferred, and notes."""
+        sentence = getattr(self, "sentence", None)
+        own = () if sentence is None else (sentence,)
+        return (*own, *getattr(self, "inferred", ()), *getattr(self, "notes", ()))
 
     def to_dict(self) -> dict[str, Any]:
         """Give the result as JSON has it.
@@ -113,10 +118,10 @@ class Result(Record):
         """
         return {key: value for key, value in super().to_dict().items() if key != "note" or value}
 
-    def _json_item(self, key: str) -> Any:
-        if key == self._table_key:
+    def _json_item(self, attribute: str) -> Any:
+        if attribute == self._table_key:
             return json_value(self.columns())
-        return super()._json_item(key)
+        return super()._json_item(attribute)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give the table as a frame.
@@ -158,7 +163,7 @@ class Result(Record):
         return f"{self.title}{lines}{chr(10) if lines else ''}\n{table}"
 
     def _repr_html_(self) -> str:
-        return boxed(html_table(self.display_columns(), self.title), notes(self._messages()))
+        return html_box(html_table(self.display_columns(), self.title), html_list(self._messages()))
 
 
 def column(

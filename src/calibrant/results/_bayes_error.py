@@ -6,7 +6,7 @@ from typing import Any
 
 from calibrant._core.errors import counted
 from calibrant.results._base import Record
-from calibrant.results._rendering import percent, shown
+from calibrant.results._rendering import interval_text, shown
 
 
 class BayesError(float, Record):
@@ -77,13 +77,13 @@ class BayesError(float, Record):
         """The highest accuracy that any classifier can have."""
         return 1.0 - float(self)
 
-    def _json_item(self, key: str) -> Any:
-        return float(self) if key == "value" else super()._json_item(key)
+    def _json_item(self, attribute: str) -> Any:
+        return float(self) if attribute == "value" else super()._json_item(attribute)
 
     def __repr__(self) -> str:
         line = (
-            f"Bayes error {shown(float(self))}, {percent(self.level)} CI {shown(self.low)} to "
-            f"{shown(self.high)} ({counted(self.n, 'row', '')}; {self.method})"
+            f"Bayes error {shown(float(self))}, {interval_text(*self.interval, self.level)} "
+            f"({counted(self.n, 'row', '')}; {self.method})"
         )
         return line + (f"\n  {self.note}" if self.note else "")
 

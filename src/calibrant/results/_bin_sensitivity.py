@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant._measures.catalogue import canonical
 from calibrant.results._base import Result
-from calibrant.results._notebook import boxed, html_table, notes
+from calibrant.results._notebook import html_box, html_list, html_table
 from calibrant.results._sketch import sparkline
 
 if TYPE_CHECKING:
@@ -118,14 +118,14 @@ class BinSensitivity(Result):
         return {
             "measure": list(self.values),
             "lowest": list(lowest.values()),
-            "lowest_at": [self._where(name, lowest[name]) for name in self.values],
+            "lowest_at": [self._bins_at(name, lowest[name]) for name in self.values],
             "highest": list(highest.values()),
-            "highest_at": [self._where(name, highest[name]) for name in self.values],
+            "highest_at": [self._bins_at(name, highest[name]) for name in self.values],
         }
 
     display_columns = spread
 
-    def _where(self, name: str, value: float) -> int:
+    def _bins_at(self, name: str, value: float) -> int:
         return self.bins[self.values[name].index(value)]
 
     def plot(
@@ -168,11 +168,8 @@ class BinSensitivity(Result):
         measures = counted(len(self.values), "measure", "")
         return f"{measures} of {counted(self.n, 'row', '')} at {counts}"
 
-    def _messages(self) -> tuple[str, ...]:
-        return (*self.inferred, *self.notes)
-
     def _repr_html_(self) -> str:
         lines = [sparkline(self.values[name]) for name in self.values]
         ends = f"{self.bins[0]} to {self.bins[-1]} bins"
         columns = {**self.spread(), ends: lines}
-        return boxed(html_table(columns, self.title), notes(self._messages()))
+        return html_box(html_table(columns, self.title), html_list(self._messages()))

@@ -45,29 +45,34 @@ def junit_xml(check: CheckedLimits, name: str) -> str:
     """The check as JUnit XML: a failure is a broken limit, an error one that is undecided."""
     broken = sum(row.verdict == "fail" for row in check.rows)
     unclear = sum(row.verdict == "undecided" for row in check.rows)
-    counts = {"tests": str(len(check.rows)), "failures": str(broken), "errors": str(unclear)}
-    name = _plain(name)
-    suites = ElementTree.Element("testsuites", counts)
-    suite = ElementTree.SubElement(suites, "testsuite", {"name": name, **counts, "skipped": "0"})
+    suites, suite = _test_suite(name, len(check.rows), broken, unclear)
     for row in check.rows:
-        _test_case(suite, row, name)
+        _test_case(suite, row, _xml_text(name))
     out = ElementTree.SubElement(suite, "system-out")
-    out.text = _plain("\n".join((*check.notes, *(row.sentence for row in check.rows))))
-    return _document(suites)
+    out.text = _xml_text("\n".join((*check.notes, *(row.sentence for row in check.rows))))
+    return _xml_document(suites)
 
 
 def junit_error(name: str, message: str) -> str:
     """A check that could not be done as JUnit XML: one error."""
-    counts = {"tests": "1", "failures": "0", "errors": "1"}
-    name, message = _plain(name), _plain(message)
-    suites = ElementTree.Element("testsuites", counts)
-    suite = ElementTree.SubElement(suites, "testsuite", {"name": name, **counts, "skipped": "0"})
+    suites, suite = _test_suite(name, 1, 0, 1)
+    name, message = _xml_text(name), _xml_text(message)
     case = ElementTree.SubElement(suite, "testcase", {"classname": name, "name": "check"})
     ElementTree.SubElement(case, "error", {"message": message, "type": "not done"}).text = message
-    return _document(suites)
+    return _xml_document(suites)
 
 
-def _document(suites: ElementTree.Element) -> str:
+def _test_suite(
+    name: str, tests: int, failures: int, errors: int
+) -> tuple[ElementTree.Element, ElementTree.Element]:
+    """The root of a JUnit file, and its one suite."""
+    counts = {"tests": str(tests), "failures": str(failures), "errors": str(errors)}
+    suites = ElementTree.Element("testsuites", counts)
+    own = {"name": _xml_text(name), **counts, "skipped": "0"}
+    return suites, ElementTree.SubElement(suites, "testsuite", own)
+
+
+def _xml_document(suites: ElementTree.Element) -> str:
     ElementTree.indent(suites)
     text = ElementTree.tostring(suites, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
@@ -75,15 +80,15 @@ def _document(suites: ElementTree.Element) -> str:
 
 def _test_case(suite: ElementTree.Element, row: CheckedLimit, name: str) -> None:
     title = f"{row.limit}" + (f" ({row.where})" if row.where else "")
-    case = ElementTree.SubElement(suite, "testcase", {"classname": name, "name": _plain(title)})
+    case = ElementTree.SubElement(suite, "testcase", {"classname": name, "name": _xml_text(title)})
     if row.verdict == "pass":
         return
     kind = "failure" if row.verdict == "fail" else "error"
-    message = _plain(row.sentence)
+    message = _xml_text(row.sentence)
     ElementTree.SubElement(case, kind, {"message": message, "type": row.verdict}).text = message
 
 
-def _plain(text: str) -> str:
+def _xml_text(text: str) -> str:
     """Text without characters that XML cannot hold."""
     return _NOT_XML.sub("\ufffd", text)
 
@@ -92,28 +97,28 @@ def github_summary(check: CheckedLimits, name: str) -> str:
     """The check as Markdown, for the summary of a job."""
     heading = " ".join(name.split()).replace("<", "&lt;")
     table = as_markdown(check.display_columns())
-    lines = _bullets((*check.notes, *(row.sentence for row in check.rows)))
+    lines = _markdown_list((*check.notes, *(row.sentence for row in check.rows)))
     return f"### {_SIGNS[check.verdict]} {heading}: {check.verdict}\n\n{table}\n\n{lines}\n"
 
 
-def _bullets(lines: Iterable[str]) -> str:
+def _markdown_list(lines: Iterable[str]) -> str:
     return "\n".join(f"- {' '.join(line.split()).replace('<', '&lt;')}" for line in lines)
 
 
 def github_annotations(check: CheckedLimits, name: str) -> str:
     """Workflow commands, a line for each limit that is not kept; empty where all are."""
     return "\n".join(
-        f"::{_COMMANDS[row.verdict]} title={_property(f'{name}: {row.verdict}')}"
-        f"::{_data(row.sentence)}"
+        f"::{_COMMANDS[row.verdict]} title={_escape_property(f'{name}: {row.verdict}')}"
+        f"::{_escape_data(row.sentence)}"
         for row in check.rows
         if row.verdict != "pass"
     )
 
 
-def _data(text: str) -> str:
+def _escape_data(text: str) -> str:
     """Text that cannot end the command, nor begin another."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -269,7 +269,7 @@ class LimitCheck(Record):
     @property
     def rows_needed(self) -> int | None:
         """About how many rows, of the baseline if it has fewer, would decide in most samples."""
-        return self._needed(self._smaller_n)
+        return self._n_needed(self._smaller_n)
 
     @property
     def _smaller_n(self) -> int:
@@ -283,9 +283,9 @@ class LimitCheck(Record):
     @property
     def clusters_needed(self) -> int | None:
         """As `rows_needed`, in clusters like these; None where rows are not in clusters."""
-        return None if self.n_clusters is None else self._needed(self.n_clusters)
+        return None if self.n_clusters is None else self._n_needed(self.n_clusters)
 
-    def _needed(self, n: int) -> int | None:
+    def _n_needed(self, n: int) -> int | None:
         growth = self._growth
         if growth is None:
             return None
@@ -300,9 +300,9 @@ class LimitCheck(Record):
     def sentence(self) -> str:
         """The verdict with its reasons."""
         about = f"{self.where}: " if self.where else ""
-        return f"{about}{self.verdict}, {self.limit}: {self._because()}"
+        return f"{about}{self.verdict}, {self.limit}: {self._reason_text()}"
 
-    def _because(self) -> str:
+    def _reason_text(self) -> str:
         if self.reason or math.isnan(self.compared):
             return self.reason or "it cannot be computed"
         if self.same:
@@ -385,7 +385,7 @@ class Check(TableOfRows[LimitCheck]):
     """
 
     _row_class = LimitCheck
-    _json_keys = "verdict code n n_missing level point notes limits"
+    _json_keys = "verdict code n n_missing level point notes limits=rows"
 
     rows: tuple[LimitCheck, ...]
     n: int
@@ -493,15 +493,7 @@ class Check(TableOfRows[LimitCheck]):
                 out[end] = [getattr(row.interval, end) if row.interval else nan for row in rows]
         return {**out, "verdict": [row.verdict for row in rows]}
 
-    def _json_item(self, key: str) -> Any:
-        if key == "limits":
-            return [row.to_dict() for row in self.rows]
-        return super()._json_item(key)
-
     @property
     def title(self) -> str:
         """The verdict, in one line."""
         return f"Check: {self.verdict}"
-
-    def _messages(self) -> tuple[str, ...]:
-        return self.notes

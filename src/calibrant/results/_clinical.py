@@ -9,7 +9,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant.results._base import Record, Result
-from calibrant.results._rendering import json_value, percent, shown
+from calibrant.results._rendering import percent, shown
 
 
 class ClinicalValue(float, Record):
@@ -123,7 +123,7 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
     (0.75, 1.333)
     """
 
-    _json_keys = "n events n_weighted level values by subgroups"
+    _json_keys = "n events n_weighted level values=values_ by subgroups"
 
     values_: dict[str, ClinicalValue]
     n: int
@@ -200,9 +200,6 @@ class ClinicalSummary(Result, Mapping[str, ClinicalValue]):
             del columns[name]
         notes = columns.pop("note")
         return {**columns, "note": notes} if any(notes) else columns
-
-    def _json_item(self, key: str) -> Any:
-        return json_value(self.values_) if key == "values" else super()._json_item(key)
 
     @property
     def title(self) -> str:

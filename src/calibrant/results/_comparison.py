@@ -13,8 +13,13 @@ from calibrant._core.errors import InputError, counted
 from calibrant._measures.catalogue import Shape, find
 from calibrant.results._annotator_ceiling import AnnotatorCeiling
 from calibrant.results._base import Result
-from calibrant.results._notebook import boxed, folded, html_table, notes
-from calibrant.results._paper_tables import PaperTables
+from calibrant.results._notebook import html_box, html_details, html_list, html_table
+from calibrant.results._paper_tables import (
+    PaperTable,
+    latex_table,
+    markdown_table,
+    paper_table,
+)
 from calibrant.results._ranked_pairs import RankedPairs
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import as_frame, as_text, json_value, scaled_columns
@@ -30,7 +35,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Comparison(RankedPairs, PaperTables, WithPage, Result):
+class Comparison(RankedPairs, WithPage, Result):
     """Several predictors on the same rows: values, ranks and differences, with uncertainty.
 
     Made by `compare`.
@@ -87,13 +92,6 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
     )
     _table_key = "values"
 
-    names: tuple[str, ...]
-    measures: tuple[str, ...]
-    higher_is_better: tuple[bool, ...]
-    values: Array
-    limits: Array
-    pairs: Array
-    level: float
     robustness: RankRobustness | None
     slices: dict[str, Slices] | None
     inferred: tuple[str, ...]
@@ -203,17 +201,19 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
         return as_frame(columns, backend)
 
     def _interval_columns(self, measure: str) -> dict[str, list[Any]]:
-        limits, ranks = self.intervals(measure), self.ranking(measure)
-        found = {name: row for row, name in enumerate(limits["predictor"])}
-        ranked = {name: row for row, name in enumerate(ranks["predictor"])}
+        j, ranks = self._measure(measure), self._ranks(measure)
         tied = {self.order(measure)[0], *self.tied(measure)}
-        out = {measure: [self.value(name, measure) for name in self.names]}
-        for end in ("low", "high", "estimate"):
-            out[f"{measure}_{end}"] = [limits[end][found[name]] for name in self.names]
-        for end in ("rank", "rank_low", "rank_high"):
-            out[f"{measure}_{end}"] = [ranks[end][ranked[name]] for name in self.names]
-        out[f"{measure}_tied"] = [name in tied for name in self.names]
-        return out
+        low, high, estimate = self.limits[:, j].T.tolist()
+        return {
+            measure: self.values[:, j].tolist(),
+            f"{measure}_low": low,
+            f"{measure}_high": high,
+            f"{measure}_estimate": estimate,
+            f"{measure}_rank": ranks.rank.tolist(),
+            f"{measure}_rank_low": ranks.low.tolist(),
+            f"{measure}_rank_high": ranks.high.tolist(),
+            f"{measure}_tied": [name in tied for name in self.names],
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Give the comparison as JSON has it.
@@ -227,15 +227,15 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
         out = super().to_dict()
         return out if self.ceiling else {key: out[key] for key in out if key != "ceiling"}
 
-    def _json_item(self, key: str) -> Any:
+    def _json_item(self, attribute: str) -> Any:
         by_measure: dict[str, Callable[[str], Any]] = {
             "intervals": self.intervals,
             "rankings": self.ranking,
             "differences": self.differences,
         }
-        if key in by_measure:
-            return {name: json_value(by_measure[key](name)) for name in self.measures}
-        return super()._json_item(key)
+        if attribute in by_measure:
+            return {name: json_value(by_measure[attribute](name)) for name in self.measures}
+        return super()._json_item(attribute)
 
     def plot(
         self,
@@ -272,17 +272,98 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
         """The catalogue's entries of the measures."""
         return tuple(entry(name, self.shape) for name in self.measures)
 
-    def _paper_columns(self, measures: Sequence[str] | None) -> list[tuple[str, str, bool]]:
-        chosen = self.measures if measures is None else tuple(measures)
-        rows = [self._measure(measure) for measure in chosen]
-        if not rows:
+    def to_latex(
+        self,
+        *,
+        measures: Sequence[str] | None = None,
+        intervals: bool = True,
+        digits: int | None = None,
+        raw: bool = True,
+        caption: str | None = None,
+        label: str | None = None,
+    ) -> str:
+        """Give the table for a paper, in LaTeX with booktabs.
+
+        Numbers are bias-corrected estimates, which the intervals contain. The best of each measure
+        is bold. A dagger marks those that are not significantly different from it: the confidence
+        interval of their difference includes 0. Small numbers are printed as multiples of a power
+        of ten, which the heading names.
+
+        Parameters
+        ----------
+        measures : sequence of str, optional
+            Measures of this comparison; left out, all.
+        intervals : bool, default True
+            Whether confidence intervals stand beside the estimates.
+        digits : int, optional
+            Digits after the point; left out, as many as show the intervals and tell bold numbers
+            from others.
+        raw : bool, default True
+            Whether a measure whose sample values are biased has a column of these.
+        caption, label : str, optional
+            Of the table, which is then a float; text is escaped.
+
+        Returns
+        -------
+        str
+            A ``tabular``, or a ``table`` around it; needs ``\\usepackage{booktabs}``.
+
+        Examples
+        --------
+        >>> import calibrant as cal
+        >>> y = [0, 1, 1, 0] * 25
+        >>> models = {"a_1": [0.1, 0.8, 0.9, 0.2] * 25, "b": [0.3, 0.5, 0.6, 0.6] * 25}
+        >>> print(cal.compare(y, models, measures=["brier"]).to_latex(intervals=False))
+        \\begin{tabular}{lr}
+        \\toprule
+        & Brier score $\\downarrow$ \\\\
+        \\midrule
+        a\\_1 & \\textbf{0.025} \\\\
+        b & 0.215 \\\\
+        \\bottomrule
+        \\end{tabular}
+        <BLANKLINE>
+        """
+        table = self._paper_table(measures, intervals=intervals, digits=digits, raw=raw)
+        return latex_table(table, caption=caption, label=label)
+
+    def to_markdown(
+        self,
+        *,
+        measures: Sequence[str] | None = None,
+        intervals: bool = True,
+        digits: int | None = None,
+        raw: bool = True,
+    ) -> str:
+        """Give the table as Markdown: intervals, the best in bold, ties marked.
+
+        Parameters
+        ----------
+        measures : sequence of str, optional
+            Measures of this comparison; left out, all.
+        intervals : bool, default True
+            Whether confidence intervals stand beside the estimates.
+        digits : int, optional
+            Digits after the point; left out, as many as show the intervals and tell bold numbers
+            from others.
+        raw : bool, default True
+            Whether a measure whose sample values are biased has a column of these.
+
+        Returns
+        -------
+        str
+            A pipe table, as `to_latex` has it.
+        """
+        table = self._paper_table(measures, intervals=intervals, digits=digits, raw=raw)
+        return markdown_table(table)
+
+    def _paper_table(self, measures: Sequence[str] | None, **options: Any) -> PaperTable:
+        chosen = [self._measure(name) for name in (self.measures if measures is None else measures)]
+        if not chosen:
             raise InputError("measures must name one measure or more")
-        called = self._sentence_names
-        names = [self.measures[j] for j in rows]
-        return [
-            (name, called[name], self.higher_is_better[j])
-            for name, j in zip(names, rows, strict=True)
-        ]
+        called, names = self._sentence_names, self.measures
+        titles = [(names[j], called[names[j]], self.higher_is_better[j]) for j in chosen]
+        return paper_table(self, titles, **options)
 
     @property
     def _sentence_names(self) -> dict[str, str]:
@@ -332,10 +413,10 @@ class Comparison(RankedPairs, PaperTables, WithPage, Result):
         main = self.measures[0]
         parts = [
             html_table(self.display_columns(), f"{self.title}: sample values"),
-            notes(self._messages()),
+            html_list(self._messages()),
             html_table(self.ranked(main), f"Ranks by {main}"),
-            notes((self.sentence(main),)),
+            html_list((self.sentence(main),)),
         ]
         if self.robustness is not None:
-            parts.append(folded(self.robustness.title, html_table(self.robustness.table())))
-        return boxed(*parts)
+            parts.append(html_details(self.robustness.title, html_table(self.robustness.table())))
+        return html_box(*parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from calibrant.results._base import TableOfRows, column
-from calibrant.results._notebook import boxed, html_table, notes
+from calibrant.results._notebook import html_box, html_list, html_table
 from calibrant.results._rendering import as_text
 
 
@@ -94,4 +94,6 @@ class Conventions(TableOfRows[Convention]):
         columns = self.columns()
         rules = columns.pop("rule")
         tips = {"tool": rules, "why": rules}
-        return boxed(html_table(columns, self.title, tips=tips), notes(filter(None, [self.note])))
+        return html_box(
+            html_table(columns, self.title, tips=tips), html_list(filter(None, [self.note]))
+        )

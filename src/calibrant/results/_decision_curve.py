@@ -103,7 +103,7 @@ class DecisionCurve(Result):
     prevalence: float
     recalibration: str
 
-    def _strategy(self, name: Any) -> str:
+    def _check_strategy(self, name: Any) -> str:
         if name not in self.benefits:
             raise InputError(f"no strategy is called {name!r}: {nearest(name, self.benefits)}")
         return str(name)
@@ -121,7 +121,7 @@ class DecisionCurve(Result):
         ndarray
             The net benefits.
         """
-        return self.benefits[self._strategy(name)].value
+        return self.benefits[self._check_strategy(name)].value
 
     def difference(self, first: str, second: str) -> dict[str, list[float]]:
         """Give the net benefit of one strategy less that of another, on the same rows.
@@ -136,7 +136,7 @@ class DecisionCurve(Result):
         dict of str to list
             `threshold`, `difference`, `low` and `high`.
         """
-        a, b = self._strategy(first), self._strategy(second)
+        a, b = self._check_strategy(first), self._check_strategy(second)
         if a == b:
             raise InputError(f"a difference is of two strategies; both are {a!r}")
         sign = 1.0 if (a, b) in self.pairs else -1.0
@@ -208,7 +208,7 @@ class DecisionCurve(Result):
 
     def _gain(self, model: str) -> Array:
         """What recalibration adds to a model's net benefit; an error if it was not recalibrated."""
-        gain = self.benefits[self._strategy(model)].gain
+        gain = self.benefits[self._check_strategy(model)].gain
         if gain is None:
             raise InputError(
                 f"{model!r} was not recalibrated: name a model, and leave out recalibration=None"
@@ -273,7 +273,7 @@ class DecisionCurve(Result):
     def title(self) -> str:
         """Rows and prevalence, in one line."""
         return (
-            f"Net benefit of {len(self.models)} model{'s' if len(self.models) > 1 else ''}, "
+            f"Net benefit of {counted(len(self.models), 'model', '')}, "
             f"{counted(self.n, 'row')}, mean outcome {shown(self.prevalence)}"
         )
 

@@ -12,9 +12,9 @@ from calibrant._data.checks import noted_shape
 from calibrant._measures.catalogue import canonical, find
 from calibrant.results._base import Record, Result
 from calibrant.results._clinical import ClinicalSummary
-from calibrant.results._notebook import boxed, folded, html_table, notes, side_by_side
+from calibrant.results._notebook import html_box, html_details, html_list, html_table, side_by_side
 from calibrant.results._reliability import ReliabilityTable
-from calibrant.results._rendering import as_text, percent, shown
+from calibrant.results._rendering import as_text, percent, range_text
 
 if TYPE_CHECKING:
     from calibrant.results._plots.reliability import ReliabilityDisplay
@@ -55,7 +55,7 @@ class Estimate(Record):
     """
 
     _json_keys = (
-        "name value estimate title notion bins truthful higher_is_better interval noise_floor"
+        "name value estimate title notion bins=rule truthful higher_is_better interval noise_floor"
     )
 
     name: str
@@ -76,8 +76,8 @@ class Estimate(Record):
         """The bias-corrected value; NaN where there is no interval."""
         return math.nan if self.interval is None else self.interval.estimate
 
-    def _json_item(self, key: str) -> Any:
-        return (self.rule or None) if key == "bins" else super()._json_item(key)
+    def _json_item(self, attribute: str) -> Any:
+        return (self.rule or None) if attribute == "rule" else super()._json_item(attribute)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -119,7 +119,8 @@ class Evaluation(Result):
     """
 
     _json_keys = (
-        "measures reliability classes inferred notes recipe verdict slices clinical segments"
+        "measures=estimates reliability classes inferred notes recipe verdict slices clinical "
+        "segments"
     )
 
     estimates: tuple[Estimate, ...]
@@ -205,12 +206,10 @@ class Evaluation(Result):
             out[name] = [getattr(e.noise_floor, own, math.nan) for e in self.estimates]
         return out
 
-    def _json_item(self, key: str) -> Any:
-        if key == "measures":
-            return [estimate.to_dict() for estimate in self.estimates]
-        if key == "reliability":
+    def _json_item(self, attribute: str) -> Any:
+        if attribute == "reliability":
             return self.reliability.to_dict(self.recipe.get("level"))
-        return super()._json_item(key)
+        return super()._json_item(attribute)
 
     def plot(
         self,
@@ -289,36 +288,30 @@ class Evaluation(Result):
         columns = self.columns()
         titles = columns.pop("title")
         level = self.recipe.get("level", 0.95)
-        measures = html_table(_short(columns, level), "", tips={"measure": titles})
+        measures = html_table(_compact_columns(columns, level), "", tips={"measure": titles})
         bins = html_table(self.reliability.display_columns(level))
-        head = f"<p>{self.title}</p>{notes(self._messages())}"
+        head = f"<p>{self.title}</p>{html_list(self._messages())}"
         parts = [
             side_by_side(self.reliability.sketch(level), head),
             measures,
-            folded(f"Reliability: {self.reliability.title}", bins),
+            html_details(f"Reliability: {self.reliability.title}", bins),
         ]
         if self.classes is not None:
             n = len(self.classes["class"])
-            parts.append(folded(f"{n} classes, worst first", html_table(self.classes)))
-        if self.slices is not None:
-            slices = html_table(self.slices.display_columns()) + notes(self.slices.notes)
-            parts.append(folded(self.slices.title, slices))
-        if self.segments is not None:
-            found = notes((self.segments.sentence, *self.segments.notes))
-            table = html_table(self.segments.display_columns())
-            parts.append(folded(self.segments.title, table + found))
-        if self.clinical is not None:
-            table = html_table(self.clinical.display_columns())
-            parts.append(folded(self.clinical.title, table))
-        return boxed(*parts)
+            parts.append(html_details(f"{n} classes, worst first", html_table(self.classes)))
+        for beside in (self.slices, self.segments, self.clinical):
+            if beside is not None:
+                table = html_table(beside.display_columns()) + html_list(beside._messages())
+                parts.append(html_details(beside.title, table))
+        return html_box(*parts)
 
 
-def _short(columns: dict[str, list[Any]], level: float) -> dict[str, list[Any]]:
-    """The measures in as few columns as a notebook has room for."""
+def _compact_columns(columns: dict[str, list[Any]], level: float) -> dict[str, list[Any]]:
+    """Fewer columns for notebooks: both limits in one, and no mean of the noise."""
     out = dict(columns)
     if "low" in out:
         limits = zip(out.pop("low"), out.pop("high"), strict=True)
-        intervals = [f"{shown(low)} to {shown(high)}" if low == low else "" for low, high in limits]
+        intervals = [range_text(low, high) if low == low else "" for low, high in limits]
         noise, p = out.pop("noise_95"), out.pop("p_value")
         del out["noise_mean"]
         first = {name: out.pop(name) for name in ("measure", "value", "estimate")}

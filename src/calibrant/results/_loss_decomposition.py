@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.results._base import Result
-from calibrant.results._rendering import percent, shown
+from calibrant.results._rendering import interval_text, shown
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -91,7 +91,7 @@ class LossDecomposition(Result):
     def sentence(self) -> str:
         """What recalibration would gain, in words."""
         low, high = self.intervals["calibration"]
-        limits = f"{percent(self.level)} CI {shown(low)} to {shown(high)}"
+        limits = interval_text(low, high, self.level)
         if low <= 0 <= high:
             return f"Recalibration gains nothing that these rows show ({limits})."
         if high < 0:
@@ -104,6 +104,3 @@ class LossDecomposition(Result):
             f"Recalibration removes {shown(self.calibration)} of {shown(self.loss)}, "
             f"{percents} % ({limits}), most of it {larger}."
         )
-
-    def _messages(self) -> tuple[str, ...]:
-        return (self.sentence, *self.notes)

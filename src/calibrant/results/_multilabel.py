@@ -8,7 +8,7 @@ from typing import Any
 
 from calibrant._core.errors import counted
 from calibrant._measures.catalogue import find
-from calibrant.results._rendering import percent, shown
+from calibrant.results._rendering import interval_text, shown
 from calibrant.results._slices import Slice, Slices
 
 
@@ -92,8 +92,8 @@ class Multilabel(Slices):
     def _is_shown(self, name: str) -> bool:
         return super()._is_shown(name) and (name != "n_missing" or any(self.n_missing.values()))
 
-    def _json_item(self, key: str) -> Any:
-        return self.worst.name if key == "worst" else super()._json_item(key)
+    def _json_item(self, attribute: str) -> Any:
+        return self.worst.name if attribute == "worst" else super()._json_item(attribute)
 
     @property
     def title(self) -> str:
@@ -125,8 +125,5 @@ class Multilabel(Slices):
         if math.isnan(low):
             return shown(value)
         sample = f"; sample value {shown(value)}" if shown(value) != shown(estimate) else ""
-        limits = f"{percent(self.level)} CI {shown(low)} to {shown(high)}"
+        limits = interval_text(low, high, self.level)
         return f"{shown(estimate)} ({limits}{sample})"
-
-    def _messages(self) -> tuple[str, ...]:
-        return (self.sentence, *self.notes)

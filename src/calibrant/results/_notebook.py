@@ -40,7 +40,7 @@ class Drawing(str):
     """A cell that is HTML already: a drawing of our own, never a user's text."""
 
 
-def boxed(*parts: str) -> str:
+def html_box(*parts: str) -> str:
     """The parts of a result in one box, with the style that they share."""
     return f'<div class="calibrant"><style>{_STYLE}</style>{"".join(parts)}</div>'
 
@@ -61,11 +61,11 @@ def html_table(
         for j, values in enumerate(columns.values(), 1)
         if not any(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
     ]
-    head = "".join(f"<th>{_breakable(name)}</th>" for name in columns)
+    head = "".join(f"<th>{_breakable_text(name)}</th>" for name in columns)
     body = ""
     for i in places:
         if i is None:
-            body += _omitted(len(rows), len(columns))
+            body += _omitted_rows(len(rows), len(columns))
             continue
         own = [tips[name][i] if name in tips else "" for name in columns]
         body += f"<tr>{''.join(map(_cell, rows[i], own))}</tr>"
@@ -82,11 +82,11 @@ def _cell(value: Any, tip: str) -> str:
     text = shown(value)
     if len(text) > _MOST_LETTERS:
         tip, text = tip or text, f"{text[: _MOST_LETTERS - 1]}…"
-    inside = _breakable(text)
+    inside = _breakable_text(text)
     return f'<td title="{escape(tip)}">{inside}</td>' if tip else f"<td>{inside}</td>"
 
 
-def _breakable(text: str) -> str:
+def _breakable_text(text: str) -> str:
     """The text escaped, with places where a very long word may be broken."""
     if all(len(word) <= _WORD for word in text.split()):
         return escape(text)
@@ -94,18 +94,18 @@ def _breakable(text: str) -> str:
     return "<wbr>".join(map(escape, pieces))
 
 
-def _omitted(n: int, width: int) -> str:
-    left_out = n - _FIRST - _LAST
-    return f'<tr><td colspan="{width}">… {left_out:,} more rows: to_frame() has them</td></tr>'
+def _omitted_rows(n: int, width: int) -> str:
+    n_omitted = n - _FIRST - _LAST
+    return f'<tr><td colspan="{width}">… {n_omitted:,} more rows: to_frame() has them</td></tr>'
 
 
-def notes(lines: Iterable[str]) -> str:
+def html_list(lines: Iterable[str]) -> str:
     """Sentences as a list; nothing where there are none."""
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f"<ul>{items}</ul>" if items else ""
 
 
-def folded(title: str, inside: str) -> str:
+def html_details(title: str, inside: str) -> str:
     """A section that the reader can open."""
     return f"<details><summary>{escape(title)}</summary>{inside}</details>"
 

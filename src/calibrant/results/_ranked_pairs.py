@@ -69,6 +69,7 @@ class Difference:
     estimate: float = 0.0
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RankedPairs:
     """Predictors of which every two are compared: all that is said of their order rests on that.
 

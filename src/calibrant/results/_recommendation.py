@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from calibrant.results._base import TableOfRows
-from calibrant.results._rendering import json_value, shown
+from calibrant.results._rendering import as_records, json_value, shown
 
 AS_THEY_ARE = "as they are"
 
@@ -47,8 +47,8 @@ class TriedMap:
 
 
 def simplest_of(rows: tuple[TriedMap, ...]) -> TriedMap:
-    """The simplest map within one standard error of the lowest loss; the lowest of maps where the
-    predictions as they are have a lower one.
+    """The simplest map within one standard error of the lowest loss; the map of the lowest loss if
+    no map improves the predictions.
     """
     maps = [row for row in rows if row.map != AS_THEY_ARE]
     lowest = min(maps, key=lambda row: row.loss)
@@ -144,19 +144,17 @@ class Recommendation(TableOfRows[TriedMap]):
         """
         return {
             "map": self._values("map"),
-            "parameters": [_parameters(row) for row in self.rows],
+            "parameters": [_parameter_text(row) for row in self.rows],
             self.measure: self._values("loss"),
             "above the lowest": self._values("above"),
             "standard error": self._values("standard_error"),
             "": ["recommended" if row.map == self.best else "" for row in self.rows],
         }
 
-    def _json_item(self, key: str) -> Any:
-        if key != "rows":
-            return super()._json_item(key)
-        table = self.columns()
-        rows = zip(*table.values(), strict=True)
-        return [json_value(dict(zip(table, row, strict=True))) for row in rows]
+    def _json_item(self, attribute: str) -> Any:
+        if attribute != "rows":
+            return super()._json_item(attribute)
+        return json_value(as_records(self.columns()))
 
     @property
     def title(self) -> str:
@@ -211,7 +209,7 @@ class Recommendation(TableOfRows[TriedMap]):
         return (self.why, *self.notes)
 
 
-def _parameters(row: TriedMap) -> str:
+def _parameter_text(row: TriedMap) -> str:
     """The number of a map's parameters in words."""
     if row.map == AS_THEY_ARE:
         return ""

@@ -17,7 +17,7 @@ from calibrant._measures.binned import binned_error
 from calibrant._measures.decision_loss import calibration_decision_loss
 from calibrant._measures.proportions import is_hard, mean_target_limits
 from calibrant.results._base import MOST_LINES, Result
-from calibrant.results._notebook import Drawing, boxed, html_table, notes, side_by_side
+from calibrant.results._notebook import Drawing, html_box, html_list, html_table, side_by_side
 from calibrant.results._reliability_curve import ReliabilityCurve
 from calibrant.results._rendering import as_frame, as_text, json_value
 from calibrant.results._sketch import reliability_sketch
@@ -382,7 +382,9 @@ class ReliabilityTable(Result):
     def _repr_html_(self) -> str:
         level = 0.95
         shown = html_table(self.display_columns(level), f"Reliability: {self.title}")
-        return boxed(side_by_side(self.sketch(level), shown), notes(filter(None, [self.note])))
+        return html_box(
+            side_by_side(self.sketch(level), shown), html_list(filter(None, [self.note]))
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

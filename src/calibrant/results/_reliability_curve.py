@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import counted
 from calibrant.results._base import Result
-from calibrant.results._notebook import boxed, html_table, notes, side_by_side
+from calibrant.results._notebook import html_box, html_list, html_table, side_by_side
 from calibrant.results._rendering import percent, shown
 from calibrant.results._sketch import curve_axes, curve_sketch
 
 if TYPE_CHECKING:
-    from calibrant.results._plots.reliability_curve import ReliabilityCurveDisplay
+    from calibrant.results._plots.curves import ReliabilityCurveDisplay
 
 BANDS = {
     "consistency": "band: where the curves of calibrated predictions lie, {} at each place",
@@ -167,7 +167,7 @@ class ReliabilityCurve(Result):
         ReliabilityCurveDisplay
             The diagram; its `save` writes it to a file.
         """
-        from calibrant.results._plots.reliability_curve import ReliabilityCurveDisplay
+        from calibrant.results._plots.curves import ReliabilityCurveDisplay
 
         return ReliabilityCurveDisplay(self, name=name).plot(ax=ax)
 
@@ -176,4 +176,4 @@ class ReliabilityCurve(Result):
         columns = self.columns()
         sketch = curve_sketch(columns["prediction"], columns["mean_target"], axes)
         table = html_table(self.display_columns(), self.title)
-        return boxed(notes(self._messages()), side_by_side(sketch, table))
+        return html_box(html_list(self._messages()), side_by_side(sketch, table))

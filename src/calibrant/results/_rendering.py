@@ -46,8 +46,8 @@ def distinct_numbers(
 
 
 def marked_numbers(values: Sequence[float], marked: Sequence[bool]) -> list[str]:
-    """Numbers of one column, with more digits where one that is marked, such as by bold letters,
-    would be printed like one that is not.
+    """Numbers of one column as texts, with enough digits that no marked (bold) number prints like
+    another one that is not marked.
     """
     texts = [shown(value) for value in values]
     for more in range(1, 12):
@@ -87,6 +87,16 @@ def _rounded(value: float, more: int, places: int) -> str:
 def percent(level: float) -> str:
     """A level of confidence: 95%, 99.975%."""
     return f"{100 * level:.6g}%"
+
+
+def range_text(low: float, high: float) -> str:
+    """Both limits of an interval: 0.01 to 0.04."""
+    return f"{shown(low)} to {shown(high)}"
+
+
+def interval_text(low: float, high: float, level: float) -> str:
+    """A confidence interval: 95% CI 0.01 to 0.04."""
+    return f"{percent(level)} CI {range_text(low, high)}"
 
 
 def shortened(name: str, most: int = 60) -> str:
@@ -148,8 +158,8 @@ SMALLEST = -300
 
 
 def scale_of(values: Sequence[float], below: float = 1e-3) -> int:
-    """The power of ten that makes numbers readable that are all `below` something: -6 for numbers
-    of some 1e-6 to 1e-4; 0 for larger ones.
+    """Exponent of the power of ten in which small numbers are printed: -6 if the largest is 1e-6 to
+    1e-3, and 0 if one is not `below` the limit.
     """
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     exponent = 3 * math.floor(math.log10(largest) / 3) if 0 < largest < below else 0
@@ -157,9 +167,7 @@ def scale_of(values: Sequence[float], below: float = 1e-3) -> int:
 
 
 def scaled_columns(columns: Columns) -> dict[str, list[Any]]:
-    """Columns in which numbers that are all small are multiples of a power of ten, as their name
-    then says.
-    """
+    """Columns, those of small numbers as multiples of a power of ten that their name states."""
     out: dict[str, list[Any]] = {}
     for name, values in columns.items():
         numbers = [value for value in values if isinstance(value, float)]
@@ -169,6 +177,12 @@ def scaled_columns(columns: Columns) -> dict[str, list[Any]]:
             continue
         out[f"{name} (1e{exponent})"] = [float(f"{v * 10.0**-exponent:.4g}") for v in values]
     return out
+
+
+def as_records(columns: Columns) -> list[dict[str, Any]]:
+    """A dict for each row of a table."""
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def as_frame(columns: Columns, backend: str | None = None) -> Any:
@@ -191,10 +205,11 @@ def as_frame(columns: Columns, backend: str | None = None) -> Any:
 
 def json_value(value: Any) -> Any:
     """A value that JSON can hold: results by their `to_dict`, null for what is no finite number."""
-    if type(value) in (float, int, str):  # a fast path: nearly all values of long columns
-        return None if type(value) is float and not math.isfinite(value) else value
     if isinstance(value, list | tuple):
-        return [json_value(item) for item in value]
+        kinds = set(map(type, value))
+        if kinds == {float}:  # most of a report: a call for each number would take twice the time
+            return [number if math.isfinite(number) else None for number in value]
+        return list(value) if kinds <= {int, str} else [json_value(item) for item in value]
     if hasattr(value, "to_dict"):
         return value.to_dict()
     if isinstance(value, float) and not math.isfinite(value):

@@ -283,7 +283,7 @@ class BeforeAfter:
 
 
 def spoken(method: str) -> str:
-    """Write a map's name as people do: Platt scaling. Two people have a hyphen between them."""
+    """A map's name in words: Platt scaling; Venn-Abers, after two people."""
     if method == "VennAbers":
         return "Venn-Abers"
     first, *rest = re.findall(r"[A-Z][a-z]+", method) or [method]
@@ -348,7 +348,7 @@ class Report(Record):
 
     _json_keys = (
         "name answer sentences evaluation headlines groups views sensitivity before_after "
-        "recalibrations conventions glossary absent recipe risk_coverage decisions histogram "
+        "recalibrations conventions glossary absent recipe risk_coverage=risk decisions histogram "
         "votes annotators"
     )
 
@@ -377,15 +377,15 @@ class Report(Record):
         """The level of the intervals."""
         return float(self.recipe["options"]["level"])
 
-    def _json_item(self, key: str) -> Any:
-        if key == "groups":
+    def _json_item(self, attribute: str) -> Any:
+        if attribute == "groups":
             names = ("title", "what", "measures")
             return [json_value(dict(zip(names, group, strict=True))) for group in self.groups]
-        if key in ("views", "recalibrations"):
-            return [each.to_dict(self.level) for each in getattr(self, key)]
-        if key == "before_after":
-            return None if self.before_after is None else self.before_after.to_dict(self.level)
-        return super()._json_item("risk" if key == "risk_coverage" else key)
+        if attribute in ("views", "recalibrations"):
+            return [each.to_dict(self.level) for each in getattr(self, attribute)]
+        if attribute == "before_after" and self.before_after is not None:
+            return self.before_after.to_dict(self.level)
+        return super()._json_item(attribute)
 
     def to_html(self) -> str:
         """Give the page as text. Needs ``pip install 'calibrant[report]'``.

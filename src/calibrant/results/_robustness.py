@@ -152,9 +152,9 @@ class RankRobustness(TableOfRows[RankCorrelation]):
         }
         return as_frame(columns, backend)
 
-    def _json_item(self, key: str) -> Any:
-        if key != "chain_names":
-            return super()._json_item(key)
+    def _json_item(self, attribute: str) -> Any:
+        if attribute != "chain_names":
+            return super()._json_item(attribute)
         return None if self.names is None else [self.names[i] for i in self.chain]
 
     def plot(

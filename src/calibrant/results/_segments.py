@@ -108,7 +108,7 @@ class Segments(TableOfRows[Segment]):
 
     _row_class = Segment
     _json_keys = (
-        "p_value multicalibration_error columns depth n n_draws segments "
+        "p_value multicalibration_error columns=columns_searched depth n n_draws segments "
         "against_all_rows min_gap notes"
     )
     _table_key = "segments"
@@ -154,9 +154,6 @@ class Segments(TableOfRows[Segment]):
         """
         return {name: values[:MOST_SHOWN] for name, values in self.columns().items()}
 
-    def _json_item(self, key: str) -> Any:
-        return list(self.columns_searched) if key == "columns" else super()._json_item(key)
-
     @property
     def title(self) -> str:
         """How much was searched, in one line."""
@@ -177,7 +174,7 @@ class Segments(TableOfRows[Segment]):
 
     @property
     def _contrast_words(self) -> str:
-        """How the worst segment differs from all rows, where that is what it is judged by."""
+        """How the worst segment differs from all rows; empty where it is not compared with them."""
         if not self.against_all_rows:
             return ""
         side = "above" if self.worst.contrast > 0 else "below"
@@ -185,6 +182,3 @@ class Segments(TableOfRows[Segment]):
         if not self.worst.at_least:
             return f", {apart}"
         return f", {apart}, at least {100 * self.worst.at_least:.2g}"
-
-    def _messages(self) -> tuple[str, ...]:
-        return (self.sentence, *self.notes)

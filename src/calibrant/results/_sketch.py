@@ -23,8 +23,8 @@ def reliability_sketch(
     axes: tuple[str, str],
     curve: Mapping[str, Sequence[float]] | None = None,
 ) -> Drawing:
-    """A reliability diagram of a table's columns, with its intervals where they are there; its line
-    is the `curve`, and without one joins the bins.
+    """A reliability diagram of a table's columns, with intervals if they have limits. Its line is
+    the `curve`, or joins the bins where there is none.
     """
     nonempty = [i for i, weight in enumerate(bins["weight"]) if weight > 0]
     points = [(bins["mean_predicted"][i], bins["mean_target"][i]) for i in nonempty]

@@ -157,7 +157,7 @@ class Slices(TableOfRows[Slice]):
 
     @property
     def _clustered(self) -> bool | None:
-        """True where rows come in clusters, else None."""
+        """True where rows come in clusters, else None, which leaves the column out."""
         return any(row.n_clusters is not None for row in self.rows) or None
 
     def plot(self, *, ax: Any = None, cap: int = 30) -> SlicesDisplay:
@@ -183,6 +183,3 @@ class Slices(TableOfRows[Slice]):
     def title(self) -> str:
         """The column and the order, in one line."""
         return f"Slices by {self.by}, worst first (by the estimate of {self.measure})"
-
-    def _messages(self) -> tuple[str, ...]:
-        return self.notes

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._measures.smooth_rows import curve_limits
 from calibrant.results._base import Result
-from calibrant.results._notebook import boxed, html_table, notes, side_by_side
+from calibrant.results._notebook import html_box, html_list, html_table, side_by_side
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._rendering import as_frame, as_text
 from calibrant.results._sketch import curve_axes, curve_sketch
 
 if TYPE_CHECKING:
-    from calibrant.results._plots.smooth import SmoothReliabilityDisplay
+    from calibrant.results._plots.curves import SmoothReliabilityDisplay
 
 
 # Number of bins that a curve is compared with, and the fewest rows of a bin that counts.
@@ -244,7 +244,7 @@ class SmoothCurve(Result):
         SmoothReliabilityDisplay
             The diagram; its `save` writes it to a file.
         """
-        from calibrant.results._plots.smooth import SmoothReliabilityDisplay
+        from calibrant.results._plots.curves import SmoothReliabilityDisplay
 
         return SmoothReliabilityDisplay(self, name=name).plot(ax=ax, level=level)
 
@@ -275,4 +275,4 @@ class SmoothCurve(Result):
         axes = curve_axes(self.notion, self.is_hard)
         sketch = curve_sketch(self.points["prediction"].tolist(), supported.tolist(), axes)
         shown = html_table(self.display_columns(), f"Smoothed reliability: {self.title}")
-        return boxed(notes(self.notes), side_by_side(sketch, shown))
+        return html_box(html_list(self.notes), side_by_side(sketch, shown))

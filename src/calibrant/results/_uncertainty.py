@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from calibrant.results._base import Record
-from calibrant.results._rendering import distinct_numbers, percent, shown, snapped
+from calibrant.results._rendering import distinct_numbers, percent, range_text, shown, snapped
 
 # The quantity that an interval is about.
 ESTIMAND = (
@@ -33,14 +33,19 @@ _HAIR = 1e-9
 
 
 def estimand_of(resampled: str, *, of_labels: bool) -> str:
-    """What an interval of soft labels is about, where rows, votes or both were drawn anew; with
-    `of_labels` the noise of votes is in the measure, whatever the number of rows.
+    """The estimand of an interval of soft labels, by what was resampled: rows, votes or both. With
+    `of_labels` the measure includes vote noise, whatever the number of rows.
     """
     if resampled == "votes":
         return _THESE_ROWS
     if not of_labels:
         return ""
     return _BEHIND if resampled == "both" else _LABELS
+
+
+def _joined(*clauses: str) -> str:
+    """Clauses of one sentence; empty ones are left out."""
+    return "; ".join(filter(None, clauses))
 
 
 @dataclass(frozen=True)
@@ -141,7 +146,7 @@ class Interval(Record):
     def comment(self) -> str:
         """Why the value lies outside the interval, and the note; empty if there is neither."""
         estimate = f"the bias-corrected estimate is {distinct_numbers((self.estimate,))[0]}"
-        return "; ".join(filter(None, [self.bias and f"{self.bias}; {estimate}", self.note]))
+        return _joined(self.bias and f"{self.bias}; {estimate}", self.note)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the interval as JSON has it.
@@ -158,7 +163,7 @@ class Interval(Record):
         zero = ", includes 0" if self.reaches_zero else ""
         limits = f"{percent(self.level)} CI {low} to {high}{zero}"
         parts = [limits, f"estimate {estimate}", sample, self.method, self.note]
-        return f"Interval({self.measure}: {'; '.join(filter(None, parts))})"
+        return f"Interval({self.measure}: {_joined(*parts)})"
 
 
 def interval_words(
@@ -234,11 +239,10 @@ class NoiseFloor(Record):
         return "above" if self.upper < self.mean else "below"
 
     def __repr__(self) -> str:
-        note = f"; {self.note}" if self.note else ""
         return (
             f"NoiseFloor({self.measure}: {shown(self.value)}; a calibrated model would show "
             f"{shown(self.mean)} on average and stay {self.side} {shown(self.upper)} in 95% of "
-            f"samples; p = {shown(self.p_value)}; {self.method}{note})"
+            f"samples; p = {shown(self.p_value)}; {_joined(self.method, self.note)})"
         )
 
 
@@ -315,13 +319,12 @@ class VoteNoise(Record):
         if self.votes_high > self.votes_low:
             votes = f"{self.votes_low} to {self.votes_high}"
         votes += " vote" if votes == "1" else " votes"
-        note = f"; {self.note}" if self.note else ""
         bounds = ""
         if self.low is not None and self.high is not None:
-            bounds = f" (bounds {shown(self.low)} to {shown(self.high)})"
+            bounds = f" (bounds {range_text(self.low, self.high)})"
         return (
             f"VoteNoise({self.measure}: {shown(self.estimate)}{bounds} without the noise of "
-            f"{votes} a row, {shown(self.value)} with it; {self.method}{note})"
+            f"{votes} a row, {shown(self.value)} with it; {_joined(self.method, self.note)})"
         )
 
 
@@ -364,10 +367,9 @@ class CalibrationTest(Record):
     where: tuple[float, float] | None = None
 
     def __repr__(self) -> str:
-        note = f"; {self.note}" if self.note else ""
         return (
             f"CalibrationTest({self.name}: statistic {shown(self.statistic)}, "
-            f"p = {shown(self.p_value)}; {self.null}{note})"
+            f"p = {shown(self.p_value)}; {_joined(self.null, self.note)})"
         )
 
 
@@ -424,8 +426,7 @@ class CoxCalibration(Record):
         beside = ""
         if without is not None:
             beside = f"; without the {self.n_clipped} moved: {without._numbers()}"
-        note = f"; {self.note}" if self.note else ""
-        return f"CoxCalibration({self._numbers()}{note}{beside})"
+        return f"CoxCalibration({_joined(self._numbers(), self.note)}{beside})"
 
     def _numbers(self) -> str:
         def coefficient(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calibrant._core.errors import counted
 from calibrant.results._check import LimitCheck
 from calibrant.results._rendering import distinct_numbers, in_full, percent
 from calibrant.results._uncertainty import NoiseFloor, Verdict, interval_words
@@ -216,7 +217,7 @@ def direction_words(gap: float, *, confidence: bool) -> str:
     points = round(100 * abs(gap))
     if points < 1:
         return ""
-    size = f"{points} point{'s' if points > 1 else ''}"
+    size = counted(points, "point", "")
     if confidence:
         return f"{'Overconfident' if gap > 0 else 'Underconfident'} by {size}."
     return f"Predictions are too {'high' if gap > 0 else 'low'} by {size} on average."

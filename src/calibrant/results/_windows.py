@@ -151,10 +151,10 @@ class Windows(WithPage, TableOfRows[Window]):
         """The newest window."""
         return self.rows[-1]
 
-    def _json_item(self, key: str) -> Any:
-        if key == "alarm":
+    def _json_item(self, attribute: str) -> Any:
+        if attribute == "alarm":
             return None if self.alarm is None else self.alarm.start.isoformat()
-        return super()._json_item(key)
+        return super()._json_item(attribute)
 
     def plot(self, *, ax: Any = None, measure: str | None = None) -> WindowsDisplay:
         """Draw a measure over time with its noise floor. Needs matplotlib.
@@ -225,6 +225,3 @@ class Windows(WithPage, TableOfRows[Window]):
         """The width of the windows and the baseline, in one line."""
         against = "" if self.baseline is None else f", against {self.baseline}"
         return f"Windows of {self.every}, UTC{against}"
-
-    def _messages(self) -> tuple[str, ...]:
-        return self.notes

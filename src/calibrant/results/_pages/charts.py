@@ -54,7 +54,7 @@ def series_look(index: int) -> Spec:
     }
 
 
-def finished(chart: Spec, *, height: int | str = "container") -> Spec:
+def styled_chart(chart: Spec, *, height: int | str = "container") -> Spec:
     """A chart that fills its box on the page, in the page's own type and colours."""
     axis = {
         "labelColor": MUTED,
@@ -90,7 +90,7 @@ def finished(chart: Spec, *, height: int | str = "container") -> Spec:
 
 def _layered(*layers: Spec, height: int | str = "container") -> Spec:
     """A chart of marks over one another, the first at the bottom."""
-    return finished({"layer": list(layers)}, height=height)
+    return styled_chart({"layer": list(layers)}, height=height)
 
 
 def _marks(data: str | list[Spec], mark: str, looks: Spec, **encoding: Any) -> Spec:
@@ -200,7 +200,7 @@ def counts() -> Spec:
         y2={"datum": 0},
         tooltip=_names("predictions", "rows"),
     )
-    return finished(bars, height=96)
+    return styled_chart(bars, height=96)
 
 
 def strip(most: int) -> Spec:
@@ -237,7 +237,7 @@ def overlay(x_title: str, y_title: str) -> Spec:
     )
 
 
-def band_and_line(x_title: str, y_title: str) -> Spec:
+def risk_curve(x_title: str, y_title: str) -> Spec:
     """Named `points`: a line r over shares c, with limits lo and hi."""
     axis = {"title": x_title, "format": ".0%", "tickCount": 6}
     x = _number("c", axis=axis, scale={"domain": [0, 1], "nice": False})
@@ -269,7 +269,7 @@ def net_benefits(low: float, high: float) -> Spec:
     )
 
 
-def spread_and_points() -> Spec:
+def vote_shares() -> Spec:
     """Named `points`: shares of votes z over predictions u, with the votes' own spread about the
     diagonal.
     """
@@ -284,7 +284,7 @@ def spread_and_points() -> Spec:
     )
 
 
-def bars_and_steps() -> Spec:
+def vote_distances() -> Spec:
     """Named `bars` from a to b: shares v of rows, and a tick at the share e that is expected."""
     axis = {"title": "share of rows", "format": ".0%", "tickCount": 4}
     across = {"x": _unit("a", "distance of a row from its votes"), "x2": {"field": "b"}}
@@ -298,7 +298,7 @@ def bars_and_steps() -> Spec:
     )
 
 
-def band_and_points(top: float) -> Spec:
+def vote_entropies(top: float) -> Spec:
     """Named `points`: entropies z of votes over entropies u of predictions, up to `top`, with the
     line e and the band that right predictions give.
     """
@@ -318,7 +318,7 @@ def band_and_points(top: float) -> Spec:
     )
 
 
-def mirrored() -> Spec:
+def outcome_bars() -> Spec:
     """Named `bars` from a to b: shares v of rows, up for one outcome and down for the other."""
     expression = "format(abs(datum.value), '.0%')"
     axis = {"title": "share of rows", "tickCount": 4, "labelExpr": expression}
@@ -333,7 +333,7 @@ def mirrored() -> Spec:
         color=_name("colour", scale=None),
         tooltip=_names("predictions", "outcome", "rows"),
     )
-    return finished(bars, height=170)
+    return styled_chart(bars, height=170)
 
 
 def spans(x_title: str, *, ranks: int = 0) -> Spec:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from calibrant.results._pages import charts
-from calibrant.results._pages.page import assembled, lines_are, percent_text, series_columns
+from calibrant.results._pages.page import lines_caption, percent_text, render_page, series_columns
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
 from calibrant.results._plots.typing import ComparisonData
-from calibrant.results._rendering import marked_numbers, shortened, shown
+from calibrant.results._rendering import marked_numbers, range_text, shortened, shown
 
 # The page starts with this many curves; more overlap.
 _CURVES = 5
@@ -36,11 +36,11 @@ def comparison_page(
     data = {
         "kind": "comparison",
         "measures": measures,
-        "curves": _curves(comparison, looks, first),
+        "curves": _curve_data(comparison, looks, first),
         "looks": looks,
-        "specs": _specs(comparison),
+        "specs": _chart_specs(comparison),
     }
-    return assembled(
+    return render_page(
         "comparison.html",
         data,
         title=title,
@@ -51,14 +51,14 @@ def comparison_page(
         rows=_value_rows(comparison),
         people=[] if comparison.ceiling is None else list(comparison.ceiling),
         robustness=_robustness(comparison),
-        lines=lines_are(comparison.tables),
+        lines=lines_caption(comparison.tables),
         level=percent_text(comparison.level),
         source=checked_source(source),
         versions=versions(),
     )
 
 
-def _specs(comparison: ComparisonData) -> dict[str, Any]:
+def _chart_specs(comparison: ComparisonData) -> dict[str, Any]:
     specs = {
         "ranks": charts.spans("rank, 1 is best", ranks=len(comparison.names)),
         "differences": charts.spans("difference from the best"),
@@ -82,7 +82,7 @@ def _answer(comparison: ComparisonData, measure: str) -> str:
 
 
 def _percent(share: float) -> str:
-    """A confidence in whole percent, empty if it is not known; none is called 100 % or 0 %."""
+    """A confidence in whole percent: a dash if unknown, and never 0 % or 100 %."""
     if share != share:
         return "–"
     if share > 0.99:
@@ -137,7 +137,7 @@ def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str,
                 "hi": d.high,
                 "clear": d.better is not None,
                 "shown": shown(d.estimate),
-                "interval": f"{shown(d.low)} to {shown(d.high)}",
+                "interval": range_text(d.low, d.high),
             }
             for d in differences
         ],
@@ -145,7 +145,7 @@ def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str,
             [
                 d.first,
                 shown(d.estimate),
-                f"{shown(d.low)} to {shown(d.high)}",
+                range_text(d.low, d.high),
                 _DECIDED[None if d.better is None else d.better == best],
                 shown(d.value),
             ]
@@ -155,18 +155,18 @@ def _measure(comparison: ComparisonData, measure: str, called: str) -> dict[str,
 
 
 def _intervals(comparison: ComparisonData, measure: str) -> list[tuple[str, str, str]]:
-    """Of each predictor, best first: the estimate, its interval, and the value of the sample."""
-    found = comparison.intervals(measure)
+    """Estimate, interval and sample value of each predictor as texts, the best first."""
+    columns = comparison.intervals(measure)
     best = set(comparison.leaders(measure))
-    estimates = marked_numbers(found["estimate"], [name in best for name in found["predictor"]])
-    limits = zip(found["low"], found["high"], strict=True)
+    estimates = marked_numbers(columns["estimate"], [name in best for name in columns["predictor"]])
+    limits = zip(columns["low"], columns["high"], strict=True)
     return [
-        (estimate, f"{shown(low)} to {shown(high)}" if low == low else "–", shown(value))
-        for estimate, (low, high), value in zip(estimates, limits, found[measure], strict=True)
+        (estimate, range_text(low, high) if low == low else "–", shown(value))
+        for estimate, (low, high), value in zip(estimates, limits, columns[measure], strict=True)
     ]
 
 
-def _curves(
+def _curve_data(
     comparison: ComparisonData, looks: dict[str, Any], first: set[str]
 ) -> list[dict[str, Any]]:
     return [
@@ -200,7 +200,7 @@ def _value_rows(comparison: ComparisonData) -> list[dict[str, Any]]:
 
 
 def _robustness(comparison: ComparisonData) -> dict[str, Any] | None:
-    """The rank correlations with a row for each pair of orders: there are few measures."""
+    """The rank correlations: a row for each pair of orders, a column for each measure."""
     robustness = comparison.robustness
     if robustness is None:
         return None

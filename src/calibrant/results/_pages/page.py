@@ -29,9 +29,21 @@ _HERE = "calibrant.results._pages"
 ENDINGS = (".html", ".htm")
 # Digits of numbers in charts: more than a screen can show.
 DIGITS = "%.8g"
+# Columns of a table under the names that the page's script has for them.
+_BIN_KEYS = {
+    "a": "lower",
+    "b": "upper",
+    "n": "n",
+    "s": "share",
+    "u": "mean_predicted",
+    "z": "mean_target",
+    "g": "gap",
+    "lo": "low",
+    "hi": "high",
+}
 
 
-def assembled(template: str, data: dict[str, Any], **facts: Any) -> str:
+def render_page(template: str, data: dict[str, Any], **facts: Any) -> str:
     """Render the page of a template. All text in it is escaped."""
     # The libraries run inside a function, so that their names do not clash with the page's.
     vega = f"(function(){{{vega_script()}\n}})();"
@@ -110,12 +122,12 @@ def script_json(content: Any) -> str:
     return text
 
 
-def short(values: Any) -> list[Any]:
-    """Shorten numbers to the digits that are of use; null for what is no number."""
-    return [_short(value) for value in values]
+def chart_numbers(values: Any) -> list[Any]:
+    """Numbers with as many digits as a chart can show; None for what is no finite number."""
+    return [_chart_number(value) for value in values]
 
 
-def _short(value: float) -> float | int | None:
+def _chart_number(value: float) -> float | int | None:
     if not math.isfinite(value):
         return None
     if isinstance(value, int) or value == int(value):
@@ -124,39 +136,30 @@ def _short(value: float) -> float | int | None:
 
 
 def table_columns(table: ReliabilityData, level: float) -> dict[str, list[Any]]:
-    """Give a reliability table as the diagram takes it: edges, rows, means and limits."""
+    """The bins of a reliability table, under the short names that the diagram reads."""
     columns = table.intervals(level)
     weight = sum(columns["weight"]) or 1.0
-    return {
-        "a": short(columns["lower"]),
-        "b": short(columns["upper"]),
-        "n": columns["n"],
-        "s": short(w / weight for w in columns["weight"]),
-        "u": short(columns["mean_predicted"]),
-        "z": short(columns["mean_target"]),
-        "g": short(columns["gap"]),
-        "lo": short(columns["low"]),
-        "hi": short(columns["high"]),
-    }
+    columns["share"] = [w / weight for w in columns["weight"]]
+    return {key: chart_numbers(columns[name]) for key, name in _BIN_KEYS.items()}
 
 
 def series_columns(table: ReliabilityData, level: float) -> dict[str, Any]:
-    """Give a table among others: its bins, and the line that is drawn with them, which is the
-    isotonic curve of the rows where they are in memory, and joins the bins elsewhere.
+    """The bins of one of several tables, and their line: the isotonic curve of the rows, or a line
+    through the bins where no rows are in memory.
     """
     columns = table_columns(table, level)
     curve = table.curve(band=False)
     if curve is not None:
         points = curve.columns()
-        line = {"u": short(points["prediction"]), "z": short(points["mean_target"])}
+        line = {"u": chart_numbers(points["prediction"]), "z": chart_numbers(points["mean_target"])}
     else:
         kept = [i for i, n in enumerate(columns["n"]) if n]
         line = {key: [columns[key][i] for i in kept] for key in ("u", "z")}
     return {**columns, "line": line}
 
 
-def lines_are(tables: Sequence[ReliabilityData]) -> str:
-    """Say what the lines of several tables are."""
+def lines_caption(tables: Sequence[ReliabilityData]) -> str:
+    """What the lines in a diagram of several tables are, in words."""
     curves = [table.curve(band=False) for table in tables]
     if all(curve is None for curve in curves):
         return "lines join the bins"
@@ -165,7 +168,7 @@ def lines_are(tables: Sequence[ReliabilityData]) -> str:
 
 
 def curve_columns(curve: SmoothData, level: float) -> dict[str, list[Any]]:
-    """Give a smoothed curve where a row or more lies within a bandwidth."""
+    """The points of a smoothed curve that have a row or more within a bandwidth."""
     has_limits = curve.n_effective is not None
     columns = curve.intervals(level) if has_limits else curve.columns()
     near = curve.n_near
@@ -173,12 +176,12 @@ def curve_columns(curve: SmoothData, level: float) -> dict[str, list[Any]]:
         i for i, z in enumerate(columns["mean_target"]) if math.isfinite(z) and not near[i] < 1.0
     ]
     out = {
-        "u": short(columns["prediction"][i] for i in kept),
-        "z": short(columns["mean_target"][i] for i in kept),
+        "u": chart_numbers(columns["prediction"][i] for i in kept),
+        "z": chart_numbers(columns["mean_target"][i] for i in kept),
     }
     if has_limits:
-        out["lo"] = short(columns["low"][i] for i in kept)
-        out["hi"] = short(columns["high"][i] for i in kept)
+        out["lo"] = chart_numbers(columns["low"][i] for i in kept)
+        out["hi"] = chart_numbers(columns["high"][i] for i in kept)
     return out
 
 
@@ -192,8 +195,8 @@ def limits_text(low: float, high: float) -> str:
     return "–" if low != low else f"{shown(low)} – {shown(high)}"
 
 
-def all_shown(values: Any) -> list[str]:
-    """Format values; the page shows these and computes none."""
+def number_texts(values: Any) -> list[str]:
+    """Numbers as texts: the page's script formats none."""
     return [shown(float(value)) for value in values]
 
 

@@ -6,30 +6,25 @@ from typing import Any
 
 from calibrant.results._pages import charts
 from calibrant.results._pages.page import (
-    all_shown,
-    assembled,
+    chart_numbers,
     curve_columns,
+    number_texts,
     percent_text,
+    render_page,
     series_columns,
-    short,
     table_columns,
 )
 from calibrant.results._pages.rows import (
-    AS_THEY_ARE,
     class_rows,
     largest_slice,
     map_rows,
     measure_row,
 )
-from calibrant.results._pages.sections import (
-    decision_section,
-    histogram_section,
-    ranking_section,
-    votes_section,
-)
-from calibrant.results._pages.typing import ReportData
+from calibrant.results._pages.sections import report_sections
 from calibrant.results._plots.diagram_parts import x_label_of, y_label_of
-from calibrant.results._rendering import shown
+from calibrant.results._plots.typing import ReportData
+from calibrant.results._recommendation import AS_THEY_ARE
+from calibrant.results._rendering import range_text, shown
 from calibrant.results._verdict import tone_of
 
 _RULES = {"equal-width": "equal width", "quantile": "equal mass"}
@@ -38,17 +33,13 @@ _RULES = {"equal-width": "equal width", "quantile": "equal mass"}
 def report_page(report: ReportData) -> str:
     """The page of a report, as one text."""
     evaluation = report.evaluation
-    ranking = ranking_section(report.risk)
-    decisions = decision_section(report.decisions)
-    histogram = histogram_section(report.histogram, evaluation.reliability.notion)
-    more = [part[1] for part in (ranking, decisions, histogram) if part is not None]
-    votes = votes_section(report.votes)
-    more += [] if votes is None else votes[1]
+    sections = report_sections(report)
+    more = [chart for section in sections.values() for chart in section.charts]
     tolerance = float(report.recipe["options"]["tolerance"])
     rows = {e.name: measure_row(e, tolerance) for e in evaluation.estimates}
-    return assembled(
+    return render_page(
         "report.html",
-        {**_data(report), "more": more},
+        {**_page_data(report), "more": more},
         title=report.name,
         report=report,
         evaluation=evaluation,
@@ -65,11 +56,8 @@ def report_page(report: ReportData) -> str:
         maps=map_rows(report.recalibrations),
         series=_series(report),
         largest_slice=largest_slice(report),
-        means=_means(report),
-        ranking=None if ranking is None else ranking[0],
-        decisions=None if decisions is None else decisions[0],
-        histogram=None if histogram is None else histogram[0],
-        votes=None if votes is None else votes[0],
+        means=_mean_names(report),
+        **{name: section.facts for name, section in sections.items()},
         level=percent_text(report.level),
         n_resamples=report.recipe["options"]["n_resamples"],
         call=_call(report),
@@ -77,8 +65,8 @@ def report_page(report: ReportData) -> str:
 
 
 def _shows_cutoffs(report: ReportData) -> bool:
-    """Whether the diagram starts with the interval of the largest gap: where there may be one that
-    matters.
+    """Whether the diagram first shows the interval of the largest accumulated gap: not where the
+    predictions are calibrated, or within the tolerance.
     """
     verdict = report.evaluation.verdict
     return (
@@ -89,7 +77,7 @@ def _shows_cutoffs(report: ReportData) -> bool:
 
 
 def _facts(report: ReportData) -> list[tuple[str, str]]:
-    """What the reader must know to read on: rows, classes, labels."""
+    """The facts under the title: rows, classes, labels."""
     recipe = report.evaluation.recipe
     facts = [("rows", f"{recipe['n']:,}")]
     if report.evaluation.reliability.notion == "confidence":
@@ -100,7 +88,7 @@ def _facts(report: ReportData) -> list[tuple[str, str]]:
     return facts
 
 
-def _means(report: ReportData) -> tuple[str, str]:
+def _mean_names(report: ReportData) -> tuple[str, str]:
     """What the mean prediction and the mean target of a slice are called."""
     table = report.evaluation.reliability
     top, hard = table.notion == "confidence", len(report.views) == 1
@@ -108,20 +96,20 @@ def _means(report: ReportData) -> tuple[str, str]:
     return "mean confidence" if top else "mean prediction", target
 
 
-def _data(report: ReportData) -> dict[str, Any]:
+def _page_data(report: ReportData) -> dict[str, Any]:
     table = report.evaluation.reliability
     x, y = x_label_of(table.notion), y_label_of(table.notion, len(report.views) == 1)
-    rule, m, given = _start(report)
+    rule, m, given = _first_bins(report)
     titles = {entry.name: entry.title for entry in report.glossary}
     return {
         "kind": "report",
         "level": report.level,
         "counts": list(report.views[0].counts),
         "start": {"rule": rule, "m": m},
-        "views": [_view(view, report.level) for view in report.views],
+        "views": [_view_data(view, report.level) for view in report.views],
         "given": given,
-        "strip": _strip(report, titles),
-        "changes": _change_bins(report),
+        "strip": _sensitivity_charts(report, titles),
+        "changes": _recalibrated_bins(report),
         "specs": {
             "diagram": charts.diagram(x, y),
             "counts": charts.counts(),
@@ -131,7 +119,7 @@ def _data(report: ReportData) -> dict[str, Any]:
     }
 
 
-def _start(report: ReportData) -> tuple[str, int, dict[str, Any] | None]:
+def _first_bins(report: ReportData) -> tuple[str, int, dict[str, Any] | None]:
     """The rule and number of bins that the diagram starts with, and the evaluation's own bins where
     they are neither of equal width nor of equal mass.
     """
@@ -148,7 +136,7 @@ def _start(report: ReportData) -> tuple[str, int, dict[str, Any] | None]:
     return "given", 15, given
 
 
-def _view(view: Any, level: float) -> dict[str, Any]:
+def _view_data(view: Any, level: float) -> dict[str, Any]:
     return {
         "labels": view.labels,
         "tables": {
@@ -156,47 +144,48 @@ def _view(view: Any, level: float) -> dict[str, Any]:
             for rule, tables in view.tables.items()
         },
         "shown": {
-            rule: {name: all_shown(values) for name, values in measures.items()}
+            rule: {name: number_texts(values) for name, values in measures.items()}
             for rule, measures in view.values.items()
         },
         "curves": {
-            **{name: _curve(curve) for name, curve in view.curves.items()},
+            **{name: _curve_data(curve) for name, curve in view.curves.items()},
             "smooth": {
                 **curve_columns(view.curve, level),
                 "words": f"Bandwidth of the curve: {shown(view.curve.sigma)}. "
                 + " ".join(view.curve.notes),
             },
         },
-        "cutoffs": _cutoffs(view.cutoffs),
+        "cutoffs": _cutoff_data(view.cutoffs),
     }
 
 
-def _cutoffs(found: Any) -> dict[str, Any] | None:
+def _cutoff_data(cutoffs: Any) -> dict[str, Any] | None:
     """The interval of predictions whose gaps add up to most, and what it means."""
-    if found is None or found.gap == 0.0:
+    if cutoffs is None or cutoffs.gap == 0.0:
         return None
-    lean = "high" if found.gap > 0 else "low"
+    lower, upper = cutoffs.lower, cutoffs.upper
+    lean = "high" if cutoffs.gap > 0 else "low"
     words = (
-        f"Shaded: the predictions from {shown(found.lower)} to {shown(found.upper)}, too {lean}, "
-        f"whose gaps add up to most: {shown(abs(found.gap))} over all rows (cutoff error)."
+        f"Shaded: the predictions from {range_text(lower, upper)}, too {lean}, "
+        f"whose gaps add up to most: {shown(abs(cutoffs.gap))} over all rows (cutoff error)."
     )
-    return {"a": found.lower, "b": found.upper, "lo": 0, "hi": 1, "words": words}
+    return {"a": lower, "b": upper, "lo": 0, "hi": 1, "words": words}
 
 
-def _curve(curve: Any) -> dict[str, Any]:
-    """A curve that follows the rows; a band about the diagonal has points of its own."""
-    columns = {key: short(values) for key, values in curve.columns().items()}
+def _curve_data(curve: Any) -> dict[str, Any]:
+    """A curve that follows the rows, with its band."""
+    columns = {key: chart_numbers(values) for key, values in curve.columns().items()}
     words = f"{curve.called[0].upper()}{curve.called[1:]}; {curve.band_words}."
     out = {"u": columns["prediction"], "z": columns["mean_target"], "words": words}
     return {**out, "lo": columns["low"], "hi": columns["high"], "band": curve.band}
 
 
-def _strip(report: ReportData, titles: dict[str, str]) -> list[dict[str, Any]]:
+def _sensitivity_charts(report: ReportData, titles: dict[str, str]) -> list[dict[str, Any]]:
     """A chart for each measure, with a line for each rule."""
     by_measure: dict[str, list[dict[str, Any]]] = {}
     for line in report.sensitivity:
         rows = by_measure.setdefault(line.measure, [])
-        for m, value, text in zip(line.counts, line.values, all_shown(line.values), strict=True):
+        for m, value, text in zip(line.counts, line.values, number_texts(line.values), strict=True):
             rows.append({"m": m, "value": value, "rule": line.rule, "shown": text})
     return [
         {"name": name, "title": titles.get(name, name), "values": rows}
@@ -214,7 +203,7 @@ def _series(report: ReportData) -> list[tuple[str, dict[str, Any], bool]]:
     return [(name, charts.series_look(index), first) for index, (name, first) in enumerate(names)]
 
 
-def _change_bins(report: ReportData) -> list[dict[str, Any]] | None:
+def _recalibrated_bins(report: ReportData) -> list[dict[str, Any]] | None:
     maps = report.recalibrations
     if not maps:
         return None

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from calibrant._measures.catalogue import HEADLINE, entry_of
-from calibrant.results._pages.typing import EstimateData, IntervalData, NoiseData, ReportData
-from calibrant.results._rendering import shown
+from calibrant.results._evaluation import Estimate
+from calibrant.results._plots.typing import ReportData
+from calibrant.results._recommendation import AS_THEY_ARE
+from calibrant.results._rendering import as_records, range_text, shown
+from calibrant.results._uncertainty import Interval, NoiseFloor
 
-# The name of the predictions without recalibration.
-AS_THEY_ARE = "as they are"
 _TRUTHFUL = {True: "yes", False: "no", None: "–"}
 
 
-def measure_row(estimate: EstimateData, tolerance: float) -> dict[str, Any]:
+def measure_row(estimate: Estimate, tolerance: float) -> dict[str, Any]:
     """Give everything that the page shows of one measure."""
     interval, floor = estimate.interval, estimate.noise_floor
     return {
@@ -38,18 +39,18 @@ def measure_row(estimate: EstimateData, tolerance: float) -> dict[str, Any]:
     }
 
 
-def _p_value(floor: NoiseData) -> str:
+def _p_value(floor: NoiseFloor) -> str:
     return f"{floor.p_value:.3f}" if floor.p_value >= 0.001 else f"{floor.p_value:.1e}"
 
 
 def _bar(
-    estimate: EstimateData,
-    interval: IntervalData | None,
-    floor: NoiseData | None,
+    estimate: Estimate,
+    interval: Interval | None,
+    floor: NoiseFloor | None,
     tolerance: float | None,
 ) -> dict[str, Any] | None:
-    """Positions in percent, from 0 to a little more than the largest; None if there are none. The
-    dot is the estimate, in its interval; the sample value has a mark beside the noise floor.
+    """Positions of estimate (dot), interval (span), sample value, noise floor and tolerance on a
+    bar, in percent of a little more than the largest; None without interval and noise floor.
     """
     if interval is None and floor is None:
         return None
@@ -86,7 +87,7 @@ def _bar(
 
 
 def map_rows(maps: Sequence[Any]) -> list[dict[str, Any]]:
-    """The predictions as they are, and each recalibration map: its measures side by side."""
+    """Rows of the table of recalibration: predictions as they are first, then each map."""
     if not maps:
         return []
     before = [
@@ -128,7 +129,7 @@ def _error_cell(
     if limits is None or estimate is None:
         return _cell(shown(value))
     sample = shown(value) if shown(value) != shown(estimate) else ""
-    return _cell(shown(estimate), f"{shown(limits[0])} to {shown(limits[1])}", sample=sample)
+    return _cell(shown(estimate), range_text(*limits), sample=sample)
 
 
 def _cell(value: str, small: str = "", *, sample: str = "", change: str = "") -> dict[str, str]:
@@ -141,7 +142,7 @@ def class_rows(report: ReportData) -> list[dict[str, Any]]:
     if not columns:
         return []
     largest = max(columns["ece"]) or 1.0
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    rows = as_records(columns)
     for row in rows:
         row["gap"] = row["mean_predicted"] - row["mean_target"]
         row["width"] = round(100 * row["ece"] / largest, 1)
@@ -149,7 +150,7 @@ def class_rows(report: ReportData) -> list[dict[str, Any]]:
 
 
 def largest_slice(report: ReportData) -> float:
-    """The largest error of a slice, or noise floor: errors are drawn as shares of it."""
+    """The largest error or noise floor of a slice, by which the bars of slices are scaled."""
     slices = report.evaluation.slices
     if slices is None:
         return 1.0

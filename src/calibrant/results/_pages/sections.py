@@ -1,4 +1,4 @@
-"""Sections of the report page beside calibration errors: what each shows, and its chart.
+"""Sections of the report page beside calibration errors: what each shows, and its charts.
 
 A chart is a specification with its data under an id; the page's script draws all of them alike, and
 writes files of `what` it is, with these `columns` of the data under their names.
@@ -6,19 +6,43 @@ writes files of `what` it is, with these `columns` of the data under their names
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from calibrant.results._pages import charts
-from calibrant.results._pages.page import limits_text, short
-from calibrant.results._rendering import shown
+from calibrant.results._pages.page import chart_numbers, limits_text
+from calibrant.results._plots.typing import ReportData
+from calibrant.results._recommendation import AS_THEY_ARE
+from calibrant.results._rendering import range_text, shown
 
 Chart = dict[str, Any]
+_OUTCOMES = {"binary": ("y = 0", "y = 1"), "confidence": ("wrong", "right")}
 
 
-def ranking_section(risk: Any) -> tuple[dict[str, Any], Chart] | None:
-    """The risk-coverage curve in a few rows, and its chart."""
-    if risk is None:
-        return None
+class Section(NamedTuple):
+    """A section: what its template shows, None if the report lacks it, and its charts."""
+
+    facts: dict[str, Any] | None
+    charts: list[Chart]
+
+
+def report_sections(report: ReportData) -> dict[str, Section]:
+    """Every section by the name that the template has for it."""
+    return {
+        name: Section(None, []) if getattr(report, attribute) is None else make(report)
+        for name, (attribute, make) in _SECTIONS.items()
+    }
+
+
+def _chart(
+    name: str, spec: charts.Spec, what: str, columns: dict[str, str], **data: list[Any]
+) -> Chart:
+    return {"id": name, "spec": spec, "data": data, "what": what, "columns": columns}
+
+
+def _ranking(report: ReportData) -> Section:
+    """The risk-coverage curve in a few rows."""
+    risk = report.risk
     names = ("coverage", "threshold", "risk", "low", "high")
     columns = risk.columns()
     points = [
@@ -30,9 +54,9 @@ def ranking_section(risk: Any) -> tuple[dict[str, Any], Chart] | None:
             "coverage": f"{c:.0%}",
             "risk": shown(r),
             "from prediction": shown(t),
-            "interval": f"{shown(lo)} to {shown(hi)}",
+            "interval": range_text(lo, hi),
         }
-        for c, t, r, lo, hi in zip(*(short(columns[name]) for name in names), strict=True)
+        for c, t, r, lo, hi in zip(*(chart_numbers(columns[name]) for name in names), strict=True)
     ]
     rows = [
         {
@@ -44,34 +68,30 @@ def ranking_section(risk: Any) -> tuple[dict[str, Any], Chart] | None:
         for c, t, r, lo, hi in zip(*risk.display_columns().values(), strict=True)
     ]
     top = risk.notion == "confidence"
+    spec = charts.risk_curve(
+        "share of rows kept", "risk: " + ("error rate" if top else "share of y = 0")
+    )
+    files = {"c": "coverage", "r": "risk", "lo": "low", "hi": "high"}
+    chart = _chart("risk-chart", spec, "risk by coverage", files, points=points)
     what = "the top label is wrong" if top else "y = 0"
-    title = "risk: " + ("error rate" if top else "share of y = 0")
-    chart = {
-        "id": "risk-chart",
-        "spec": charts.band_and_line("share of rows kept", title),
-        "data": {"points": points},
-        "what": "risk by coverage",
-        "columns": {"c": "coverage", "r": "risk", "lo": "low", "hi": "high"},
-    }
-    return {"aurc": shown(risk.aurc), "what": what, "rows": rows}, chart
+    return Section({"aurc": shown(risk.aurc), "what": what, "rows": rows}, [chart])
 
 
-def decision_section(curve: Any) -> tuple[dict[str, Any], Chart] | None:
-    """Net benefits by threshold, and their chart."""
-    if curve is None:
-        return None
+def _decisions(report: ReportData) -> Section:
+    """Net benefits by threshold."""
+    curve = report.decisions
     model = curve.models[0]
-    part = curve.benefits[model]
-    drawn = {
-        "as they are": (part.value, charts.ONE),
-        "recalibrated": (part.recalibrated, charts.TWO),
+    own = curve.benefits[model]
+    strategies = {
+        AS_THEY_ARE: (own.value, charts.ONE),
+        "recalibrated": (own.recalibrated, charts.TWO),
         "act on all": (curve.benefits["all"].value, charts.MUTED),
         "act on none": (curve.benefits["none"].value, charts.INK),
     }
-    series = {name: line for name, line in drawn.items() if line[0] is not None}
-    top = max(float(part.high.max()), float(curve.prevalence), 1e-3)
+    series = {name: line for name, line in strategies.items() if line[0] is not None}
+    top = max(float(own.high.max()), float(curve.prevalence), 1e-3)
     floor = -0.25 * top
-    thresholds = short(curve.thresholds)
+    thresholds = chart_numbers(curve.thresholds)
     points = [
         {
             "t": t,
@@ -82,45 +102,39 @@ def decision_section(curve: Any) -> tuple[dict[str, Any], Chart] | None:
             "net benefit": shown(v),
         }
         for name, (values, colour) in series.items()
-        for t, v in zip(thresholds, short(values), strict=True)
+        for t, v in zip(thresholds, chart_numbers(values), strict=True)
         if v >= floor
     ]
     band = [
         {"t": t, "lo": max(lo, floor), "hi": max(hi, floor)}
-        for t, lo, hi in zip(thresholds, short(part.low), short(part.high), strict=True)
+        for t, lo, hi in zip(
+            thresholds, chart_numbers(own.low), chart_numbers(own.high), strict=True
+        )
     ]
+    loss = curve.calibration_decision_loss(model) if curve.recalibration else 0.0
     columns = curve.display_columns()
     facts = {
         "names": [name for name in columns if name != "threshold"],
         "rows": [[shown(value) for value in row] for row in zip(*columns.values(), strict=True)],
         "recalibration": curve.recalibration,
-        "loss": "",
+        "loss": shown(loss) if loss > 0 else "nothing",
         "key": [(name, colour) for name, (_, colour) in series.items()],
     }
-    if curve.recalibration:
-        loss = curve.calibration_decision_loss(model)
-        facts["loss"] = shown(loss) if loss > 0 else "nothing"
-    chart = {
-        "id": "decision-chart",
-        "spec": charts.net_benefits(floor, 1.08 * top),
-        "data": {"points": points, "band": band},
-        "what": "net benefit by threshold",
-        "columns": {"name": "strategy", "t": "threshold", "v": "net benefit"},
-    }
-    return facts, chart
+    spec = charts.net_benefits(floor, 1.08 * top)
+    files = {"name": "strategy", "t": "threshold", "v": "net benefit"}
+    what = "net benefit by threshold"
+    return Section(facts, [_chart("decision-chart", spec, what, files, points=points, band=band)])
 
 
-def histogram_section(histogram: Any, notion: str) -> tuple[dict[str, Any], Chart] | None:
+def _outcomes(report: ReportData) -> Section:
     """Rows by prediction and outcome: those with the event above the line, the others below."""
-    if histogram is None:
-        return None
-    edges, events, rest = histogram
-    down, up = _OUTCOMES[notion]
-    total = sum(events) + sum(rest)
+    edges, events, rest = report.histogram
+    down, up = _OUTCOMES[report.evaluation.reliability.notion]
+    ends, total = chart_numbers(edges), sum(events) + sum(rest)
     bars = [
         {
-            "a": short([edges[j]])[0],
-            "b": short([edges[j + 1]])[0],
+            "a": ends[j],
+            "b": ends[j + 1],
             "v": sign * n / total,
             "colour": colour,
             "predictions": f"{edges[j]:.3f} to {edges[j + 1]:.3f}",
@@ -134,27 +148,16 @@ def histogram_section(histogram: Any, notion: str) -> tuple[dict[str, Any], Char
         for j, n in enumerate(counts)
         if n
     ]
-    chart = {
-        "id": "outcome-chart",
-        "spec": charts.mirrored(),
-        "data": {"bars": bars},
-        "what": "predictions by outcome",
-        "columns": {"a": "from", "b": "to", "outcome": "outcome", "rows": "rows"},
-    }
-    return {"up": up, "down": down}, chart
+    files = {"a": "from", "b": "to", "outcome": "outcome", "rows": "rows"}
+    chart = _chart(
+        "outcome-chart", charts.outcome_bars(), "predictions by outcome", files, bars=bars
+    )
+    return Section({"up": up, "down": down}, [chart])
 
 
-_OUTCOMES = {"binary": ("y = 0", "y = 1"), "confidence": ("wrong", "right")}
-
-
-def votes_section(profile: Any) -> tuple[dict[str, Any], list[Chart]] | None:
-    """The bands of disagreement as rows of words, and the charts."""
-    if profile is None:
-        return None
-    return _facts(profile), [_reliability(profile), _distances(profile), _entropies(profile)]
-
-
-def _facts(profile: Any) -> dict[str, Any]:
+def _votes(report: ReportData) -> Section:
+    """Bands of disagreement as rows of words."""
+    profile = report.votes
     bands = profile.bands
     rows = [
         {
@@ -165,8 +168,9 @@ def _facts(profile: Any) -> dict[str, Any]:
         }
         for j in range(len(bands["band"]))
     ]
-    each = profile.n_votes / profile.n
-    return {"n": profile.n, "n_votes": profile.n_votes, "each": f"{each:.3g}", "rows": rows}
+    each = f"{profile.n_votes / profile.n:.3g}"
+    facts = {"n": profile.n, "n_votes": profile.n_votes, "each": each, "rows": rows}
+    return Section(facts, [_vote_shares(profile), _distances(profile), _entropies(profile)])
 
 
 def _band_cell(bands: dict[str, list[Any]], name: str, j: int) -> dict[str, Any]:
@@ -176,59 +180,59 @@ def _band_cell(bands: dict[str, list[Any]], name: str, j: int) -> dict[str, Any]
     return {"value": shown(value), "expected": expected, "out": not low <= value <= high}
 
 
-def _rows(columns: dict[str, list[Any]], names: dict[str, str], key: str) -> list[dict[str, Any]]:
+def _nonempty_bins(
+    columns: dict[str, list[Any]], names: dict[str, str], key: str
+) -> list[dict[str, Any]]:
     """The bins that hold rows, under short names."""
-    values = {name: short(columns[column]) for name, column in names.items()}
+    values = {name: chart_numbers(columns[column]) for name, column in names.items()}
     kept = [j for j, value in enumerate(columns[key]) if value == value]
     return [{name: column[j] for name, column in values.items()} for j in kept]
 
 
-def _reliability(profile: Any) -> Chart:
+def _vote_shares(profile: Any) -> Chart:
     names = {"u": "mean_predicted", "z": "mean_target", "lo": "low", "hi": "high", "n": "n"}
-    rows = _rows(profile.bins, names, "mean_predicted")
-    for row in rows:
+    bins = _nonempty_bins(profile.bins, names, "mean_predicted")
+    for row in bins:
         row["rows"] = f"{row['n']:,}"
         row["mean prediction"] = shown(row["u"])
         row["share of votes"] = shown(row["z"])
         row["spread of the votes"] = limits_text(row["lo"], row["hi"])
-    return {
-        "id": "votes-reliability",
-        "spec": charts.spread_and_points(),
-        "data": {"points": rows},
-        "what": "reliability beside the spread of votes",
-        "columns": {"u": "mean prediction", "z": "share of votes", "lo": "low", "hi": "high"},
-    }
+    files = {"u": "mean prediction", "z": "share of votes", "lo": "low", "hi": "high"}
+    what = "reliability beside the spread of votes"
+    return _chart("votes-reliability", charts.vote_shares(), what, files, points=bins)
 
 
 def _distances(profile: Any) -> Chart:
     names = {"a": "lower", "b": "upper", "v": "share", "e": "expected"}
-    rows = _rows(profile.distances, names, "lower")
-    for row in rows:
+    bins = _nonempty_bins(profile.distances, names, "lower")
+    for row in bins:
         row["distance"] = f"{row['a']:.2f} to {row['b']:.2f}"
         row["seen"] = f"{row['v']:.1%}"
         row["vote noise alone"] = f"{row['e']:.1%}"
-    return {
-        "id": "votes-distances",
-        "spec": charts.bars_and_steps(),
-        "data": {"bars": rows},
-        "what": "distances from the votes",
-        "columns": {"a": "from", "b": "to", "v": "share of rows", "e": "vote noise alone"},
-    }
+    files = {"a": "from", "b": "to", "v": "share of rows", "e": "vote noise alone"}
+    what = "distances from the votes"
+    return _chart("votes-distances", charts.vote_distances(), what, files, bars=bins)
 
 
 def _entropies(profile: Any) -> Chart:
     names = {"u": "predicted", "z": "label", "e": "expected", "lo": "low", "hi": "high", "n": "n"}
-    rows = _rows(profile.entropies, names, "predicted")
-    for row in rows:
+    bins = _nonempty_bins(profile.entropies, names, "predicted")
+    for row in bins:
         row["rows"] = f"{row['n']:,}"
         row["entropy of the prediction"] = shown(row["u"])
         row["entropy of the votes"] = shown(row["z"])
         row["of right predictions"] = limits_text(row["lo"], row["hi"])
-    columns = {"u": "entropy of the prediction", "z": "entropy of the votes"}
-    return {
-        "id": "votes-entropies",
-        "spec": charts.band_and_points(float(profile.entropies["upper"][-1])),
-        "data": {"points": rows},
-        "what": "entropy of votes by entropy of predictions",
-        "columns": {**columns, "e": "of right predictions", "lo": "low", "hi": "high"},
-    }
+    files = {"u": "entropy of the prediction", "z": "entropy of the votes"}
+    files |= {"e": "of right predictions", "lo": "low", "hi": "high"}
+    spec = charts.vote_entropies(float(profile.entropies["upper"][-1]))
+    what = "entropy of votes by entropy of predictions"
+    return _chart("votes-entropies", spec, what, files, points=bins)
+
+
+# By the template's name of the section: the report's attribute that holds its data.
+_SECTIONS: dict[str, tuple[str, Callable[[ReportData], Section]]] = {
+    "ranking": ("risk", _ranking),
+    "decisions": ("decisions", _decisions),
+    "histogram": ("histogram", _outcomes),
+    "votes": ("votes", _votes),
+}

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from calibrant.results._pages import charts
-from calibrant.results._pages.page import assembled
+from calibrant.results._pages.page import render_page
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._plots.typing import WindowsData
 
@@ -23,10 +23,11 @@ def windows_page(
     has_evidence = any(not math.isnan(value) for value in columns["e_value"])
     rows = [_row(columns, i, measure) for i in range(len(columns["start"]))]
     table = windows.display_columns()
+    answer, tone = _answer(windows, has_evidence)
     facts = {
         "title": checked_name(name, f"Calibration over time, windows of {windows.every}"),
-        "answer": _answer(windows),
-        "tone": _tone(windows),
+        "answer": answer,
+        "tone": tone,
         "notes": windows.notes,
         "measure": measure,
         "has_evidence": has_evidence,
@@ -45,23 +46,17 @@ def windows_page(
         "evidence": charts.evidence(alarm_at),
     }
     data = {"kind": "windows", "rows": rows, "specs": specs, "evidence": has_evidence}
-    return assembled("windows.html", data, **facts)
+    return render_page("windows.html", data, **facts)
 
 
-def _answer(windows: WindowsData) -> str:
+def _answer(windows: WindowsData, has_evidence: bool) -> tuple[str, str]:
+    """Whether there is an alarm, and the colour of that: an alarm must not look like none."""
     if windows.alarm is not None:
         when = f"{windows.alarm.start:%Y-%m-%d %H:%M} UTC".replace(" 00:00 UTC", "")
-        return f"Alarm: miscalibrated by {when}."
-    if all(math.isnan(value) for value in windows.columns()["e_value"]):
-        return "No alarm can be given for these rows: see the notes."
-    return "No alarm."
-
-
-def _tone(windows: WindowsData) -> str:
-    """The colour of the answer: an alarm must not look like none."""
-    if windows.alarm is not None:
-        return "bad"
-    return "good" if _answer(windows) == "No alarm." else "unsure"
+        return f"Alarm: miscalibrated by {when}.", "bad"
+    if has_evidence:
+        return "No alarm.", "good"
+    return "No alarm can be given for these rows: see the notes.", "unsure"
 
 
 def _row(columns: dict[str, Any], i: int, measure: str | None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from calibrant.results._plots.rows_of_dots import (
     bar_sign,
     chance_marks,
     chance_sign,
-    checked_cap,
+    check_cap,
     dot_sign,
     dots,
     height_of,
@@ -21,7 +21,7 @@ from calibrant.results._plots.rows_of_dots import (
     ring_sign,
 )
 from calibrant.results._plots.style import COLUMN
-from calibrant.results._plots.typing import AnnotatorsData
+from calibrant.results._plots.typing import NamedRowsData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ class AnnotatorsDisplay(Drawn):
     'agreement with the rest by annotator (votes)'
     """
 
-    def __init__(self, annotators: AnnotatorsData) -> None:
+    def __init__(self, annotators: NamedRowsData) -> None:
         self.annotators = annotators
 
     @public
@@ -81,7 +81,7 @@ class AnnotatorsDisplay(Drawn):
             The display, drawn.
         """
         people = self.annotators
-        n = min(checked_cap(cap), len(people))
+        n = min(check_cap(cap), len(people))
         columns = {key: values[:n] for key, values in people.columns().items()}
         limits = (columns["low"], columns["high"])
         stands_out = np.array(columns["p_agreement_corrected"], dtype=float) < 1.0 - people.level

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, canvas, panels
-from calibrant.results._plots.legends import legend_below, legend_below_panels
+from calibrant.results._plots.canvas import DrawnFromPredictions
+from calibrant.results._plots.legends import legend_below_panels
 from calibrant.results._plots.style import COLUMN, GREY, series_style
 from calibrant.results._plots.typing import SensitivityData
 
@@ -79,21 +79,14 @@ class BinSensitivityDisplay(DrawnFromPredictions):
         scales = list(dict.fromkeys(self.sensitivity.scales[name] for name in names))
         self.lines_: dict[str, Any] = {}
         indexes = {name: index for index, name in enumerate(names)}
-        if len(scales) == 1:
-            with canvas(ax, (COLUMN, 2.6)) as axes:
-                self.figure_, self.axes_ = axes.figure, [axes]
-                self._panel(axes, scales[0], values, indexes, mark)
-                self._finish(axes)
-                legend_below(axes, list(self.lines_.values()))
-            return self
-        size = (COLUMN, 0.7 + 1.35 * len(scales) + 0.08 * len(names))
-        with panels(ax, len(scales), 1, size, sharex=True) as (figure, grid):
-            self.figure_, self.axes_ = figure, list(grid[:, 0])
-            for axes, scale in zip(self.axes_, scales, strict=True):
-                of_scale = {n: v for n, v in values.items() if self.sensitivity.scales[n] == scale}
+        n = len(scales)
+        height = 2.6 if n == 1 else 0.7 + 1.35 * n + 0.08 * len(names)
+        with self._panels(ax, (n, 1), (COLUMN, height), sharex=True) as several:
+            for axes, scale in zip(several, scales, strict=True):
+                of_scale = {k: v for k, v in values.items() if self.sensitivity.scales[k] == scale}
                 self._panel(axes, scale, of_scale, indexes, mark)
-            self._finish(self.axes_[-1])
-            legend_below_panels(figure, self.axes_[-1], list(self.lines_.values()))
+            self._label_bins(several[-1])
+            legend_below_panels(several, list(self.lines_.values()))
         return self
 
     def _panel(
@@ -119,7 +112,7 @@ class BinSensitivityDisplay(DrawnFromPredictions):
         ax.grid(True, color="#e8e8e8", linewidth=0.6)
         ax.ticklabel_format(axis="y", style="sci", scilimits=(-3, 4), useMathText=False)
 
-    def _finish(self, ax: Axes) -> None:
+    def _label_bins(self, ax: Axes) -> None:
         """Ticks at round numbers of bins."""
         from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
@@ -132,7 +125,7 @@ class BinSensitivityDisplay(DrawnFromPredictions):
 
 
 def _markers(bins: tuple[int, ...], index: int) -> list[int]:
-    """Where a line has its markers: some of its points, not those of its neighbours."""
+    """Indexes of the points with markers: few, and others than those of the next lines."""
     if len(bins) <= 12:
         return list(range(len(bins)))
     ends = np.log([bins[0], bins[-1]])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from calibrant._core.errors import InputError
 from calibrant._core.optional import need
-from calibrant.results._plots.style import COLUMN_STYLE, GREY
+from calibrant.results._plots.style import COLUMN_STYLE, GREY, Looks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,6 +44,7 @@ class Drawn:
 
     figure_: Any
     ax_: Axes
+    axes_: list[Axes]
 
     if not TYPE_CHECKING:  # else a type checker would accept any attribute
 
@@ -88,6 +89,22 @@ class Drawn:
             self.ax_, self.figure_ = axes, axes.figure
             yield axes
 
+    @contextmanager
+    def _panels(
+        self, ax: Axes | None, shape: tuple[int, int], size: tuple[float, float], **shared: bool
+    ) -> Iterator[list[Axes]]:
+        """The axes of a Display of one diagram or several, kept as `axes_` and `figure_`: a single
+        diagram is drawn on `ax` itself, several take its place.
+        """
+        if shape == (1, 1):
+            with canvas(ax, size) as axes:
+                self.axes_, self.figure_ = [axes], axes.figure
+                yield self.axes_
+            return
+        with panels(ax, *shape, size, **shared) as (figure, grid):
+            self.axes_, self.figure_ = list(grid.flat), figure
+            yield self.axes_
+
 
 class DrawnFromPredictions(Drawn):
     """A Display with constructors for predictions and for classifiers, in scikit-learn's style.
@@ -125,12 +142,12 @@ def _pyplot() -> Any:
 
 @contextmanager
 def canvas(ax: Axes | None, size: tuple[float, float]) -> Iterator[Axes]:
-    """The axes to draw on, with the settings to draw by: the caller's, or ours of this size."""
-    pyplot = _pyplot()
+    """The axes to draw on, in their style: the caller's `ax`, or new ones of this size."""
     if ax is not None:
         with style_context(ax):
             yield ax
         return
+    pyplot = _pyplot()
     with pyplot.rc_context(_style()):
         _, new = pyplot.subplots(figsize=size, layout="constrained")
         new.set_gid(_OURS)
@@ -143,16 +160,16 @@ def panels(
     rows: int,
     columns: int,
     size: tuple[float, float],
-    *,
-    sharex: bool = False,
-    sharey: bool = False,
+    **shared: bool,
 ) -> Iterator[tuple[Any, Any]]:
-    """A figure and an array (rows, columns) of axes on it, in the place of `ax` or a new one."""
-    pyplot = _pyplot()
+    """A figure and an array (rows, columns) of axes on it, in the place of `ax` or a new one; with
+    `sharex` or `sharey` they share that axis.
+    """
     if ax is None:
+        pyplot = _pyplot()
         with pyplot.rc_context(_style()):
             figure = pyplot.figure(figsize=size, layout="constrained")
-            axes = figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey)
+            axes = figure.subplots(rows, columns, squeeze=False, **shared)
             for each in axes.flat:
                 each.set_gid(_OURS)
             yield figure, axes
@@ -164,12 +181,9 @@ def panels(
             "that were placed by hand have no cell"
         )
     ax.set_axis_off()
-    subfigure = ax.figure.add_subfigure(spec)
+    subfigure: Any = ax.figure.add_subfigure(spec)
     with style_context(ax):
-        yield (
-            subfigure,
-            subfigure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey),
-        )
+        yield subfigure, subfigure.subplots(rows, columns, squeeze=False, **shared)
 
 
 def panel(ax: Axes, *, grid: Literal["both", "x", "y"] = "both", **settings: Any) -> None:
@@ -179,6 +193,21 @@ def panel(ax: Axes, *, grid: Literal["both", "x", "y"] = "both", **settings: Any
     ax.spines[["left", "bottom"]].set(color=GREY, linewidth=0.8)
     ax.grid(True, axis=grid, color="#e8e8e8", linewidth=0.6)
     ax.set_axisbelow(True)
+
+
+def frame_strip(over: Axes, label: str) -> None:
+    """Frame a strip over a diagram: a line below it, small labels, and no grid."""
+    over.spines[["left", "right", "top"]].set_visible(False)
+    over.spines["bottom"].set(color=GREY, linewidth=0.8)
+    over.tick_params(labelsize="small", length=0)
+    over.grid(False)
+    over.set_ylabel(label, fontsize="small")
+
+
+def fill_band(ax: Axes, x: Any, low: Any, high: Any, color: Any, **looks: Any) -> Any:
+    """Shade the band between two limits, under the curve."""
+    usual: Looks = {"color": color, "alpha": 0.2, "linewidth": 0, "zorder": 1.5}
+    return ax.fill_between(x, low, high, **{**usual, **looks})
 
 
 def is_ours(ax: Axes) -> bool:

@@ -111,18 +111,20 @@ class ClasswiseDisplay(DrawnFromPredictions):
         size = COLUMN * across / _ACROSS + (0.3 if across < _ACROSS else 0), 0.62 + 1.2 * down
         with panels(ax, down, across, size, sharex=True, sharey=True) as (figure, axes):
             self.figure_ = figure
-            self.axes_: list[Axes] = list(axes.flat[:n])
+            self.axes_ = list(axes.flat[:n])
             for empty in axes.flat[n:]:
                 empty.remove()
-            self._lines(level, curve, counts, COLOURS[0] if color is None else color)
+            self._draw_classes(level, curve, counts, COLOURS[0] if color is None else color)
             for i, each in enumerate(
                 self.axes_
             ):  # only the last diagram of a column has tick labels
                 each.tick_params(labelbottom=i + across >= n, labelleft=i % across == 0)
-            self._words(n, counts)
+            self._label_figure(n, counts)
         return self
 
-    def _lines(self, level: float | None, curve: str | None, counts: bool, colour: Any) -> None:
+    def _draw_classes(
+        self, level: float | None, curve: str | None, counts: bool, colour: Any
+    ) -> None:
         self.lines_, self.intervals_, self.curves_ = [], [], []
         names = short_names(self.tables.names[: len(self.axes_)], _TITLE)
         for ax, name, table in zip(self.axes_, names, self.tables.tables, strict=False):
@@ -135,7 +137,7 @@ class ClasswiseDisplay(DrawnFromPredictions):
             self.intervals_.append(bars)
             self.curves_.append(joined)
 
-    def _words(self, n: int, counts: bool) -> None:
+    def _label_figure(self, n: int, counts: bool) -> None:
         table = self.tables.tables[0]
         self.figure_.supxlabel(x_label_of(table.notion), fontsize="medium", color=INK)
         self.figure_.supylabel(
@@ -163,7 +165,7 @@ def small_diagram(
     ax.spines[["top", "right"]].set_visible(False)
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.7, linestyle=(0, (4, 3)), zorder=2)
     if counts:
-        _columns(ax, cells)
+        _draw_row_shares(ax, cells)
     x, y = cells["mean_predicted"][nonempty], cells["mean_target"][nonempty]
     looks: dict[str, Any] = {"color": colour, "linewidth": 0.9, "clip_on": False}
     style = "-" if fitted is None else "none"
@@ -177,7 +179,7 @@ def small_diagram(
     return line, bars, joined
 
 
-def _columns(ax: Axes, cells: dict[str, Any]) -> None:
+def _draw_row_shares(ax: Axes, cells: dict[str, Any]) -> None:
     """The share of rows in each bin, behind the curve."""
     share = cells["weight"] / cells["weight"].max() / 2
     width = cells["upper"] - cells["lower"]

@@ -9,12 +9,11 @@ import numpy as np
 
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, canvas, panels
-from calibrant.results._plots.legends import legend_below_figure
+from calibrant.results._plots.canvas import DrawnFromPredictions
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.rows_of_dots import (
     bar_sign,
-    checked_cap,
+    check_cap,
     dot_sign,
     dots,
     height_of,
@@ -23,7 +22,7 @@ from calibrant.results._plots.rows_of_dots import (
     ring_sign,
     sample_marks,
     sample_sign,
-    words_alone,
+    text_sign,
 )
 from calibrant.results._plots.style import COLUMN, GREY
 from calibrant.results._plots.typing import ComparisonData
@@ -106,27 +105,20 @@ class ComparisonDisplay(DrawnFromPredictions):
         drawn = [self.comparison.measures[0]] if measures is None else list(measures)
         if not drawn:
             raise InputError("measures must name one measure or more")
-        self.names_ = self.comparison.order(drawn[0])[: checked_cap(cap)]
+        self.names_ = self.comparison.order(drawn[0])[: check_cap(cap)]
         self.dots_: dict[str, Any] = {}
         self.bars_: dict[str, Any] = {}
         self.samples_: dict[str, Any] = {}
-        height = height_of(len(self.names_)) + 0.2
-        if len(drawn) == 1:
-            with canvas(ax, (COLUMN, height)) as axes:
-                self.figure_, self.axes_ = axes.figure, [axes]
-                self._panel(axes, kind, drawn[0], color)
-                name_rows(axes, self.names_)
-                legend_of_rows(axes, self._signs(kind, color), on_own_figure=ax is None)
-            return self
-        width = COLUMN if len(drawn) == 2 else 1.4 + 1.35 * len(drawn)
-        with panels(ax, 1, len(drawn), (width, height), sharey=True) as (figure, grid):
-            self.figure_, self.axes_ = figure, list(grid[0])
-            for axes, measure in zip(self.axes_, drawn, strict=True):
+        n = len(drawn)
+        size = COLUMN if n <= 2 else 1.4 + 1.35 * n, height_of(len(self.names_)) + 0.2
+        with self._panels(ax, (1, n), size, sharey=True) as several:
+            for axes, measure in zip(several, drawn, strict=True):
                 self._panel(axes, kind, measure, color)
-                if kind != "ranks":  # four-digit tick labels need room
+                if n > 1 and kind != "ranks":  # four-digit tick labels need room
                     axes.locator_params(axis="x", nbins=3)
-            name_rows(self.axes_[0], self.names_, 20 if len(drawn) > 2 else 12)
-            legend_below_figure(figure, self._signs(kind, color))
+            name_rows(several[0], self.names_, 12 if n == 2 else 20)
+            own_figure = ax is None or n > 1
+            legend_of_rows(several[0], self._signs(kind, color), on_own_figure=own_figure)
         return self
 
     def _panel(self, ax: Axes, kind: str, measure: str, color: Any) -> None:
@@ -155,9 +147,7 @@ class ComparisonDisplay(DrawnFromPredictions):
         return self.comparison.order(measure)[0]
 
     def _rows(self, kind: str, measure: str) -> dict[str, tuple[float, float, float, bool, float]]:
-        """Estimate, limits, whether it differs from the best, and the value of the sample, by
-        predictor.
-        """
+        """By predictor: estimate, limits, whether it differs from the best, and sample value."""
         comparison = self.comparison
         if kind == "differences":
             rows = {
@@ -194,5 +184,5 @@ class ComparisonDisplay(DrawnFromPredictions):
             signs.append(ring_sign("not significantly different", color))
         n, shown = len(self.comparison.names), len(self.names_)
         if shown < n:
-            signs.append(words_alone(f"{shown} of {n} predictors, best first"))
+            signs.append(text_sign(f"{shown} of {n} predictors, best first"))
         return signs

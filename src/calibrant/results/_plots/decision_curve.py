@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, panel
+from calibrant.results._plots.canvas import Drawn, fill_band, panel
 from calibrant.results._plots.legends import legend_below
 from calibrant.results._plots.names import short_name
 from calibrant.results._plots.style import COLUMN, GREY, INK, Looks, series_style
@@ -62,9 +62,7 @@ class DecisionCurveDisplay(Drawn):
                 handles.append(line)
                 self.lines_[name] = line
                 if band:
-                    axes.fill_between(
-                        t, part.low, part.high, color=colour, alpha=0.15, linewidth=0, zorder=1.5
-                    )
+                    fill_band(axes, t, part.low, part.high, colour, alpha=0.15)
                 if recalibrated and part.recalibrated is not None:
                     label = f"{short_name(name, 18)}, recalibrated"
                     dashed: Looks = {"linestyle": (0, (4, 2)), "linewidth": 1.1, "zorder": 2.8}

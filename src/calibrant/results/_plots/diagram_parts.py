@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant._core.errors import InputError, one_of
-from calibrant.results._plots.canvas import is_ours, panel
+from calibrant.results._plots.canvas import fill_band, frame_strip, is_ours, panel
 from calibrant.results._plots.legends import legend_below
 from calibrant.results._plots.style import FULL_ROWS, GREY, PALE, Looks
 from calibrant.results._plots.typing import CurveData, ReliabilityData
@@ -44,21 +44,21 @@ _CORNERS = {
 def fitted_curve(
     table: ReliabilityData, curve: str | None, level: float | None
 ) -> CurveData | None:
-    """The curve of a table's rows that is asked for; by default an isotonic one, where rows are in
-    memory.
+    """The curve of a table's rows that `curve` names; by default isotonic, or None where no rows
+    are in memory.
     """
     if curve is None:
         return None
     one_of("curve", curve, ("default", "isotonic", "local"))
     method = "isotonic" if curve == "default" else curve
     shown = {"band": False} if level is None else {"level": level}
-    found = table.curve(method, **shown)
-    if found is None and curve != "default":
+    fitted = table.curve(method, **shown)
+    if fitted is None and curve != "default":
         raise InputError(
             f"curve={curve!r} needs rows, and this table has none in memory: it is of a stream, a "
             "file read in parts or a lazy frame, or its arrays are gone. curve=None draws the bins"
         )
-    return found
+    return fitted
 
 
 def bin_cells(table: ReliabilityData, level: float | None) -> tuple[dict[str, Any], Any]:
@@ -73,7 +73,7 @@ def count_curves(ax: Axes) -> int:
     return sum(line.get_gid() == CURVE for line in ax.get_lines())
 
 
-def prepare(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> int:
+def draw_empty_diagram(ax: Axes, x_label: str, y_label: str, ref_line: bool) -> int:
     """Draw the empty diagram if the axes have no curve yet: square, diagonal, words in the corners.
     Returns the number of curves on the axes.
     """
@@ -120,17 +120,13 @@ def draw_band(ax: Axes, curve: CurveData, colour: Any) -> Any:
         "confidence": f"{level} interval, simultaneous",
         "pointwise": f"{level} interval, pointwise",
     }
-    looks: Looks = {"color": colour, "alpha": 0.2, "linewidth": 0, "zorder": 1.5}
-    if curve.band == "consistency":
-        looks |= {"color": GREY, "alpha": 0.25}
-    x, gid = points["prediction"], words[str(curve.band)]
-    return ax.fill_between(x, points["low"], points["high"], gid=gid, **looks)
+    looks = {"color": GREY, "alpha": 0.25} if curve.band == "consistency" else {"color": colour}
+    ends = (points[name] for name in ("prediction", "low", "high"))
+    return fill_band(ax, *ends, gid=words[str(curve.band)], **looks)
 
 
 def _band_patch(ax: Axes, label: str) -> Any:
-    """The band's sign in a legend: its own colour, grey where bands of several curves have one
-    label.
-    """
+    """Legend entry of a band: in its colour, or grey where several curves have such a band."""
     from matplotlib.patches import Patch
 
     faces: list[Any] = [each.get_facecolor() for each in ax.collections if each.get_gid() == label]
@@ -226,8 +222,8 @@ def _bins_and_line(bins: Any, fitted: Any) -> Any:
     return handle
 
 
-def strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
-    """The share of rows in each bin, over the diagram; one strip for all that is drawn on it."""
+def draw_row_strip(ax: Axes, cells: Mapping[str, Any], colour: Any) -> Any:
+    """Draw the share of rows in each bin over the diagram; all tables share one strip."""
     rows = np.array_equal(cells["weight"], cells["n"])
     over = strip_axes(ax, "rows" if rows else "weight")
     share = cells["weight"] / cells["weight"].sum()
@@ -263,18 +259,14 @@ def _make_room(ax: Axes) -> None:
 
 
 def strip_axes(ax: Axes, label: str) -> Any:
-    """The axes of the strip over the diagram; made if they are not there."""
+    """The axes of the strip over the diagram, made when first needed."""
     known = (child for child in ax.child_axes if child.get_label() == _COUNTS)
     over: Any = next(known, None)
     if over is None:
         over = ax.inset_axes((0, *_STRIP), label=_COUNTS)
         _make_room(ax)
         over.set(xlim=(0, 1), xticks=[], ylim=(0, 1e-9))
-        over.spines[["left", "right", "top"]].set_visible(False)
-        over.spines["bottom"].set(color=GREY, linewidth=0.8)
-        over.tick_params(labelsize="small", length=0)
-        over.grid(False)
-        over.set_ylabel(label, fontsize="small")
+        frame_strip(over, label)
     return over
 
 

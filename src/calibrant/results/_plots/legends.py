@@ -22,18 +22,18 @@ _MOST = 0.6
 
 
 def legend_below(ax: Axes, handles: list[Any]) -> None:
-    """A legend under the axes' own label, in as many columns as its texts have room for.
+    """Put a legend under the axes' label, in as many columns as its texts have room for.
 
     Nobody made room under the caller's axes: there it is smaller if need be, and at last inside.
     """
-    labels = _labels(handles)
-    most = _columns(labels)
+    labels = _visible_labels(handles)
+    most = _n_columns(labels)
     if is_ours(ax):
-        _hang(ax, handles, labels, most)
+        _place_below(ax, handles, labels, most)
         return
     others = cache(lambda: _boxes_of_others(ax))  # a legend of these axes does not move them
-    for columns, size in _shapes(most, len(labels), _fits_itself(ax)):
-        _hang(ax, handles, labels, columns, fontsize=size)
+    for columns, size in _layouts(most, len(labels), _has_layout_engine(ax)):
+        _place_below(ax, handles, labels, columns, fontsize=size)
         if _has_room(ax, others):
             return
     for size in ("small", "x-small", "xx-small"):
@@ -44,11 +44,13 @@ def legend_below(ax: Axes, handles: list[Any]) -> None:
 
 def legend_below_figure(figure: Any, handles: list[Any]) -> None:
     """A legend under all that is on a figure, or on a part of one."""
-    labels = _labels(handles)
-    if _fits_itself(figure):
-        figure.legend(handles, labels, loc="outside lower center", ncols=_columns(labels), **_LOOKS)
+    labels = _visible_labels(handles)
+    if _has_layout_engine(figure):
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=_n_columns(labels), **_LOOKS
+        )
         return
-    legend = figure.legend(handles, labels, loc="lower center", ncols=_columns(labels), **_LOOKS)
+    legend = figure.legend(handles, labels, loc="lower center", ncols=_n_columns(labels), **_LOOKS)
     pixels = max(_height_of_labels(ax) for ax in figure.axes) * figure.dpi / 72
     needed = (legend.get_window_extent().height + pixels) / figure.bbox.height
     for ax in figure.axes:
@@ -58,20 +60,20 @@ def legend_below_figure(figure: Any, handles: list[Any]) -> None:
         ax.set_subplotspec(spec)
 
 
-def legend_below_panels(figure: Any, last: Axes, handles: list[Any]) -> None:
-    """A legend under the last of several panels, one over the other."""
-    if _fits_itself(figure):
-        legend_below(last, handles)
+def legend_below_panels(panels: list[Axes], handles: list[Any]) -> None:
+    """A legend under the last of the panels, one over the other."""
+    if len(panels) == 1 or _has_layout_engine(panels[-1]):
+        legend_below(panels[-1], handles)
     else:
-        legend_below_figure(figure, handles)
+        legend_below_figure(panels[-1].figure, handles)
 
 
-def _fits_itself(artist: Any) -> bool:
-    """Whether a layout makes room for what hangs out of axes."""
+def _has_layout_engine(artist: Any) -> bool:
+    """Whether the figure has a layout engine, which makes room for legends beside axes."""
     return artist.figure.figure.get_layout_engine() is not None
 
 
-def _shapes(most: int, n: int, roomy: bool) -> Iterator[tuple[int, str | None]]:
+def _layouts(most: int, n: int, roomy: bool) -> Iterator[tuple[int, str | None]]:
     """Numbers of columns and sizes of letters, the most readable first."""
     for size in (None,) if roomy else (None, "small", "x-small"):
         for columns in range(most, 0, -1):
@@ -80,7 +82,7 @@ def _shapes(most: int, n: int, roomy: bool) -> Iterator[tuple[int, str | None]]:
             yield columns, tight if roomy and columns < n else size
 
 
-def _hang(
+def _place_below(
     ax: Axes, handles: list[Any], labels: list[str], columns: int, fontsize: str | None = None
 ) -> None:
     from matplotlib.transforms import ScaledTranslation
@@ -106,30 +108,30 @@ def _has_room(ax: Axes, others: Callable[[], list[Any]]) -> bool:
     ax.apply_aspect()
     legend: Any = ax.get_legend()
     box = legend.get_window_extent()
-    whole: Any = ax.figure.figure
-    if _fits_itself(ax):
+    root: Any = ax.figure.figure
+    if _has_layout_engine(ax):
         # Before the layout only widths are known, not positions.
         return bool(box.width <= 1.1 * ax.get_window_extent().width)
-    edges = whole.bbox
+    edges = root.bbox
     if box.x0 < edges.x0 or box.x1 > edges.x1 or box.y0 < edges.y0 or box.y1 > edges.y1:
         return False
     return not any(box.overlaps(other) for other in others())
 
 
 def _boxes_of_others(ax: Axes) -> list[Any]:
-    """Where everything else on the figure is."""
-    whole: Any = ax.figure.figure
-    boxes = (each.get_tightbbox() for each in whole.axes if each is not ax and each.axison)
+    """Bounding boxes of the other axes on the figure."""
+    root: Any = ax.figure.figure
+    boxes = (each.get_tightbbox() for each in root.axes if each is not ax and each.axison)
     return [box for box in boxes if box is not None]
 
 
-def _labels(handles: list[Any]) -> list[str]:
+def _visible_labels(handles: list[Any]) -> list[str]:
     labels = [str(handle.get_label()) for handle in handles]
     # Matplotlib hides labels that begin with an underscore; a space prevents that.
     return [f" {label}" if label.startswith("_") else label for label in labels]
 
 
-def _columns(labels: list[str]) -> int:
+def _n_columns(labels: list[str]) -> int:
     longest = max(map(len, labels), default=0)
     columns = next((c for c in (3, 2) if longest * c <= 46), 1)
     return min(columns, max(len(labels), 1))

@@ -11,7 +11,7 @@ LEGEND = 30
 
 
 def short_name(name: object, most: int = LEGEND) -> str:
-    """The name in at most so many letters: the middle of a long one is left out, not its ends.
+    """The name in at most `most` letters: a long one loses its middle.
 
     Dollar signs would begin a formula, so they are escaped; what cannot be printed is left out.
     """
@@ -19,13 +19,13 @@ def short_name(name: object, most: int = LEGEND) -> str:
 
 
 def legend_label(name: object | None, text: str, most: int = LEGEND) -> str:
-    """A line of a legend: the text, after the name of what it is about where there is one."""
+    """A line of a legend: the text, after the name of the predictor where it has one."""
     return text if name is None else f"{short_name(name, most)}: {text}"
 
 
 def short_names(names: Iterable[object], most: int = LEGEND) -> list[str]:
-    """Names side by side: where short forms look the same, what tells the names apart is shown,
-    and names that are the same are numbered.
+    """Short forms of several names. Names whose short forms are equal show the part in which they
+    differ, and equal names are numbered.
     """
     texts = [_plain(name) for name in names]
     alike: dict[str, list[str]] = {}
@@ -67,7 +67,7 @@ def _distinct_parts(texts: list[str], most: int) -> list[str]:
 
 
 def _n_common_letters(texts: list[str]) -> int:
-    """Letters with which all begin: as many as the first and the last of the alphabet share."""
+    """Length of the common prefix, which the first and the last by alphabet share."""
     pairs = zip(min(texts), max(texts), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 

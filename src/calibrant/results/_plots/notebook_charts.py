@@ -25,7 +25,7 @@ from calibrant.results._plots.typing import (
     SensitivityData,
     WindowsData,
 )
-from calibrant.results._rendering import json_value
+from calibrant.results._rendering import as_records, json_value
 
 # Rows that Altair takes by default.
 _MOST_ROWS = 5000
@@ -47,7 +47,7 @@ def reliability_chart(
 ) -> Any:
     """The reliability diagram over a strip of rows; drag and scroll to zoom."""
     alt = _altair()
-    data = _table_data(alt, table.intervals(level))
+    data = _data(alt, as_records(table.intervals(level)))
     x_label, y_label = x_label_of(table.notion), y_label_of(table.notion, table.is_hard)
     unit = alt.Scale(domain=[0, 1])
     x = alt.X("mean_predicted:Q", title=x_label, scale=unit)
@@ -117,7 +117,7 @@ def _curve_layers(alt: Any, curve: CurveData, x_label: str, y_label: str) -> lis
     columns = curve.columns()
     kept = np.unique(np.linspace(0, len(columns["prediction"]) - 1, _MOST_POINTS).astype(int))
     columns = {name: [values[i] for i in kept] for name, values in columns.items()}
-    base = alt.Chart(_table_data(alt, {**columns, "order": list(range(len(kept)))}))
+    base = alt.Chart(_data(alt, as_records({**columns, "order": list(range(len(kept)))})))
     unit = alt.Scale(domain=[0, 1])
     x = alt.X("prediction:Q", title=x_label, scale=unit)
     colour = GREY if curve.band == "consistency" else _BLUE
@@ -231,11 +231,6 @@ def windows_chart(windows: WindowsData) -> Any:
     )
     area = base.mark_area(color=GREY, opacity=0.25).encode(x=x, y=alt.Y("noise:Q", title=name))
     return alt.layer(area, line).properties(width=480, height=220).interactive(bind_y=False)
-
-
-def _table_data(alt: Any, columns: Mapping[str, Sequence[Any]]) -> Any:
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return _data(alt, rows)
 
 
 def _data(alt: Any, rows: Sequence[Mapping[str, Any]]) -> Any:

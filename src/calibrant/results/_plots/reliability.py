@@ -18,12 +18,12 @@ from calibrant.results._plots.diagram_parts import (
     cutoff_interval,
     draw_band,
     draw_cutoff,
+    draw_empty_diagram,
     draw_fitted,
+    draw_row_strip,
     fitted_curve,
     legend,
     pale_bins,
-    prepare,
-    strip,
     x_label_of,
     y_label_of,
 )
@@ -135,7 +135,7 @@ class ReliabilityDisplay(DrawnFromPredictions):
         interval = cutoff_interval(cutoff)
         y_label = y_label_of(self.table.notion, self.table.is_hard)
         with self._canvas(ax, (COLUMN, COLUMN)) as axes:
-            index = prepare(axes, x_label_of(self.table.notion), y_label, ref_line)
+            index = draw_empty_diagram(axes, x_label_of(self.table.notion), y_label, ref_line)
             own = index if self._colour_index is None else self._colour_index
             self._draw(own, name, level, fitted, counts, color, line_kwargs or {})
             self.cutoff_ = None
@@ -159,7 +159,7 @@ class ReliabilityDisplay(DrawnFromPredictions):
         ax, table = self.ax_, self.table
         cells, nonempty = bin_cells(table, level)
         x, y = cells["mean_predicted"][nonempty], cells["mean_target"][nonempty]
-        looks = look_of(index, x.size > _CROWD) | ({} if color is None else {"color": color})
+        looks = bin_style(index, x.size > _CROWD) | ({} if color is None else {"color": color})
         label = legend_label(self.name if name is None else name, f"ECE {table.ece:.3f}")
         drawn = {**looks, "label": label, **line_kwargs}
         alone = {} if fitted is None else {"linestyle": "none"}
@@ -190,10 +190,10 @@ class ReliabilityDisplay(DrawnFromPredictions):
         if self.curve_ is not None:
             heights = self.curve_.get_ydata()
             clear_corners(ax, np.asarray(self.curve_.get_xdata()), heights, heights)
-        self.counts_ax_ = strip(ax, cells, looks["color"]) if counts else None
+        self.counts_ax_ = draw_row_strip(ax, cells, looks["color"]) if counts else None
 
 
-def look_of(index: int, crowded: bool) -> dict[str, Any]:
+def bin_style(index: int, crowded: bool) -> dict[str, Any]:
     """Style of the curve with this index; small dots without a line where bins are many."""
     drawn = {
         **series_style(index),

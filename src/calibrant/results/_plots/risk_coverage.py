@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, panel
+from calibrant.results._plots.canvas import DrawnFromPredictions, fill_band, panel
 from calibrant.results._plots.legends import legend_below
 from calibrant.results._plots.names import legend_label
 from calibrant.results._plots.style import COLUMN, Looks, series_style
@@ -93,10 +93,8 @@ class RiskCoverageDisplay(DrawnFromPredictions):
             self.band_ = None
             if band:
                 label = f"{100 * self.curve.level:g}% at each coverage"
-                looks = {"color": colour, "alpha": 0.2, "linewidth": 0, "zorder": 1.5}
-                self.band_ = axes.fill_between(
-                    x, columns["low"], columns["high"], label=label, **looks
-                )
+                ends = columns["low"], columns["high"]
+                self.band_ = fill_band(axes, x, *ends, colour, label=label)
             self._frame(axes, columns)
         return self
 

@@ -103,7 +103,7 @@ class RankRobustnessDisplay(Drawn):
 
 
 def _label(row: Any) -> str:
-    """What is correlated with what: of bins, their numbers alone."""
+    """The two orders that are correlated; of bins, their numbers alone."""
     if row.relation != "bins":
         return f"{row.second}, {row.first}"
     first, second = (name.removeprefix(row.measure).strip("()") for name in (row.first, row.second))

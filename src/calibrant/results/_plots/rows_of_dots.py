@@ -23,8 +23,8 @@ _NAMES = 20
 _ROW = 0.17
 
 
-def checked_cap(cap: Any) -> int:
-    """How many rows are drawn at most."""
+def check_cap(cap: Any) -> int:
+    """Validate the largest number of rows that are drawn."""
     return check_count("cap", cap, 1, "a whole number of rows, at least 1")
 
 
@@ -108,17 +108,17 @@ def dot_sign(label: str, color: Any, **looks: Any) -> Any:
 
 
 def ring_sign(label: str, color: Any) -> Any:
-    """A ring, which is not filled."""
+    """The legend entry of a ring: a dot that is not filled."""
     return dot_sign(label, color, markerfacecolor="white")
 
 
 def sample_sign(color: Any) -> Any:
-    """The cross of `sample_marks`."""
+    """The legend entry of `sample_marks`."""
     return dot_sign("in the sample", color, marker="x", markeredgewidth=0.9)
 
 
 def chance_sign(label: str) -> Any:
-    """The mark of `chance_marks`."""
+    """The legend entry of `chance_marks`."""
     return dot_sign(label, GREY, marker="|", markersize=7, markeredgewidth=1.4)
 
 
@@ -127,8 +127,8 @@ def bar_sign(label: str, color: Any) -> Any:
     return dot_sign(label, color, marker="", linestyle="-", linewidth=2.2, alpha=0.35)
 
 
-def words_alone(label: str) -> Any:
-    """A line of the legend without a sign."""
+def text_sign(label: str) -> Any:
+    """A line of a legend that is text alone."""
     return dot_sign(label, None, marker="")
 
 

@@ -14,7 +14,7 @@ from calibrant.results._plots.rows_of_dots import (
     bar_sign,
     chance_marks,
     chance_sign,
-    checked_cap,
+    check_cap,
     dot_sign,
     dots,
     height_of,
@@ -23,10 +23,10 @@ from calibrant.results._plots.rows_of_dots import (
     ring_sign,
     sample_marks,
     sample_sign,
-    words_alone,
+    text_sign,
 )
 from calibrant.results._plots.style import COLUMN
-from calibrant.results._plots.typing import SlicesData
+from calibrant.results._plots.typing import NamedRowsData
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,7 @@ class SlicesDisplay(Drawn):
     'ece by slice (rows)'
     """
 
-    def __init__(self, slices: SlicesData) -> None:
+    def __init__(self, slices: NamedRowsData) -> None:
         self.slices = slices
 
     @public
@@ -91,7 +91,7 @@ class SlicesDisplay(Drawn):
             The display, drawn.
         """
         slices = self.slices
-        n = min(checked_cap(cap), len(slices))
+        n = min(check_cap(cap), len(slices))
         columns = {key: values[:n] for key, values in slices.columns().items()}
         noise, chance = np.array(columns["noise_95"]), np.array(columns["p_corrected"])
         sample, limits = columns[slices.measure], None
@@ -100,7 +100,7 @@ class SlicesDisplay(Drawn):
             limits = (np.array(columns["low"]), np.array(columns["high"]))
             # The dot is the estimate, which the interval contains; the noise floor is about the
             # sample value.
-            values = _known(columns["estimate"], sample)
+            values = _estimates_or_values(columns["estimate"], sample)
         with self._canvas(ax, (COLUMN, height_of(n) + 0.25)) as axes:
             self.dots_, self.bars_ = dots(
                 axes, values, limits, filled=~(chance >= _CHANCE), color=color
@@ -123,11 +123,11 @@ class SlicesDisplay(Drawn):
         if self.samples_ is not None:
             signs.append(sample_sign(color))
         if n < len(self.slices):
-            signs.append(words_alone(f"{n} of {len(self.slices)} slices, worst first"))
+            signs.append(text_sign(f"{n} of {len(self.slices)} slices, worst first"))
         return signs
 
 
-def _known(estimates: Sequence[float], values: Sequence[float]) -> list[float]:
+def _estimates_or_values(estimates: Sequence[float], values: Sequence[float]) -> list[float]:
     """The estimates, and values where there is no interval."""
     pairs = zip(estimates, values, strict=True)
     return [value if estimate != estimate else estimate for estimate, value in pairs]

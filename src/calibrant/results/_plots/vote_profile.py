@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import one_of
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import Drawn, canvas, panel, panels
+from calibrant.results._plots.canvas import Drawn, panel
 from calibrant.results._plots.diagram_parts import x_label_of
 from calibrant.results._plots.legends import legend_below, legend_below_figure
 from calibrant.results._plots.style import COLUMN, GREY, Looks, series_style
@@ -41,7 +41,7 @@ class VoteProfileDisplay(Drawn):
 
     @property
     def expected(self) -> str:
-        """What the legend calls the orange."""
+        """Label of the expected values, which are orange."""
         return f"right predictions, as many votes ({100 * self.profile.level:g}%)"
 
     @public
@@ -60,19 +60,18 @@ class VoteProfileDisplay(Drawn):
         self
             The display, drawn.
         """
-        if kind is not None:
-            with canvas(ax, (COLUMN, 2.9)) as axes:
-                self.axes_, self.figure_ = [axes], axes.figure
-                legend_below(axes, self._draw(one_of("kind", kind, KINDS), axes))
-            return self
-        with panels(ax, 4, 1, (COLUMN, 9.6)) as (figure, several):
-            self.axes_, self.figure_ = list(several.flat), figure
-            drawn = [self._draw(*each) for each in zip(KINDS, self.axes_, strict=True)]
-            legend_below_figure(figure, drawn[0])  # all four diagrams use the same colours
+        kinds = KINDS if kind is None else (one_of("kind", kind, KINDS),)
+        height = 9.6 if kind is None else 2.9
+        with self._panels(ax, (len(kinds), 1), (COLUMN, height)) as several:
+            handles = [self._draw(*each) for each in zip(kinds, several, strict=True)]
+            if kind is None:  # all four diagrams use the same colours
+                legend_below_figure(self.figure_, handles[0])
+            else:
+                legend_below(several[0], handles[0])
         return self
 
     def _draw(self, kind: str, ax: Axes) -> list[Any]:
-        """One diagram; what its legend explains."""
+        """Draw one diagram, and give the handles of its legend."""
         draw: dict[str, Callable[[Axes], list[Any]]] = {
             "reliability": self._reliability,
             "distances": self._distances,
@@ -84,7 +83,7 @@ class VoteProfileDisplay(Drawn):
         return handles
 
     def _reliability(self, ax: Axes) -> list[Any]:
-        at = _kept(self.profile.bins, "mean_predicted")
+        at = _nonempty_bins(self.profile.bins, "mean_predicted")
         x = at["mean_predicted"]
         ax.plot([0, 1], [0, 1], **_DIAGONAL)
         reach = np.maximum(np.stack([x - at["low"], at["high"] - x]), 0.0)
@@ -107,7 +106,7 @@ class VoteProfileDisplay(Drawn):
         return [bars, steps]
 
     def _entropies(self, ax: Axes) -> list[Any]:
-        at = _kept(self.profile.entropies, "predicted")
+        at = _nonempty_bins(self.profile.entropies, "predicted")
         x, top = at["predicted"], float(self.profile.entropies["upper"][-1])
         ax.plot([0, top], [0, top], **_DIAGONAL)
         ax.fill_between(x, at["low"], at["high"], **_BAND)
@@ -134,7 +133,7 @@ class VoteProfileDisplay(Drawn):
         return [*dots, dash]
 
 
-def _kept(columns: dict[str, list[Any]], key: str) -> dict[str, NDArray[np.float64]]:
+def _nonempty_bins(columns: dict[str, list[Any]], key: str) -> dict[str, NDArray[np.float64]]:
     """The bins that hold rows."""
     arrays = {name: np.asarray(values, dtype=float) for name, values in columns.items()}
     kept = np.isfinite(arrays[key])

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._core.validation import public
-from calibrant.results._plots.canvas import DrawnFromPredictions, panel
+from calibrant.results._plots.canvas import DrawnFromPredictions, fill_band, frame_strip, panel
 from calibrant.results._plots.legends import legend_below
 from calibrant.results._plots.style import COLOURS, COLUMN, GREY, Looks
 from calibrant.results._plots.typing import WindowsData
@@ -88,13 +88,13 @@ class WindowsDisplay(DrawnFromPredictions):
             The display, drawn.
         """
         columns = self.windows.columns()
-        name = self._resolved(measure, columns)
+        name = self._measure_name(measure, columns)
         with self._canvas(ax, (COLUMN, 2.6)) as axes:
             self._draw(axes, name, columns, COLOURS[0] if color is None else color)
             self.counts_ax_ = _strip(axes, columns) if counts else None
         return self
 
-    def _resolved(self, measure: str | None, columns: dict[str, list[Any]]) -> str:
+    def _measure_name(self, measure: str | None, columns: dict[str, list[Any]]) -> str:
         numbers = [name for name in columns if name not in ("start", "n_missing")]
         name = measure or self.windows.measure or next(iter(next(iter(self.windows)).values))
         if name not in numbers:
@@ -105,13 +105,13 @@ class WindowsDisplay(DrawnFromPredictions):
         starts, values = columns["start"], np.array(columns[name], dtype=np.float64)
         noise = np.array(columns.get("noise_95", np.nan * values), dtype=np.float64)
         floored = name == self.windows.measure and not np.isnan(noise).all()
-        x, y, floor = _broken(starts, values, noise)
+        x, y, floor = _with_gaps(starts, values, noise)
         (self.line_,) = ax.plot(x, y, color=colour, linewidth=1.2, zorder=3, label=name)
         handles: list[Any] = [self.line_]
         self.noise_ = None
         if floored:
-            looks: Looks = {"color": GREY, "alpha": 0.25, "linewidth": 0, "zorder": 1}
-            self.noise_ = ax.fill_between(x, 0, floor, label="within chance (95%)", **looks)
+            looks: Looks = {"alpha": 0.25, "zorder": 1, "label": "within chance (95%)"}
+            self.noise_ = fill_band(ax, x, 0, floor, GREY, **looks)
             handles.append(self.noise_)
         if len(values) <= _CROWD:
             clear = values > noise if floored else np.ones(values.size, dtype=bool)
@@ -121,12 +121,12 @@ class WindowsDisplay(DrawnFromPredictions):
             ax.set_ylim(bottom=0)
         else:
             ax.axhline(0, color=GREY, linewidth=0.8, zorder=1)
-        _clock(ax)
+        _format_time_axis(ax)
         panel(ax, ylabel=name)
         legend_below(ax, handles)
 
 
-def _broken(starts: list[Any], values: Any, noise: Any) -> tuple[list[Any], Any, Any]:
+def _with_gaps(starts: list[Any], values: Any, noise: Any) -> tuple[list[Any], Any, Any]:
     """The points, with a gap where windows without rows are missing."""
     steps = [after - before for before, after in pairwise(starts)]
     step = min(steps, default=timedelta(0))
@@ -142,7 +142,7 @@ def _broken(starts: list[Any], values: Any, noise: Any) -> tuple[list[Any], Any,
     return x, np.where(gap, np.nan, values[places]), np.where(gap, np.nan, noise[places])
 
 
-def _clock(ax: Axes) -> None:
+def _format_time_axis(ax: Axes) -> None:
     # matplotlib's dates have no types.
     dates: Any = importlib.import_module("matplotlib.dates")
     locator = dates.AutoDateLocator(minticks=3, maxticks=7, tz=UTC)
@@ -158,9 +158,6 @@ def _strip(ax: Axes, columns: dict[str, list[Any]]) -> Any:
     over.vlines(columns["start"], 0, columns["n"], color=GREY, linewidth=1.6, alpha=0.7)
     peak = max(columns["n"])
     over.set(ylim=(0, 1.15 * peak), yticks=[peak], yticklabels=[f"{peak:,}"])
-    over.tick_params(labelbottom=False, length=0, labelsize="small")
-    over.spines[["left", "right", "top"]].set_visible(False)
-    over.spines["bottom"].set(color=GREY, linewidth=0.8)
-    over.grid(False)
-    over.set_ylabel("rows", fontsize="small")
+    over.tick_params(labelbottom=False)
+    frame_strip(over, "rows")
     return over
