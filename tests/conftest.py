@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from group_scheduler import GroupScheduling
+from limits import set_limits as set_limits
 
 # Without a GPU, Triton's kernels are run by its interpreter. It reads this when it is imported,
 # which importing torch does.

@@ -6,7 +6,6 @@ import unicodedata
 
 import numpy as np
 import pytest
-from command import audit_once
 
 import calibrant as cal
 from cli.command import main
@@ -95,7 +94,7 @@ def test_compare(folder, run):
     assert code == 0
 
 
-def test_scale(folder, run, monkeypatch):
+def test_scale(folder, run, set_limits):
     out, scaler = folder / f"out {EVIL}.csv", folder / f"{EVIL}.json"
     for path in (folder / f"{EVIL}.jsonl", folder / f"classes {EVIL}.jsonl"):
         told = ("--proba", EVIL) if path.name.startswith("e") else ()
@@ -106,7 +105,7 @@ def test_scale(folder, run, monkeypatch):
             )  # fmt: skip
             assert code == 0 and "vil" in said and "written: " in said
             # One table with limits, which take most of the time, and the others without.
-            monkeypatch.setattr("calibrant._cli.recalibration.COMPARED_PREDICTIONS", 10)
+            set_limits(compared_predictions=10)
 
 
 def test_merge(folder, run):
@@ -127,10 +126,9 @@ def test_demo(folder, run):
     assert code == 0 and "calibrant report" in said
 
 
-def test_audit_reproduce_and_info(folder, run, capsys, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr("calibrant._research.audits.audit.audit", audit_once)
-        code, said = run("audit", "classwise_ece", "-o", folder / f"audit {EVIL}")
+@pytest.mark.usefixtures("audited_once")
+def test_audit_reproduce_and_info(folder, run, capsys):
+    code, said = run("audit", "classwise_ece", "-o", folder / f"audit {EVIL}")
     assert code in (0, 1) and "written: " in said
     file = folder / f"{EVIL}.jsonl"
     for arguments in (("audit", EVIL), ("reproduce", EVIL), ("reproduce", "soft-mean", "-o", file)):

@@ -209,10 +209,8 @@ class TestAddedTwice:
         assert self.update(total, tmp_path / "a.csv").returncode == 3
         assert self.update(total, tmp_path / "b.csv").returncode == 3
 
-    def test_only_the_last_are_remembered(self, state, tmp_path, monkeypatch):
-        from calibrant._api.streaming import added_files
-
-        monkeypatch.setattr(added_files, "MOST", 2)
+    def test_only_the_last_are_remembered(self, state, tmp_path, set_limits):
+        set_limits(remembered_files=2)
         self.update(state, rows(tmp_path / "b.csv", 2), rows(tmp_path / "c.csv", 3))
         names = [file.name for file in cal.Monitor.load(state).added.files]
         assert names == ["b.csv", "c.csv"]

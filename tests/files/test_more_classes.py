@@ -29,7 +29,7 @@ def test_a_later_file_of_records(tmp_path):
 @pytest.mark.parametrize("engine", ["numpy", "auto"])
 @pytest.mark.parametrize("where", ["probs", "out.probs", "label"])
 def test_later_lines_of_a_file(tmp_path, monkeypatch, engine, where):
-    monkeypatch.setattr("calibrant._data.readers.scanner.asked_for", lambda: engine)
+    monkeypatch.setenv("CALIBRANT_ENGINE", engine)
     two, three, more = dict(TWO), dict(THREE), {}
     if where == "label":
         two |= {"label": {"A": 1, "B": 0}, "probs": {"A": 0.9, "B": 0.1}}

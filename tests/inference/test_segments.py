@@ -80,11 +80,11 @@ def test_the_search_finds_nothing_more_often_than_it_says():
         assert np.mean(np.array(values) < 0.5) > 0.2, name
 
 
-def test_blocks_say_what_outcomes_say(monkeypatch):
+def test_blocks_say_what_outcomes_say(set_limits):
     p, columns, rng = world(2000, 3)
     y = (rng.random(2000) < p).astype(int)
     exact = cal.find_segments(y, p, columns, n_draws=400)
-    monkeypatch.setattr("calibrant._inference.segments.SEGMENT_ADDITIONS", 0)
+    set_limits(segment_additions=0)
     near = cal.find_segments(y, p, columns, n_draws=400)
     for a, b in zip(exact, near, strict=True):
         assert a.ratio == b.ratio

@@ -95,8 +95,8 @@ def test_weights_soft_labels_classes_and_depth(frame, path, where, y, p, options
 
 
 @pytest.mark.parametrize("where", ["polars", "duckdb"])
-def test_numbers_of_very_many_values_are_cut_by_the_engine(frame, path, where, monkeypatch):
-    monkeypatch.setattr(by_sums, "MOST_DISTINCT", 12)
+def test_numbers_of_very_many_values_are_cut_by_the_engine(frame, path, where, set_limits):
+    set_limits(segment_values=12)
     names = ["dose", "age"]
     data = places(frame, path)[where]
     found = cal.find_segments("y", "p", names, data=data, n_draws=100)
@@ -140,7 +140,7 @@ def test_draws_have_the_covariance_of_segments_that_overlap():
     np.testing.assert_allclose(one.largest, two.largest, rtol=1e-12)
 
 
-def test_what_cannot_be_done_by_sums_is_named(frame, path, monkeypatch):
+def test_what_cannot_be_done_by_sums_is_named(frame, path, set_limits):
     lazy = frame.lazy()
     for option in ("groups", "votes"):
         with pytest.raises(cal.InputError, match=f"{option} needs the rows in memory"):
@@ -157,7 +157,7 @@ def test_what_cannot_be_done_by_sums_is_named(frame, path, monkeypatch):
         cal.find_segments("y", "p", ["age"], data="rows.csv")
     with pytest.raises(cal.InputError, match="no segment has 9000 rows"):
         cal.find_segments("y", "p", ["age"], data=lazy, min_rows=9000)
-    monkeypatch.setattr(by_sums, "MOST_CELLS", 10)
+    set_limits(segment_cells=10)
     with pytest.raises(cal.InputError, match="2 columns have more than 10 combinations"):
         cal.find_segments("y", "p", ["age", "ward"], data=lazy)
 
@@ -190,8 +190,8 @@ def test_no_row_and_a_single_one(frame):
         cal.find_segments("y", "p", ["ward"], data=frame.head(1).lazy())
 
 
-def test_many_columns_are_packed_into_several_numbers(frame, monkeypatch):
-    monkeypatch.setattr(by_sums, "MOST_PACKED", 30)
+def test_many_columns_are_packed_into_several_numbers(frame, set_limits):
+    set_limits(segment_codes=30)
     names = ["age", "ward", "smoker"]
     found = cal.find_segments("y", "p", names, data=frame.lazy(), n_draws=100)
     same(found, cal.find_segments("y", "p", names, data=frame, n_draws=100))

@@ -12,7 +12,6 @@ import pytest
 import calibrant as cal
 import twins
 from calibrant import InputError
-from calibrant._inference import cells
 from every_engine import call
 
 N, K = 240, 4
@@ -141,9 +140,9 @@ def test_intervals_hold_the_true_value():
     assert held >= 35
 
 
-def test_more_bins_than_can_be_drawn_are_resampled_as_rows(monkeypatch):
+def test_more_bins_than_can_be_drawn_are_resampled_as_rows(set_limits):
     y, p, true = by_class(600, 1)
-    monkeypatch.setattr(cells, "MOST_BINS", 1)
+    set_limits(drawn_bins=1)
     found = cal.interval(y, p, measure="top_label_ece", n_resamples=100)
     assert "bootstrap" in found.method and found.low < true < found.high
     assert cal.noise_floor(y, p, measure="top_label_ece", n_resamples=100).p_value < 0.05

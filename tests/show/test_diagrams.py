@@ -210,10 +210,8 @@ class TestTheCurve:
         assert again.curve("local") is None
         assert len(saved) < 8 * len(p)
 
-    def test_many_rows_are_remembered_only_while_someone_keeps_them(self, monkeypatch):
-        from calibrant._api import curve_of_rows
-
-        monkeypatch.setattr(curve_of_rows, "MOST_KEPT", 100)
+    def test_many_rows_are_remembered_only_while_someone_keeps_them(self, set_limits):
+        set_limits(kept_curve_rows=100)
         y, p, w = sample()
         table = cal.reliability(y, p, sample_weight=w)
         expected = cal.reliability_curve(y, p, sample_weight=w, band=None).columns()
