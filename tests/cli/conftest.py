@@ -4,12 +4,12 @@ from functools import cache
 
 import pytest
 
-import calibrant as cal
+from calibrant import audit
 
 
 @cache
 def _audit_of(measures, seed):
-    return cal.audit(measures, seed=seed)
+    return audit(measures, seed=seed)
 
 
 @pytest.fixture

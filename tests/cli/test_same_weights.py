@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 from command import csv, run
+
+from calibrant import InputError
+from calibrant._cli.same_rows import _check_weights
+
+
+def rows(*weights):
+    return SimpleNamespace(sample_weight=np.array(weights))
+
+
+def test_a_missing_weight_is_no_difference():
+    _check_weights("b", "a", rows(1.0, np.nan), rows(1.0, np.nan))
+    with pytest.raises(InputError, match="different weights"):
+        _check_weights("b", "a", rows(1.0, np.nan), rows(np.nan, 1.0))
+
 
 LABELS = ["cat", "dog", "eel", "dog", "cat", "eel"]
 PREDICTIONS = {
@@ -17,16 +34,6 @@ def written(path, order, **changed):
         "id": list(range(6)), "label": LABELS, **PREDICTIONS, "w": [1, 2, 3, 4, 5, 6], **changed,
     }  # fmt: skip
     return csv(path, {name: [values[i] for i in order] for name, values in columns.items()})
-
-
-def test_a_weight_missing_in_both_files_is_no_difference(tmp_path):
-    first = written(tmp_path / "a.csv", range(6), w=[1, 2, "", 4, 5, 6])
-    done = run("compare", first, written(tmp_path / "b.csv", range(6), w=[1, 2, "", 4, 5, 6]),
-               "--weight", "w", "--missing", "drop")  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    other = written(tmp_path / "c.csv", range(6), w=["", 2, 3, 4, 5, 6])
-    done = run("compare", first, other, "--weight", "w", "--missing", "drop")
-    assert done.returncode == 3 and "different weights" in done.stderr
 
 
 class TestRowsThatAreNotTheSame:

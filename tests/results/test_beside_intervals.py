@@ -26,7 +26,7 @@ def number(text):
 
 
 @cache
-def sample(n=200):
+def sample(n=100):
     """Calibrated rows of which some raw errors lie above their own intervals."""
     for seed in range(300):
         rng = np.random.default_rng(seed)

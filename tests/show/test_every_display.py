@@ -165,9 +165,8 @@ def test_it_is_saved_the_same_every_time(drawn, results, kind, tmp_path):
     assert once.read_bytes().startswith(b"<?xml")
     assert again.save(tmp_path / "b.svg") == tmp_path / "b.svg"
     assert once.read_bytes() == (tmp_path / "b.svg").read_bytes()
-    assert (
-        type(again).save is cal.plots.ReliabilityDisplay.save
-    )  # all kinds are written by the same few lines
+    # All kinds are written by the same few lines.
+    assert type(again).save is cal.plots.ReliabilityDisplay.save
 
 
 # One kind, as fonts take long to write, with the names that are hard to write; all are written by
