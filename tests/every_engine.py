@@ -20,6 +20,7 @@ import pytest
 
 from calibrant._engines.arrays.selection import available as available
 from calibrant._engines.arrays.selection import engine as engine
+from calibrant._engines.arrays.selection import kernels
 from needs import need
 
 Columns = Mapping[str, Any]
@@ -51,6 +52,11 @@ def frame(name: str, columns: Columns) -> Any:
             del _FRAMES[next(iter(_FRAMES))]
         _FRAMES[key] = columns, FRAMES[name](_table(columns))
     return _FRAMES[key][1]
+
+
+def array_engine() -> str:
+    """The engine that sums arrays now."""
+    return kernels().name
 
 
 def _array(columns: Columns, names: Any) -> Any:

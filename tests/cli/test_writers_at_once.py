@@ -273,3 +273,31 @@ def test_merge_says_its_own_option(tmp_path):
         run("monitor", tmp_path / f"{name}.state", "--update", file, "--time", "at")
     done = run("merge", tmp_path / "a.state", tmp_path / "b.state")
     assert done.returncode == 3 and "or pass --again" in done.stderr
+
+
+def test_a_failure_leaves_what_was_there(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    with pytest.raises(RuntimeError):
+        _half_written(path)
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["page.html"]
+    with atomic_write(path) as beside:
+        beside.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+
+
+def _half_written(path):
+    with atomic_write(path) as beside:
+        beside.write_text("half of the ne")
+        assert beside.name.startswith(".page.") and beside.suffix == ".html"
+        raise RuntimeError
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_the_ending_of_a_link_is_that_of_the_name_given(tmp_path):
+    (tmp_path / "rows.csv").symlink_to(tmp_path / "blob")
+    with atomic_write(tmp_path / "rows.csv") as beside:
+        assert beside.suffix == ".csv"
+        beside.write_text("a,b\n")
+    assert (tmp_path / "blob").read_text() == "a,b\n"

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._engines.cells import cell_edges
 from every_engine import ENGINES, LAZY, call, each_engine
 
 RNG = np.random.default_rng(12345)
@@ -134,12 +133,20 @@ def test_the_boundary_table_of_edges_of_ones_own(name, kind):
     np.testing.assert_array_equal(found.sum_wz[0], np.bincount(bins, labels, len(inner) + 1))
 
 
+def cell_edges():
+    """2,048 cells of one width, the first and the last of them cut into eighths of octaves."""
+    octaves = [2.0**-e * (1 + f / 8) for e in range(11, 41) for f in range(8)]
+    octaves = np.array([edge for edge in octaves if edge < 1 / 2048])
+    return np.unique(np.concatenate([octaves, np.arange(1, 2048) / 2048, 1 - octaves]))
+
+
 @each_engine
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_boundary_table_of_fine_cells(name, dtype):
     """Every edge of the cells of a stream, of the predictions and of the larger of u and 1 - u."""
     # Plans that are not compiled take milliseconds a row. Eight edges are an octave: every seventh
     # one is each of the eight in some octave.
+    assert len(cell_edges()) == 2525  # between the 2,526 cells that results speak of
     predictions = around(cell_edges()[:: 7 if name == "spark" else 1], dtype)
     labels = np.random.default_rng(1).integers(0, 2, predictions.size)
     columns = {"y": labels, "p": predictions}

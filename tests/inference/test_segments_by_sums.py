@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._data.to_samples import to_samples
 from calibrant._engines.frames import segments as by_sums
-from calibrant._inference.segments import noise_of_cells, search
+from calibrant._inference.cells import problem_of
+from calibrant._inference.segments import noise_of_cells, noise_of_rows, search
 from needs import need
 
 pl, duckdb = need("polars"), need("duckdb")
@@ -209,3 +211,13 @@ def test_nan_in_a_parquet_file_is_seen_by_duckdb(tmp_path):
     found = cal.evaluate("y", "p", data=data, measures=["ece"], missing="drop")
     assert found.recipe["n_missing"] == 1
     assert found["ece"] == pytest.approx(cal.ece(np.zeros(99), np.delete(p, 3)))
+
+
+def test_a_segment_is_judged_from_ten_even_chances_on():
+    """Of eight one outcome more or less decides; weights of all rows alike change nothing."""
+    y, u = np.arange(200) % 2, np.full(200, 0.5)
+    for weight in (None, np.full(200, 3.0)):
+        samples = to_samples(y, u, sample_weight=weight)
+        noise = noise_of_rows(problem_of(samples, "binary", cal.EqualWidth(1)), None, None)
+        each = 0.25 if weight is None else 0.25 * 3.0**2
+        assert 8 * each < noise.least < 14 * each

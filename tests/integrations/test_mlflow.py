@@ -164,3 +164,18 @@ def test_it_is_imported_without_what_measures():
     tree = ast.parse((ROOT / "src" / "calibrant" / "integrations" / "mlflow.py").read_text())
     top = [node.module for node in tree.body if isinstance(node, ast.ImportFrom)]
     assert [name for name in top if name.startswith("calibrant")] == ["calibrant._core.errors"]
+
+
+def test_the_estimate_that_is_logged_lies_in_its_interval():
+    need("mlflow")
+    from calibrant.integrations.mlflow import _metrics
+
+    # Rows whose raw ECE lies above its interval.
+    rng = np.random.default_rng(1)
+    p = np.round(rng.random(100), 6)
+    y = (rng.random(100) < p).astype(int)
+    found = _metrics(cal.report(y, p, recalibrate=["platt"]), "")
+    assert found["ece"] > found["ece_high"]
+    for name in (key.removesuffix("_low") for key in found if key.endswith("_low")):
+        assert found[f"{name}_low"] <= found[f"{name}_estimate"] <= found[f"{name}_high"]
+        assert name in found

@@ -10,7 +10,14 @@ import pytest
 
 import calibrant as cal
 from calibrant.results._paper_tables import latex_text
-from calibrant.results._rendering import as_markdown, marked_numbers, scale_of, scaled_columns
+from calibrant.results._rendering import (
+    as_markdown,
+    as_text,
+    marked_numbers,
+    scale_of,
+    scaled_columns,
+    shown,
+)
 from needs import need
 
 RNG = np.random.default_rng(4)
@@ -266,3 +273,10 @@ class TestScaleOn:
         with pytest.raises(cal.InputError, match="did you mean 'temperature'"):
             cal.compare(Y, self.given(slice(None)), scaler="temp", scale_on={
                 "y_true": Y, "y_proba": self.given(slice(None))})  # fmt: skip
+
+
+def test_small_numbers_keep_their_digits():
+    assert [shown(v) for v in (0.5, 0.000412, 1234567.0, float("nan"), None, True, 3)] == [
+        "0.5000", "0.000412", "1234567", "", "", "yes", "3",
+    ]  # fmt: skip
+    assert as_text({"a": ["x", "yy"], "n": [1, 22]}) == "a    n\nx    1\nyy  22"

@@ -10,8 +10,6 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError, examples
-from calibrant.results._notebook import html_table
-from calibrant.results._rendering import as_text, shown
 
 EXAMPLE = examples.load("fashion")
 HARD = cal.evaluate(EXAMPLE.test_labels, EXAMPLE.test_proba, classes=EXAMPLE.class_names)
@@ -123,19 +121,6 @@ def test_text_and_html_show_the_values():
     assert "ece" in repr(HARD) and "0.0728" in repr(HARD)
     html = HARD._repr_html_()
     assert html.count("<table>") == 3 and "0.0728" in html
-
-
-def test_html_escapes_what_users_write():
-    evil = "<script>alert(1)</script>"
-    assert evil not in html_table({evil: [evil]}, evil)
-    assert "&lt;script&gt;" in html_table({evil: [evil]}, evil)
-
-
-def test_small_numbers_keep_their_digits():
-    assert [shown(v) for v in (0.5, 0.000412, 1234567.0, float("nan"), None, True, 3)] == [
-        "0.5000", "0.000412", "1234567", "", "", "yes", "3",
-    ]  # fmt: skip
-    assert as_text({"a": ["x", "yy"], "n": [1, 22]}) == "a    n\nx    1\nyy  22"
 
 
 class TestReliability:
