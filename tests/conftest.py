@@ -40,6 +40,17 @@ HEAVY = ("spark", "mlflow", "evaluate_metric")
 FIRST = ("golden/test_golden.py", "site", "report_page", "spark")
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes `engine_name` runs on every engine, unless its mark names some."""
+    marked = any(
+        "engine_name" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")
+    )
+    if "engine_name" in metafunc.fixturenames and not marked:
+        from every_engine import ENGINES
+
+        metafunc.parametrize("engine_name", ENGINES)
+
+
 def pytest_runtest_teardown() -> None:
     """Twenty open figures are a warning, and so a failure of whichever test opens the next one."""
     if "matplotlib.pyplot" in sys.modules:

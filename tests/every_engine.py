@@ -239,7 +239,7 @@ FRAMES: dict[str, Callable[[Any], Any]] = {
 }
 ENGINES = (*ARRAYS, *FRAMES)
 
-# The engines that a test is run with, one after another: `engine_name` of those that sum arrays in
-# this process (``with engine(engine_name): ...``), `name` of all (``call(name, ...)``).
+# A test that takes `engine_name` is run with every engine, one after another
+# (``call(engine_name, ...)``); with this mark, with those that sum arrays in this process
+# (``with engine(engine_name): ...``).
 each_array_engine = pytest.mark.parametrize("engine_name", available())
-each_engine = pytest.mark.parametrize("name", ENGINES)

@@ -12,7 +12,7 @@ import pytest
 from test_same_number import DOORS, same, through
 
 import calibrant as cal
-from every_engine import LAZY, call, each_engine
+from every_engine import LAZY, call
 from needs import need
 
 RNG = np.random.default_rng(16)
@@ -43,20 +43,19 @@ def close(found: Any, expected: Any) -> None:
 # --- the law -------------------------------------------------------------------------------------
 
 
-@each_engine
-def test_counts_are_their_shares_in_every_engine(name):
+def test_counts_are_their_shares_in_every_engine(engine_name):
     # Which take long to plan a query: distances of distributions, the longest, have soft labels in
     # tests/engines, and counts are shares before any measure sees them.
-    slow = name in ("spark", "dask", "ibis")
+    slow = engine_name in ("spark", "dask", "ibis")
     few, more = ["ece", "brier"], ["ece", "classwise_ece", "brier", "dist_ce"]
     asked = [(WHOLE, few if slow else more)]
-    asked += [] if slow else [(FLOATS, few if name in LAZY else more)]
+    asked += [] if slow else [(FLOATS, few if engine_name in LAZY else more)]
     for labels, measures in asked:
-        found = call(name, cal.evaluate, ROWS, labels, PROBA, measures=measures)
+        found = call(engine_name, cal.evaluate, ROWS, labels, PROBA, measures=measures)
         close(found, cal.evaluate(SHARES, P, measures=measures))
         assert "targets are counts of votes, read as their shares" in found.inferred
     few = {"measures": ["brier"] if slow else ["ece", "lin_ce", "brier", "log_loss"]}
-    pairs = call(name, cal.evaluate, ROWS, ["negative", "positive"], "q", **few)
+    pairs = call(engine_name, cal.evaluate, ROWS, ["negative", "positive"], "q", **few)
     close(pairs, cal.evaluate(POSITIVE / VOTES, Q, **few))
 
 
