@@ -105,7 +105,7 @@ class TestExitCodes:
         change = cal.brier_score(LABELS, ROWS) - cal.brier_score(LABELS, SOFTER)
         assert json.loads(done.stdout)["limits"][0]["change"] == pytest.approx(change)
 
-    def test_slices(self, files):
+    def test_slices_against_a_baseline(self, files):
         done = run("check", files[0], "--baseline", files[1], *INCREASE, "--by", "site", "--json")
         assert [row["slice"] for row in json.loads(done.stdout)["limits"]] == [
             None, "site north", "site south",
@@ -238,7 +238,7 @@ class TestSlope:
         assert (found.interval.high - found.interval.low) / 2 == pytest.approx(half, rel=0.1)
 
     @pytest.mark.parametrize("name", ["intercept", "intercept_in_the_large"])
-    def test_intercepts(self, name):
+    def test_limits_on_both_sides_of_an_intercept(self, name):
         assert cal.check(OUTCOMES, BETTER, at_least={name: -1}, at_most={name: 1}).verdict == "pass"
 
     def test_not_estimable_is_undecided(self):

@@ -83,7 +83,7 @@ def test_report_that_streams(folder, run):
     assert run("report", *columns(folder), "--stream", "--by", f"by {EVIL}")[0] == 0
 
 
-def test_compare(folder, run):
+def test_compare_shows_no_control_codes(folder, run):
     only = ("--measures", "brier", "--by", f"by {EVIL}", "-o", folder / f"{EVIL}.html")
     code, said = run(
         "compare", folder / f"{EVIL}.jsonl", "--models", f"{EVIL}={EVIL}", "b=p", *only
@@ -94,7 +94,7 @@ def test_compare(folder, run):
     assert code == 0
 
 
-def test_scale(folder, run, set_limits):
+def test_scale_shows_no_control_codes(folder, run, set_limits):
     out, scaler = folder / f"out {EVIL}.csv", folder / f"{EVIL}.json"
     for path in (folder / f"{EVIL}.jsonl", folder / f"classes {EVIL}.jsonl"):
         told = ("--proba", EVIL) if path.name.startswith("e") else ()
@@ -108,7 +108,7 @@ def test_scale(folder, run, set_limits):
             set_limits(compared_predictions=10)
 
 
-def test_merge(folder, run):
+def test_merge_shows_no_control_codes(folder, run):
     states = [folder / f"{i}{EVIL}.state" for i in range(2)]
     for path, classes in zip(states, ([EVIL, "b"], ["a", EVIL]), strict=True):
         cal.Accumulator(classes=classes).update([classes[0], classes[1]], [0.2, 0.7]).save(path)
@@ -121,7 +121,7 @@ def test_merge(folder, run):
     assert run("merge", monitor)[0] == 0
 
 
-def test_demo(folder, run):
+def test_demo_shows_no_control_codes(folder, run):
     code, said = run("demo", "-o", folder / EVIL)
     assert code == 0 and "calibrant report" in said
 

@@ -165,7 +165,7 @@ class TestAddedTwice:
         assert "--again" in done.stderr
         assert state.read_bytes() == before
 
-    def test_again(self, state, tmp_path):
+    def test_rows_are_added_again_where_it_is_asked_for(self, state, tmp_path):
         assert self.update(state, tmp_path / "a.csv", again=True).returncode == 0
         assert cal.Monitor.load(state).n_rows == 1000
         assert self.update(state, tmp_path / "a.csv").returncode == 3

@@ -133,7 +133,7 @@ def test_outcomes_follow_the_binomial(engine_name, n):
 @compiled_only
 @pytest.mark.parametrize("k", [2, 3, 40])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_labels(k, weighted):
+def test_drawn_labels_are_those_of_both_engines(k, weighted):
     rng = np.random.default_rng(k)
     rates = rng.dirichlet(np.full(k, 0.3), 500)
     rates[:3] = np.eye(k)[[0, 1, k - 1]]

@@ -73,7 +73,7 @@ def test_columns_found_by_name(tmp_path, first, second, said):
         cal.read_file(tmp_path)
 
 
-def test_structs(tmp_path):
+def test_a_later_file_of_structs(tmp_path):
     pa, parquet = need("pyarrow"), need("pyarrow.parquet")
     for name, record in (("a", TWO), ("b", THREE)):
         parquet.write_table(pa.Table.from_pylist([record] * 5), tmp_path / f"{name}.parquet")

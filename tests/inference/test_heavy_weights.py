@@ -223,7 +223,7 @@ class TestTheFarthestPoint:
         y = np.where(y < 0, theirs[0] * y, theirs[1] * y)
         return float((y - x).max())
 
-    def test_it_is_on_the_outline(self):
+    def test_the_farthest_point_is_on_the_outline(self):
         rng = np.random.default_rng(0)
         for like in (-0.9, -0.3, 0.0, 0.4, 0.8, 0.97, 1.0):
             for _ in range(20):

@@ -240,7 +240,7 @@ def longest_lines(losses):
 
 @pytest.mark.parametrize("n_values", [2, 3, 6, 1000], ids=lambda v: f"{v} values")
 @pytest.mark.parametrize("n_losses", [1, 2, 3, 5])
-def test_it_is_the_longest_of_all_subsets(n_losses, n_values):
+def test_the_line_is_the_longest_of_all_subsets(n_losses, n_values):
     rng = np.random.default_rng(100 * n_losses + n_values)
     for n in [2, 3, 4, 5, 6, 7, 8, 9] * 3:
         losses = rng.integers(0, n_values, (n, n_losses)).astype(float)

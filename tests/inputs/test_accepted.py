@@ -508,7 +508,7 @@ COLUMNS: dict[str, tuple[Callable[[Array], Any], Callable[[Array], Any]]] = {
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
-def test_columns(kind: str) -> None:
+def test_columns_of_every_library(kind: str) -> None:
     (label_column, number_column), turn = COLUMNS[kind], list(COLUMNS).index(kind)
     given = (label_column(LABELS), number_column(BINARY))
     weights = number_column(WEIGHTS)

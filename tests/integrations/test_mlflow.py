@@ -159,7 +159,7 @@ def test_the_entry_point_names_the_class():
     assert (ROOT / "src" / "calibrant" / "integrations" / "mlflow.py").exists()
 
 
-def test_it_is_imported_without_what_measures():
+def test_the_evaluator_is_imported_without_what_measures():
     """MLflow loads entry points at its start: that must not cost a start of Calibrant's."""
     tree = ast.parse((ROOT / "src" / "calibrant" / "integrations" / "mlflow.py").read_text())
     top = [node.module for node in tree.body if isinstance(node, ast.ImportFrom)]

@@ -176,7 +176,7 @@ class TestNames:
             ("Confidence_CE_Corrected", "confidence_ce"),
         ],
     )  # fmt: skip
-    def test_aliases(self, asked, name):
+    def test_aliases_name_the_same_measure(self, asked, name):
         y, p = [0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]
         found = cal.evaluate(y, p, measures=[asked])
         assert found[asked] == found[name]

@@ -96,7 +96,7 @@ def test_streams_hold_its_sums_where_it_is_named_and_merge():
         usual.evaluate(measures=["top_label_ece"])
 
 
-def test_it_is_never_below_the_ece_and_equal_where_one_class_is_predicted():
+def test_the_error_by_class_is_never_below_the_ece_and_equal_where_one_class_is_predicted():
     rng = np.random.default_rng(8)
     for _ in range(20):
         p, y = rng.dirichlet(np.full(K, 0.5), 90), rng.integers(0, K, 90)

@@ -179,7 +179,7 @@ def test_missing_rows_are_left_out_everywhere():
         report(y, p)
 
 
-def test_it_is_data_first():
+def test_a_report_is_data_first():
     y, p, _ = problem("plain", n=120)
     found = report(y, p, source="a test", seed=3)
     held = json.loads(found.to_json(), parse_constant=lambda name: pytest.fail(name))

@@ -213,7 +213,7 @@ def test_a_phone_scrolls_one_way_only(look, request, name):
     assert page.locator("#diagram svg").bounding_box()["width"] <= 390
 
 
-def test_it_prints(look, soft):
+def test_the_page_prints(look, soft):
     page = look(soft.path, scheme="dark").page
     pdf = page.pdf(format="A4")
     assert pdf.startswith(b"%PDF") and len(pdf) > 30_000

@@ -44,7 +44,7 @@ def rows_of(latex):
 
 
 class TestLatex:
-    def test_shape(self, found):
+    def test_the_shape_of_a_paper_table(self, found):
         text = found.to_latex(caption="50% of <it>", label="tab:one")
         for name in ("table", "tabular"):
             assert text.count(rf"\begin{{{name}}}") == text.count(rf"\end{{{name}}}") == 1
@@ -205,7 +205,7 @@ class TestFrames:
         assert [int(str(r)) for r in ranks] == [by_rank[name] for name in found.names]
 
 
-def test_scales():
+def test_scales_of_numbers_in_tables():
     assert scale_of([2e-3, 5e-5], below=0.01) == -3 and scale_of([2e-2, 5e-5], below=0.01) == 0
     assert [scale_of([v]) for v in (0.0, 5e-7, 3e-6, 4e-4, 2e-3, 1.0, float("nan"))] == [
         0, -9, -6, -6, 0, 0, 0,

@@ -190,7 +190,7 @@ class TestConventions:
         assert answers["netcal ECE"] == "wrong with soft labels"
         assert answers["relplot binnedECE"] == "answers"
 
-    def test_forms(self):
+    def test_a_reliability_table_in_every_form(self):
         table = cal.conventions([0, 1, 1], [0.1, 0.9, 1.0], bins=10)
         assert json.loads(table.to_json())["bins"] == 10
         assert "with_10_bins" in table.columns()

@@ -152,7 +152,7 @@ def test_a_fit_without_labels_is_saved_and_shows_itself(tmp_path):
 
 
 class TestAtPrior:
-    def test_it_foretells_what_is_measured_there(self):
+    def test_at_prior_foretells_what_is_measured_there(self):
         """Rows at 50 %, weighed and mapped to 5 %, against rows that were drawn at 5 %."""
         y, p = binary_rows(0.5, 40_000, 3)
         p = p**1.3 / (p**1.3 + (1 - p) ** 1.3)  # too steep, so that there is an error to measure

@@ -294,7 +294,7 @@ def test_one_class_and_empty():
     assert cal.recommend(np.full(50, 0.3), np.full(50, 0.2)).best  # one share is no one class
 
 
-def test_it_reads_well():
+def test_a_recommendation_reads_well():
     found = cal.recommend(BINARY.hard, BINARY.proba, maps=[*FEW, "isotonic"])
     text = str(found)
     assert "by rows" in text and text.count("recommended") == 1 and found.why in text

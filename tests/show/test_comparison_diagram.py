@@ -45,7 +45,7 @@ def filled(points):
 
 class TestComparisons:
     @pytest.mark.parametrize("measure", ["ece", "brier"])
-    def test_values(self, found, measure):
+    def test_values_of_predictors_are_drawn(self, found, measure):
         display = found.plot(measures=[measure])
         columns = found.intervals(measure)
         assert display.names_ == found.order(measure) == columns["predictor"]
