@@ -11,6 +11,7 @@ from scipy import stats
 
 import calibrant as cal
 from calibrant import InputError
+from calibrant._api.slices import holm
 from calibrant._inference.cells import Problem
 from calibrant._inference.logistic import fit_logistic, moved_by_rows
 from calibrant._inference.significance import (
@@ -496,3 +497,11 @@ def test_a_fitted_tail_goes_on_where_the_draws_end():
     drawn = rng.chisquare(3, 10_000)
     for x in (5.0, 12.0, 30.0):
         assert math.log(drawn_tail(x, drawn)) == pytest.approx(math.log(chi2.sf(x, 3)), rel=0.25)
+
+
+def test_holm_by_hand():
+    """Slices whose p-value is not known count neither among the others nor for themselves."""
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([0.5]) == [0.5] and holm([]) == []
+    found = holm([0.01, math.nan, 0.02])
+    assert found[0] == pytest.approx(0.02) and math.isnan(found[1]) and found[2] == 0.02
