@@ -967,7 +967,7 @@ def test_votes_and_predictions_that_cannot_be(name):
 
 def test_the_options_of_a_class_are_those_of_its_user() -> None:
     makers: dict[str, Any] = {
-        "Accumulator": cal.Accumulator,
+        "Monitor": cal.Monitor,
         "PlattScaling": cal.PlattScaling,
         "from_predictions": cal.plots.ReliabilityDisplay.from_predictions,
     }
