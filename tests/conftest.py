@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from group_scheduler import GroupScheduling
+from limits import set_limits as set_limits
 
 # Without a GPU, Triton's kernels are run by its interpreter. It reads this when it is imported,
 # which importing torch does.
@@ -37,6 +38,17 @@ TOGETHER = ("report_page", "site")
 HEAVY = ("spark", "mlflow", "evaluate_metric")
 # What takes a process longest comes first, so that at the end no process waits for another.
 FIRST = ("golden/test_golden.py", "site", "report_page", "spark")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes `engine_name` runs on every engine, unless its mark names some."""
+    marked = any(
+        "engine_name" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")
+    )
+    if "engine_name" in metafunc.fixturenames and not marked:
+        from every_engine import ENGINES
+
+        metafunc.parametrize("engine_name", ENGINES)
 
 
 def pytest_runtest_teardown() -> None:

@@ -20,6 +20,7 @@ import pytest
 
 from calibrant._engines.arrays.selection import available as available
 from calibrant._engines.arrays.selection import engine as engine
+from calibrant._engines.arrays.selection import kernels
 from needs import need
 
 Columns = Mapping[str, Any]
@@ -51,6 +52,11 @@ def frame(name: str, columns: Columns) -> Any:
             del _FRAMES[next(iter(_FRAMES))]
         _FRAMES[key] = columns, FRAMES[name](_table(columns))
     return _FRAMES[key][1]
+
+
+def array_engine() -> str:
+    """The engine that sums arrays now."""
+    return kernels().name
 
 
 def _array(columns: Columns, names: Any) -> Any:
@@ -233,7 +239,7 @@ FRAMES: dict[str, Callable[[Any], Any]] = {
 }
 ENGINES = (*ARRAYS, *FRAMES)
 
-# The engines that a test is run with, one after another: `engine_name` of those that sum arrays in
-# this process (``with engine(engine_name): ...``), `name` of all (``call(name, ...)``).
+# A test that takes `engine_name` is run with every engine, one after another
+# (``call(engine_name, ...)``); with this mark, with those that sum arrays in this process
+# (``with engine(engine_name): ...``).
 each_array_engine = pytest.mark.parametrize("engine_name", available())
-each_engine = pytest.mark.parametrize("name", ENGINES)

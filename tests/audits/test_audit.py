@@ -52,7 +52,7 @@ class TestTheCatalogue:
     def test_the_measures_pages_show_these_verdicts(self, some, tmp_path):
         assert hold_kept_rows(some, tmp_path) > len(some)
 
-    def test_it_is_saved(self, some, tmp_path):
+    def test_an_audit_is_saved(self, some, tmp_path):
         folder = some.save(tmp_path / "new" / "folder")
         rows = list(csv.DictReader((folder / "audit.csv").open(encoding="utf-8")))
         assert len(rows) == len(some)
@@ -61,7 +61,7 @@ class TestTheCatalogue:
         assert saved["rows"][0]["witness"]["misreport"]
         assert "| ece | binary | no |" in (folder / "audit.md").read_text(encoding="utf-8")
 
-    def test_it_is_shown(self, some):
+    def test_an_audit_is_shown(self, some):
         pytest.importorskip("pandas")
         text = repr(some)
         assert "claims confirmed" in text and "classwise_ce" in text and "!" not in text

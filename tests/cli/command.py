@@ -6,12 +6,10 @@ import io
 import os
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from calibrant import audit
 from calibrant._cli import main as main
 from shell_lines import run_main
 
@@ -30,16 +28,6 @@ SCORES = 2.0 * rng.normal(size=(N, 3))
 ROWS = np.exp(SCORES) / np.exp(SCORES).sum(axis=1, keepdims=True)
 SOFTER = np.exp(0.5 * SCORES) / np.exp(0.5 * SCORES).sum(axis=1, keepdims=True)
 LABELS = (rng.random(N)[:, None] > SOFTER.cumsum(axis=1)).sum(axis=1)
-
-
-@cache
-def _audit_of(measures, seed):
-    return audit(measures, seed=seed)
-
-
-def audit_once(measures, *, seed):
-    """In place of `audit`, where what becomes of its result is the point."""
-    return _audit_of(tuple(measures), seed)
 
 
 def run(*arguments, cwd="."):

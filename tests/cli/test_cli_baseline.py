@@ -105,7 +105,7 @@ class TestExitCodes:
         change = cal.brier_score(LABELS, ROWS) - cal.brier_score(LABELS, SOFTER)
         assert json.loads(done.stdout)["limits"][0]["change"] == pytest.approx(change)
 
-    def test_slices(self, files):
+    def test_slices_against_a_baseline(self, files):
         done = run("check", files[0], "--baseline", files[1], *INCREASE, "--by", "site", "--json")
         assert [row["slice"] for row in json.loads(done.stdout)["limits"]] == [
             None, "site north", "site south",
@@ -238,7 +238,7 @@ class TestSlope:
         assert (found.interval.high - found.interval.low) / 2 == pytest.approx(half, rel=0.1)
 
     @pytest.mark.parametrize("name", ["intercept", "intercept_in_the_large"])
-    def test_intercepts(self, name):
+    def test_limits_on_both_sides_of_an_intercept(self, name):
         assert cal.check(OUTCOMES, BETTER, at_least={name: -1}, at_most={name: 1}).verdict == "pass"
 
     def test_not_estimable_is_undecided(self):
@@ -386,14 +386,12 @@ class TestBuildServers:
         assert "### ❌" in done.stderr and "::error" in done.stderr
 
 
-def test_the_workflow_in_the_docs_says_what_the_command_has():
+def test_the_workflow_in_the_docs_says_what_the_command_has(tmp_path, monkeypatch):
     import re
     import shlex
     from pathlib import Path
 
     import yaml
-
-    from calibrant._cli.command import build_parser
 
     page = (Path(__file__).parents[2] / "docs" / "for" / "engineer.md").read_text(encoding="utf-8")
     (text,) = re.findall(r"```yaml title=.*?\n(.*?)```", page, re.DOTALL)
@@ -401,8 +399,13 @@ def test_the_workflow_in_the_docs_says_what_the_command_has():
     scripts = [step["run"] for step in steps if "calibrant check" in step.get("run", "")]
     assert len(scripts) == 1
     line = scripts[0].replace("\\\n", " ").split("calibrant check", 1)[1]
-    options = build_parser().parse_args(["check", *shlex.split(line)])
-    assert options.baseline and options.max_increase and options.summary and options.junit
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    table = need("pyarrow").table({"label": OUTCOMES, "p": BETTER})
+    for name in ("new.parquet", "released.parquet"):
+        need("pyarrow.parquet").write_table(table, tmp_path / name)
+    done = run("check", *shlex.split(line), cwd=tmp_path)
+    assert done.returncode in (0, 1, 2) and "baseline" in done.stdout, done.stderr
+    assert {"summary.md", "calibration.xml"} <= {path.name for path in tmp_path.iterdir()}
 
 
 def test_rows_needed_are_of_the_smaller_sample():

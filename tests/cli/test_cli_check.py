@@ -12,7 +12,6 @@ from command import BETTER, LABELS, OUTCOMES, REPORTS, ROWS, SITES, N, binary, c
 import calibrant as cal
 from calibrant import Check, InputError, Interval, check
 from calibrant.results import Limit, LimitCheck
-from calibrant.results._check import FEWEST_ROWS
 from cli.command import main
 
 
@@ -97,7 +96,7 @@ class TestNeverAPassBySkipping:
     @pytest.mark.parametrize("limit", [0.3, 0.05, 0.01])
     def test_rows_enough_to_have_shown_the_fault(self, limit):
         """Perfect rows pass once a fault in a share `limit` of them would have shown."""
-        needed = max(FEWEST_ROWS, math.ceil(math.log(0.025) / math.log(1 - limit)))
+        needed = max(30, math.ceil(math.log(0.025) / math.log(1 - limit)))
         assert (1 - limit) ** needed <= 0.025
         for n, verdict in ((needed, "pass"), (needed - 1, "undecided")):
             assert check([1] * n, [1.0] * n, at_most={"ece": limit}).verdict == verdict
@@ -232,10 +231,8 @@ class TestRules:
 
 
 class TestLargeFiles:
-    def test_values_alone_are_summed_as_they_are_read(self, tmp_path, monkeypatch, capsys):
-        from calibrant._cli import check as verb
-
-        monkeypatch.setattr(verb, "MOST_IN_MEMORY", 100)
+    def test_values_alone_are_summed_as_they_are_read(self, tmp_path, set_limits, capsys):
+        set_limits(checked_in_memory=100)
         path = str(binary(tmp_path))
         value = cal.ece(OUTCOMES, REPORTS)
         assert main(["check", path, "--point", "--max", f"ece={value + 1e-6}", "--json"]) == 0
@@ -245,10 +242,8 @@ class TestLargeFiles:
         assert main(["check", path, "--max", "ece=0.5"]) == 3
         assert "more than 100 predictions" in capsys.readouterr().err
 
-    def test_multiclass_too(self, tmp_path, monkeypatch):
-        from calibrant._cli import check as verb
-
-        monkeypatch.setattr(verb, "MOST_IN_MEMORY", 100)
+    def test_multiclass_too(self, tmp_path, set_limits):
+        set_limits(checked_in_memory=100)
         np.savez(tmp_path / "rows.npz", label=LABELS, probs=ROWS)
         path = str(tmp_path / "rows.npz")
         value = cal.evaluate(LABELS, ROWS, measures=["classwise_ece"])["classwise_ece"]

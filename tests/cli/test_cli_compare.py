@@ -198,7 +198,7 @@ class TestWhatIsWrong:
             (["a=old"], "two predictors or more"),
         ],
     )
-    def test_models(self, one_file, capsys, models, said):
+    def test_models_that_cannot_be_meant(self, one_file, capsys, models, said):
         options = [] if models is None else ["--models", *models]
         assert said in refused(capsys, one_file, *options)
 

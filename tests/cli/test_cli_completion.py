@@ -51,7 +51,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("words", "expected"), CASES)
-def test_bash(scripts, tmp_path, words, expected):
+def test_bash_completes_words(scripts, tmp_path, words, expected):
     binary(tmp_path)
     done = subprocess.run(
         [shell("bash"), "-c", PRESS, scripts / "bash", "calibrant", *words], cwd=tmp_path,
@@ -61,7 +61,7 @@ def test_bash(scripts, tmp_path, words, expected):
 
 
 @pytest.mark.parametrize(("words", "expected"), CASES)
-def test_fish(scripts, tmp_path, words, expected):
+def test_fish_completes_words(scripts, tmp_path, words, expected):
     binary(tmp_path)
     line = " ".join(["calibrant", *words])
     done = subprocess.run(

@@ -6,7 +6,6 @@ import unicodedata
 
 import numpy as np
 import pytest
-from command import audit_once
 
 import calibrant as cal
 from cli.command import main
@@ -84,7 +83,7 @@ def test_report_that_streams(folder, run):
     assert run("report", *columns(folder), "--stream", "--by", f"by {EVIL}")[0] == 0
 
 
-def test_compare(folder, run):
+def test_compare_shows_no_control_codes(folder, run):
     only = ("--measures", "brier", "--by", f"by {EVIL}", "-o", folder / f"{EVIL}.html")
     code, said = run(
         "compare", folder / f"{EVIL}.jsonl", "--models", f"{EVIL}={EVIL}", "b=p", *only
@@ -95,7 +94,7 @@ def test_compare(folder, run):
     assert code == 0
 
 
-def test_scale(folder, run, monkeypatch):
+def test_scale_shows_no_control_codes(folder, run, set_limits):
     out, scaler = folder / f"out {EVIL}.csv", folder / f"{EVIL}.json"
     for path in (folder / f"{EVIL}.jsonl", folder / f"classes {EVIL}.jsonl"):
         told = ("--proba", EVIL) if path.name.startswith("e") else ()
@@ -106,10 +105,10 @@ def test_scale(folder, run, monkeypatch):
             )  # fmt: skip
             assert code == 0 and "vil" in said and "written: " in said
             # One table with limits, which take most of the time, and the others without.
-            monkeypatch.setattr("calibrant._cli.recalibration.COMPARED_PREDICTIONS", 10)
+            set_limits(compared_predictions=10)
 
 
-def test_merge(folder, run):
+def test_merge_shows_no_control_codes(folder, run):
     states = [folder / f"{i}{EVIL}.state" for i in range(2)]
     for path, classes in zip(states, ([EVIL, "b"], ["a", EVIL]), strict=True):
         cal.Accumulator(classes=classes).update([classes[0], classes[1]], [0.2, 0.7]).save(path)
@@ -122,15 +121,14 @@ def test_merge(folder, run):
     assert run("merge", monitor)[0] == 0
 
 
-def test_demo(folder, run):
+def test_demo_shows_no_control_codes(folder, run):
     code, said = run("demo", "-o", folder / EVIL)
     assert code == 0 and "calibrant report" in said
 
 
-def test_audit_reproduce_and_info(folder, run, capsys, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr("calibrant._research.audits.audit.audit", audit_once)
-        code, said = run("audit", "classwise_ece", "-o", folder / f"audit {EVIL}")
+@pytest.mark.usefixtures("audited_once")
+def test_audit_reproduce_and_info(folder, run, capsys):
+    code, said = run("audit", "classwise_ece", "-o", folder / f"audit {EVIL}")
     assert code in (0, 1) and "written: " in said
     file = folder / f"{EVIL}.jsonl"
     for arguments in (("audit", EVIL), ("reproduce", EVIL), ("reproduce", "soft-mean", "-o", file)):

@@ -9,7 +9,6 @@ import pytest
 from command import CLASSES, LABELS, ROWS, N, csv, run
 
 import calibrant as cal
-from calibrant._data.readers.find import is_state
 
 
 def log(path, days, factor=1.0, n=700):
@@ -98,7 +97,7 @@ class TestUpdates:
             value = json.loads(done.stdout)["windows"]["ece"][0]
             assert value == pytest.approx(cal.ece(LABELS, ROWS))
 
-    def test_seconds(self, tmp_path):
+    def test_times_in_seconds(self, tmp_path):
         path = csv(tmp_path / "s.csv", {"t": [1767571200, 1767571260], "label": [0, 1],
                                         "p": [0.2, 0.7]})  # fmt: skip
         done = run("monitor", tmp_path / "s.state", "--update", path, "--time", "t", "--json")
@@ -136,15 +135,15 @@ class TestUpdates:
 
 
 class TestStatesInPlaceOfRows:
-    def test_report(self, state, tmp_path):
-        assert is_state(state)
+    def test_a_state_is_reported(self, state, tmp_path):
+        assert cal.Monitor.load(state).n_rows == 2100
         done = run("report", state, "--json")
         assert json.loads(done.stdout)["recipe"]["n"] == 2100
         page = tmp_path / "page.html"
         assert run("report", state, "-o", page).returncode == 0
         assert "Calibration over time" not in page.read_text() and "days.state" in page.read_text()
 
-    def test_check(self, state):
+    def test_a_state_is_checked_by_its_values(self, state):
         done = run("check", state, "--max", "ece=0.05")
         assert done.returncode == 3 and "Check the values alone with --point" in done.stderr
         assert run("check", state, "--max", "ece=0.5", "--point").returncode == 0

@@ -23,7 +23,6 @@ from command import (
 )
 
 import calibrant as cal
-from calibrant._inference.budget import QUICK_ENTRIES, quick_measures
 from cli.command import main
 from needs import need
 
@@ -62,15 +61,6 @@ def test_numbers_intervals_and_verdict_are_the_library_s(tmp_path):
 def test_a_measure_named_twice_is_there_once(tmp_path, capsys):
     found = found_by(capsys, "report", binary(tmp_path), "--measures", "brier,ece,brier")
     assert [measure["name"] for measure in found["measures"]] == ["brier", "ece"]
-
-
-@pytest.mark.parametrize("entries", [0, QUICK_ENTRIES, QUICK_ENTRIES + 1])
-def test_quick_measures_are_those_of_few_bins_and_of_few_rows(entries):
-    for shape in ("binary", "multiclass"):
-        quick = {measure.name for measure in quick_measures(cal.catalogue(shape), entries)}
-        assert {"ece", "rmsce", "mce", "debiased_l2", "ks_error", "confidence_ce"} <= quick
-        assert quick.isdisjoint({"smooth_ece", "sweep_ece", "tace", "classwise_ce", "dist_ce"})
-        assert ("brier" in quick) == ("log_loss" in quick) == (entries <= QUICK_ENTRIES)
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl", "parquet", "arrow", "npz"])
@@ -161,12 +151,10 @@ def test_missing_rows_are_counted(tmp_path, capsys):
     assert recipe.partition("</dd>")[0].strip() == "<dd>drop"
 
 
-def test_large_inputs_are_summed_as_they_are_read(tmp_path, capsys, monkeypatch):
-    from calibrant._cli import report
-
+def test_large_inputs_are_summed_as_they_are_read(tmp_path, capsys, set_limits):
     path = binary(tmp_path, site=SITES)
     whole = found_by(capsys, "report", path, "--by", "site")
-    monkeypatch.setattr(report, "MOST_IN_MEMORY", N - 1)
+    set_limits(reported_in_memory=N - 1)
     summed = found_by(capsys, "report", path, "--by", "site")
     streamed = found_by(capsys, "report", path, "--by", "site", "--stream")
     assert summed == streamed and summed["verdict"] is None
@@ -222,10 +210,8 @@ class TestPage:
         assert main(["report", path, "--recalibrate", "betta", "-o", str(tmp_path / "p.html")]) == 3
         assert "did you mean 'beta'" in capsys.readouterr().err
 
-    def test_too_many_rows_for_a_page(self, tmp_path, capsys, monkeypatch):
-        from calibrant._cli import report
-
-        monkeypatch.setattr(report, "MOST_FOR_PAGE", 100)
+    def test_too_many_rows_for_a_page(self, tmp_path, capsys, set_limits):
+        set_limits(on_a_page=100)
         out = tmp_path / "page.html"
         assert main(["report", str(binary(tmp_path)), "-o", str(out)]) == 3
         assert "more than 100 predictions" in capsys.readouterr().err and not out.exists()

@@ -25,10 +25,9 @@ from command import (
 
 import calibrant as cal
 from calibrant import scaling
-from calibrant._cli import recalibration
-from calibrant._cli.scale import METHODS
 from cli.command import main
 from needs import need
+from scaling.map_words import MAPS
 
 HALF = N // 2
 
@@ -42,11 +41,11 @@ def halves(tmp_path):
 
 
 @pytest.fixture
-def values_alone(monkeypatch):
+def values_alone(set_limits):
     """Tables as those of large inputs, for tests that do not look at limits: resampling takes most
     of the time, and knows nothing of maps and files.
     """
-    monkeypatch.setattr(recalibration, "COMPARED_PREDICTIONS", 10)
+    set_limits(compared_predictions=10)
 
 
 def scaled(capsys, *arguments):
@@ -71,7 +70,7 @@ def test_fit_then_apply_as_a_user_does(halves):
     assert found["log_loss"] == pytest.approx(cal.log_loss(OUTCOMES[HALF:], mapped), rel=1e-12)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", MAPS)
 def test_every_method(halves, capsys, request, method):
     with_limits = method in ("temperature", "isotonic")
     if not with_limits:
@@ -80,7 +79,7 @@ def test_every_method(halves, capsys, request, method):
         capsys, "--fit", halves / "fit.csv", "--method", method, "--apply", halves / "test.csv",
         "-o", halves / "out.npz", "--bins", 10,
     )  # fmt: skip
-    kind = scaling.SCALERS[METHODS[method]]
+    kind = scaling.SCALERS[MAPS[method]]
     scaler = kind(from_logits=False, **({"bins": 10} if method == "histogram" else {}))
     mapped = scaler.fit(OUTCOMES[:HALF], REPORTS[:HALF]).transform(REPORTS[HALF:])
     written = np.load(halves / "out.npz")
@@ -377,7 +376,7 @@ def test_the_rows_choose_a_map_and_the_choice_is_explained(halves, capsys):
     expected = cal.recommend(OUTCOMES[:HALF], REPORTS[:HALF], groups=days.astype(str))
     choice = said["fit"]["choice"]
     assert choice == json.loads(expected.to_json())
-    assert said["scaler"]["kind"] == METHODS[expected.best]
+    assert said["scaler"]["kind"] == MAPS[expected.best]
     assert scaling.load(out).to_json() == expected.scaler.to_json()
     # Clusters are of the fit: rows without the column go through the map all the same.
     rows = csv(halves / "plain.csv", {"label": OUTCOMES[HALF:], "p": REPORTS[HALF:]})
@@ -501,8 +500,8 @@ def test_auto_and_the_page_choose_one_map(tmp_path, values_alone):
     assert report.before_after.method == kind == type(cal.recommend(y, p).scaler).__name__
 
 
-def test_progress_of_auto_is_shown_also_in_a_pipe(halves, monkeypatch, values_alone):
-    monkeypatch.setattr("calibrant._core.progress.IN_LOG", 0.0)
+def test_progress_of_auto_is_shown_also_in_a_pipe(halves, set_limits, values_alone):
+    set_limits(progress_in_log=0.0)
     done = run("scale", "--fit", "fit.csv", "--map", "auto", "-o", "map.json", cwd=halves)
     lines = [line for line in done.stderr.splitlines() if line.startswith("Trying maps: ")]
     assert lines[0] == "Trying maps: 1 of 50" and lines[-1].endswith("50 of 50")

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from command import ROWS, SOFTER, audit_once
+from command import ROWS, SOFTER
 
 import calibrant as cal
 from calibrant import InputError
@@ -151,8 +151,8 @@ def test_demo_replaces_no_file_but_its_own(tmp_path, capsys):
     assert (folder / "notes.txt").read_text() == "kept"
 
 
-def test_audit_replaces_no_file_but_its_own(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("calibrant._research.audits.audit.audit", audit_once)
+@pytest.mark.usefixtures("audited_once")
+def test_audit_replaces_no_file_but_its_own(tmp_path, capsys):
     (tmp_path / "audit.csv").write_text("my own books\n")
     measure = "classwise_ece"  # of those with verdicts the quickest
     code, _, err = said(capsys, "audit", measure, "-o", tmp_path)

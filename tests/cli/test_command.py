@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import INSTALLED, OUTCOMES, REPORTS, audit_once, binary, run, run_installed
+from command import INSTALLED, OUTCOMES, REPORTS, binary, run, run_installed
 
 import calibrant as cal
 from calibrant import InputError, examples
@@ -65,8 +65,8 @@ def test_demo_writes_files_that_the_other_verbs_read(tmp_path):
     assert found["ece"] == pytest.approx(cal.ece(example.test_labels, example.test_proba))
 
 
-def test_audit_of_one_measure(tmp_path, monkeypatch):
-    monkeypatch.setattr("calibrant._research.audits.audit.audit", audit_once)
+@pytest.mark.usefixtures("audited_once")
+def test_audit_of_one_measure(tmp_path):
     done = run("audit", "classwise_ece", "-o", "audit", cwd=tmp_path)
     assert done.returncode == 0 and done.stderr == "written: audit\n"
     assert "classwise_ece" in done.stdout and "truthful" in done.stdout

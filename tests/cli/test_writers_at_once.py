@@ -165,7 +165,7 @@ class TestAddedTwice:
         assert "--again" in done.stderr
         assert state.read_bytes() == before
 
-    def test_again(self, state, tmp_path):
+    def test_rows_are_added_again_where_it_is_asked_for(self, state, tmp_path):
         assert self.update(state, tmp_path / "a.csv", again=True).returncode == 0
         assert cal.Monitor.load(state).n_rows == 1000
         assert self.update(state, tmp_path / "a.csv").returncode == 3
@@ -209,10 +209,8 @@ class TestAddedTwice:
         assert self.update(total, tmp_path / "a.csv").returncode == 3
         assert self.update(total, tmp_path / "b.csv").returncode == 3
 
-    def test_only_the_last_are_remembered(self, state, tmp_path, monkeypatch):
-        from calibrant._api.streaming import added_files
-
-        monkeypatch.setattr(added_files, "MOST", 2)
+    def test_only_the_last_are_remembered(self, state, tmp_path, set_limits):
+        set_limits(remembered_files=2)
         self.update(state, rows(tmp_path / "b.csv", 2), rows(tmp_path / "c.csv", 3))
         names = [file.name for file in cal.Monitor.load(state).added.files]
         assert names == ["b.csv", "c.csv"]
@@ -275,3 +273,31 @@ def test_merge_says_its_own_option(tmp_path):
         run("monitor", tmp_path / f"{name}.state", "--update", file, "--time", "at")
     done = run("merge", tmp_path / "a.state", tmp_path / "b.state")
     assert done.returncode == 3 and "or pass --again" in done.stderr
+
+
+def test_a_failure_leaves_what_was_there(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("old")
+    with pytest.raises(RuntimeError):
+        _half_written(path)
+    assert path.read_text() == "old" and os.listdir(tmp_path) == ["page.html"]
+    with atomic_write(path) as beside:
+        beside.write_text("new")
+        assert path.read_text() == "old"
+    assert path.read_text() == "new"
+
+
+def _half_written(path):
+    with atomic_write(path) as beside:
+        beside.write_text("half of the ne")
+        assert beside.name.startswith(".page.") and beside.suffix == ".html"
+        raise RuntimeError
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights there")
+def test_the_ending_of_a_link_is_that_of_the_name_given(tmp_path):
+    (tmp_path / "rows.csv").symlink_to(tmp_path / "blob")
+    with atomic_write(tmp_path / "rows.csv") as beside:
+        assert beside.suffix == ".csv"
+        beside.write_text("a,b\n")
+    assert (tmp_path / "blob").read_text() == "a,b\n"

@@ -13,7 +13,7 @@ from calibrant._engines.arrays import draws
 from calibrant._measures import of_cells
 from calibrant._measures.catalogue import entry_of
 from calibrant._measures.ordered import sweep_bins, sweep_error
-from every_engine import available, engine
+from every_engine import each_array_engine, engine
 from needs import compiled_only
 
 CASES = (
@@ -117,12 +117,12 @@ def test_outcomes_are_the_same_numbers(many, n_draws):
         assert (drawn.draw(np.minimum(rates + 0.1, 1.0)) >= first).all()
 
 
-@pytest.mark.parametrize("name", available())
+@each_array_engine
 @pytest.mark.parametrize("n", [3, 4000])
-def test_outcomes_follow_the_binomial(name, n):
+def test_outcomes_follow_the_binomial(engine_name, n):
     """Mean and variance of 4,000 draws, to 5 standard errors, one by one and as binomials."""
     rows, rates = np.array([[n, 1, n // 2]]), np.array([0.3, 0.02, 0.999])
-    hits = on(name, draws.Outcomes(rows, 4000, (1, 1)).draw, rates)
+    hits = on(engine_name, draws.Outcomes(rows, 4000, (1, 1)).draw, rates)
     variance = rows[0] * rates * (1 - rates)
     assert (np.abs(hits.mean(axis=0) - rows[0] * rates) < 5 * np.sqrt(variance / 4000)).all()
     # Of a variance the error is that of the fourth moment.
@@ -133,7 +133,7 @@ def test_outcomes_follow_the_binomial(name, n):
 @compiled_only
 @pytest.mark.parametrize("k", [2, 3, 40])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_labels(k, weighted):
+def test_drawn_labels_are_those_of_both_engines(k, weighted):
     rng = np.random.default_rng(k)
     rates = rng.dirichlet(np.full(k, 0.3), 500)
     rates[:3] = np.eye(k)[[0, 1, k - 1]]
@@ -256,23 +256,23 @@ def test_a_comparison_is_the_same_in_any_number_of_threads(monkeypatch):
     assert found[0].to_json() == found[1].to_json()
 
 
-@pytest.mark.parametrize("name", available())
-def test_numbers_are_those_of_the_generator(name):
+@each_array_engine
+def test_numbers_are_those_of_the_generator(engine_name):
     for size in (1, 7, 64):
         bits, twin = np.random.SFC64((size, 2)), np.random.SFC64((size, 2))
         for _ in range(2):  # the second call goes on where the first has ended
             raw = twin.random_raw((size + 1) // 2)
             halves = np.stack([raw & 0xFFFFFFFF, raw >> 32], axis=1).ravel()[:size]
-            numbers = on(name, draws._numbers, bits, (1, size))
+            numbers = on(engine_name, draws._numbers, bits, (1, size))
             np.testing.assert_array_equal(numbers[0], halves >> 1)
 
 
-@pytest.mark.parametrize("name", available())
-def test_tables_of_outcomes_are_binomial(name):
+@each_array_engine
+def test_tables_of_outcomes_are_binomial(engine_name):
     """One number a cell: each outcome as often as its chance says, cells of 0 rows included."""
     rows = np.array([0, 1, 2, 30, 0, 400, 5, 5, 0])
     rates = np.array([0.5, 0.3, 0.5, 0.1, 1.0, 0.97, 0.0, 1.0, 0.2])
-    hits = on(name, draws._binomials, rows, rates, 5000, (8,))
+    hits = on(engine_name, draws._binomials, rows, rates, 5000, (8,))
     numbers = draws._numbers(np.random.SFC64((8,)), hits.shape) / 2.0**31
     for c, (n, rate) in enumerate(zip(rows, rates, strict=True)):
         # The least number of outcomes whose chance of no more is above the number drawn.

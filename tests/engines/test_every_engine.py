@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._engines.cells import cell_edges
-from every_engine import ENGINES, LAZY, call, each_engine
+from every_engine import ENGINES, LAZY, call
 
 RNG = np.random.default_rng(12345)
 N = 2000
@@ -88,18 +87,19 @@ def counts_for(name, closed, dtype):
     return counts[(closed == RIGHT) ^ (dtype is SINGLE) :: 2] if name in LAZY else counts
 
 
-@each_engine
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("closed", ["left", "right"])
-def test_the_boundary_table_of_equal_widths(name, closed, dtype):
+def test_the_boundary_table_of_equal_widths(engine_name, closed, dtype):
     find = bisect_right if closed == "left" else bisect_left
-    for m in counts_for(name, closed, dtype):
+    for m in counts_for(engine_name, closed, dtype):
         edges = [float(dtype(float(Fraction(j, m)))) for j in range(1, m)]
         predictions = around(edges, dtype)
         labels = np.random.default_rng(1).integers(0, 2, predictions.size)
         bins = [find(edges, float(u)) for u in predictions]
         columns = {"y": labels, "p": predictions}
-        table = call(name, cal.reliability, columns, "y", "p", bins=cal.EqualWidth(m, closed)).table
+        table = call(
+            engine_name, cal.reliability, columns, "y", "p", bins=cal.EqualWidth(m, closed)
+        ).table
         np.testing.assert_array_equal(table.n[0], np.bincount(bins, minlength=m))
         np.testing.assert_array_equal(table.sum_wz[0], np.bincount(bins, labels, minlength=m))
 
@@ -120,40 +120,49 @@ CUSTOM_EDGES["all of them"] = sorted({edge for some in CUSTOM_EDGES.values() for
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
+    ("engine_name", "kind"),
     [(n, kind) for n in ENGINES for kind in CUSTOM_EDGES if (kind == "all of them") == (n in LAZY)],
 )
-def test_the_boundary_table_of_edges_of_ones_own(name, kind):
+def test_the_boundary_table_of_edges_of_ones_own(engine_name, kind):
     inner = sorted(CUSTOM_EDGES[kind])
     predictions = around(inner)
     labels = np.random.default_rng(1).integers(0, 2, predictions.size)
     rule = cal.Edges([0.0, *inner, 1.0])
-    found = call(name, cal.reliability, {"y": labels, "p": predictions}, "y", "p", bins=rule).table
+    found = call(
+        engine_name, cal.reliability, {"y": labels, "p": predictions}, "y", "p", bins=rule
+    ).table
     bins = [bisect_right(inner, float(u)) for u in predictions]
     np.testing.assert_array_equal(found.n[0], np.bincount(bins, minlength=len(inner) + 1))
     np.testing.assert_array_equal(found.sum_wz[0], np.bincount(bins, labels, len(inner) + 1))
 
 
-@each_engine
+def cell_edges():
+    """2,048 cells of one width, the first and the last of them cut into eighths of octaves."""
+    octaves = [2.0**-e * (1 + f / 8) for e in range(11, 41) for f in range(8)]
+    octaves = np.array([edge for edge in octaves if edge < 1 / 2048])
+    return np.unique(np.concatenate([octaves, np.arange(1, 2048) / 2048, 1 - octaves]))
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_the_boundary_table_of_fine_cells(name, dtype):
+def test_the_boundary_table_of_fine_cells(engine_name, dtype):
     """Every edge of the cells of a stream, of the predictions and of the larger of u and 1 - u."""
     # Plans that are not compiled take milliseconds a row. Eight edges are an octave: every seventh
     # one is each of the eight in some octave.
-    predictions = around(cell_edges()[:: 7 if name == "spark" else 1], dtype)
+    # With the 14 inner edges of 15 bins they make the 2526 cells that results speak of.
+    assert len(cell_edges()) + 14 + 1 == 2526
+    predictions = around(cell_edges()[:: 7 if engine_name == "spark" else 1], dtype)
     labels = np.random.default_rng(1).integers(0, 2, predictions.size)
     columns = {"y": labels, "p": predictions}
     measures = ["ks_error", "confidence_ce"]
-    found = sums(name, columns, "y", "p", measures=measures)
+    found = sums(engine_name, columns, "y", "p", measures=measures)
     same_state(found, sums("numpy", columns, "y", "p", measures=measures))
 
 
-@each_engine
-def test_one_is_dropped_where_the_rule_says_so(name):
+def test_one_is_dropped_where_the_rule_says_so(engine_name):
     columns = {"p": [0.2, 1.0, 0.7, 1.0, float(np.nextafter(1.0, 0.0))], "y": [0, 1, 1, 0, 1]}
-    for closed in ("right",) if name in SLOW else ("left", "right"):
+    for closed in ("right",) if engine_name in SLOW else ("left", "right"):
         rule = cal.EqualWidth(10, closed, drop_one=True)
-        table = call(name, cal.reliability, columns, "y", "p", bins=rule)
+        table = call(engine_name, cal.reliability, columns, "y", "p", bins=rule)
         assert table.n_dropped == 2
         assert table.n == 3
 
@@ -208,10 +217,13 @@ def sums_of_arrays(problem, few):
     return sums("numpy", columns, y, p, **options)
 
 
-@pytest.mark.parametrize(("name", "problem"), PAIRS)
-def test_everything_is_summed_alike(name, problem):
-    columns, y, p, options = rows_for(name, problem)
-    found, expected = sums(name, columns, y, p, **options), sums_of_arrays(problem, name in SLOW)
+@pytest.mark.parametrize(("engine_name", "problem"), PAIRS)
+def test_everything_is_summed_alike(engine_name, problem):
+    columns, y, p, options = rows_for(engine_name, problem)
+    found, expected = (
+        sums(engine_name, columns, y, p, **options),
+        sums_of_arrays(problem, engine_name in SLOW),
+    )
     # Exponentials differ in their last bit, and logits of predictions near 1 by more.
     same_state(found, expected, rtol=1e-10 if "logits" in problem else 1e-12)
 
@@ -231,31 +243,31 @@ def some_rows(name):
     return Y[:n], P[:n]
 
 
-@each_engine
-def test_parts_merge_to_the_whole_and_the_order_of_rows_does_not_matter(name):
-    order = np.random.default_rng(2).permutation(FIRST if name == "spark" else N)
+def test_parts_merge_to_the_whole_and_the_order_of_rows_does_not_matter(engine_name):
+    order = np.random.default_rng(2).permutation(FIRST if engine_name == "spark" else N)
     third = order.size // 3
     parts = [
         {key: DATA[key][rows] for key in ("y", "p")} for rows in (order[:third], order[third:])
     ]
     # States are merged here, wherever their sums are from: one part of a frame elsewhere is enough.
-    places = (name, "numpy" if name in LAZY else name)
+    places = (engine_name, "numpy" if engine_name in LAZY else engine_name)
     first, second = (
         sums(place, part, "y", "p", **FEW) for place, part in zip(places, parts, strict=True)
     )
-    same_state(first.merge(second), few_sums_of_arrays(name == "spark"))
+    same_state(first.merge(second), few_sums_of_arrays(engine_name == "spark"))
 
 
-@each_engine
-def test_a_whole_weight_is_a_repetition_and_none_is_no_row(name):
-    y, p = some_rows(name)
+def test_a_whole_weight_is_a_repetition_and_none_is_no_row(engine_name):
+    y, p = some_rows(engine_name)
     times = np.random.default_rng(3).integers(0, 4, y.size)
     labels, options = y, {}
-    if name in SLOW:  # which have named labels here, in the same query
+    if engine_name in SLOW:  # which have named labels here, in the same query
         labels, options = np.array(["no", "yes"])[y], {"classes": ["no", "yes"]}
     weighted = {"y": labels, "p": p, "w": times.astype(float)}
     repeated = {"y": np.repeat(y, times), "p": np.repeat(p, times)}
-    found = call(name, cal.reliability, weighted, "y", "p", sample_weight="w", **options).table
+    found = call(
+        engine_name, cal.reliability, weighted, "y", "p", sample_weight="w", **options
+    ).table
     expected = cal.reliability(repeated["y"], repeated["p"]).table
     np.testing.assert_array_equal(
         found.n[0], np.bincount((p[times > 0] * 15).astype(int), minlength=15)
@@ -266,29 +278,30 @@ def test_a_whole_weight_is_a_repetition_and_none_is_no_row(name):
 
 
 # Others have flags in the closed form, and named labels with weights.
-quick_engine = pytest.mark.parametrize("name", [name for name in ENGINES if name not in SLOW])
+quick_engine = pytest.mark.parametrize("engine_name", [e for e in ENGINES if e not in SLOW])
 
 
 @quick_engine
-def test_labels_of_0_and_1_may_be_of_any_type(name):
-    y, p = some_rows(name)
+def test_labels_of_0_and_1_may_be_of_any_type(engine_name):
+    y, p = some_rows(engine_name)
     kinds = (y, y.astype(float), y.astype(bool), y.astype(np.int8))
-    values = [call(name, cal.ece, {"p": p, "y": labels}, "y", "p", bins=10) for labels in kinds]
+    values = [
+        call(engine_name, cal.ece, {"p": p, "y": labels}, "y", "p", bins=10) for labels in kinds
+    ]
     np.testing.assert_allclose(values, cal.ece(y, p, bins=10), atol=1e-13)
 
 
 @quick_engine
-def test_named_labels_are_told_apart(name):
-    y, p = some_rows(name)
+def test_named_labels_are_told_apart(engine_name):
+    y, p = some_rows(engine_name)
     columns = {"p": p, "word": np.array(["no", "yes"])[y]}
-    found = call(name, cal.ece, columns, "word", "p", classes=["no", "yes"])
+    found = call(engine_name, cal.ece, columns, "word", "p", classes=["no", "yes"])
     assert found == pytest.approx(cal.ece(y, p), rel=1e-12)
 
 
-@each_engine
-def test_ties_go_to_the_lowest_class(name):
+def test_ties_go_to_the_lowest_class(engine_name):
     columns = {"a": [0.5, 0.2, 0.25], "b": [0.5, 0.4, 0.25], "c": [0.0, 0.4, 0.5], "y": [0, 2, 2]}
-    error = call(name, cal.classification_error, columns, "y", ["a", "b", "c"])
+    error = call(engine_name, cal.classification_error, columns, "y", ["a", "b", "c"])
     assert error == pytest.approx(1 / 3)
 
 
@@ -303,8 +316,7 @@ def equal_mass_edges(predictions, m):
     return cal.Edges([0.0, *((a[-1] + b[0]) / 2 for a, b in pairwise(runs)), 1.0], closed="right")
 
 
-@each_engine
-def test_the_oracles(name):
+def test_the_oracles(engine_name):
     """Values that other packages print for the same data, in double precision."""
     oracles = {
         0.06535473973067683: (cal.ece, "y", {}),
@@ -314,34 +326,34 @@ def test_the_oracles(name):
         0.0672638885434399: (cal.debiased_l2, "y", {"bins": equal_mass_edges(P, 15)}),
     }
     for value, (function, y, options) in oracles.items():
-        if name in FEWER and ("norm" in options or y == "s"):
+        if engine_name in FEWER and ("norm" in options or y == "s"):
             continue  # a norm is taken of the sums of the error; soft labels are evaluated below
-        assert call(name, function, DATA, y, "p", **options) == pytest.approx(value, rel=1e-12)
+        assert call(engine_name, function, DATA, y, "p", **options) == pytest.approx(
+            value, rel=1e-12
+        )
 
 
-@each_engine
-def test_the_oracles_of_measures_without_bins(name):
-    if name not in FEWER:  # which have weights below
-        parts = call(name, cal.brier_decomposition, DATA, "y", "p")
+def test_the_oracles_of_measures_without_bins(engine_name):
+    if engine_name not in FEWER:  # which have weights below
+        parts = call(engine_name, cal.brier_decomposition, DATA, "y", "p")
         assert parts.miscalibration == pytest.approx(0.007812226501596631, rel=1e-11)
         assert parts.discrimination == pytest.approx(0.0886678439852931, rel=1e-11)
-    parts = call(name, cal.brier_decomposition, DATA, "y", "p", sample_weight="w")
+    parts = call(engine_name, cal.brier_decomposition, DATA, "y", "p", sample_weight="w")
     assert parts.miscalibration == pytest.approx(0.009517422059322739, rel=1e-11)
-    if name not in FEWER:  # whose evaluations below have it
+    if engine_name not in FEWER:  # whose evaluations below have it
         # To the accuracy of the other package's grid.
-        smooth = call(name, cal.smooth_ece, DATA, "y", "p")
+        smooth = call(engine_name, cal.smooth_ece, DATA, "y", "p")
         assert smooth == pytest.approx(0.06311058000238019, abs=2e-3)
 
 
-@each_engine
-def test_the_closed_form(name):
+def test_the_closed_form(engine_name):
     labels = [1, 0, 0, 0, 1, 1, 1, 1, 0]
-    if name in SLOW:  # flags are not numbers, and all numbers are cast
+    if engine_name in SLOW:  # flags are not numbers, and all numbers are cast
         labels = [label == 1 for label in labels]
     columns = {"p": [0.5] * 4 + [0.6] * 5, "y": labels}
-    assert call(name, cal.ece, columns, "y", "p") == pytest.approx(2 / 9, rel=1e-14)
-    if name not in FEWER:
-        squared = call(name, cal.ece, columns, "y", "p", norm="l2")
+    assert call(engine_name, cal.ece, columns, "y", "p") == pytest.approx(2 / 9, rel=1e-14)
+    if engine_name not in FEWER:
+        squared = call(engine_name, cal.ece, columns, "y", "p", norm="l2")
         assert squared == pytest.approx(0.22360679774997896, rel=1e-14)
 
 
@@ -352,7 +364,7 @@ def evaluation_of_arrays(problem, few):
 
 
 @pytest.mark.parametrize(
-    ("name", "problem"),
+    ("engine_name", "problem"),
     [
         (n, p)
         for n in ENGINES
@@ -360,11 +372,11 @@ def evaluation_of_arrays(problem, few):
         if p != "binary" or n not in (*FEWER, "duckdb")
     ],
 )
-def test_an_evaluation_has_the_same_measures(name, problem):
+def test_an_evaluation_has_the_same_measures(engine_name, problem):
     """Beside those that frames elsewhere take from fine cells, which say so."""
-    columns, y, p, options = rows_for(name, problem)
-    found = call(name, cal.evaluate, columns, y, p, **options)
-    expected = evaluation_of_arrays(problem, name in SLOW)
+    columns, y, p, options = rows_for(engine_name, problem)
+    found = call(engine_name, cal.evaluate, columns, y, p, **options)
+    expected = evaluation_of_arrays(problem, engine_name in SLOW)
     for estimate in found.estimates:
         accuracy = {"rel": 1e-7 if estimate.name == "ls_ece" else 1e-9, "abs": 1e-13}
         tolerance = {"abs": 2e-4} if "cells" in estimate.rule else accuracy
@@ -373,12 +385,11 @@ def test_an_evaluation_has_the_same_measures(name, problem):
     assert found.reliability.columns()["n"] == expected.reliability.columns()["n"]
 
 
-@each_engine
-def test_an_evaluation_of_classes_has_the_same_measures(name):
-    problem = "logits of classes" if name in (*FEWER, "duckdb") else "classes"
-    columns, y, p, options = rows_for(name, problem)
-    found = call(name, cal.evaluate, columns, y, p, **options)
-    expected = evaluation_of_arrays(problem, name in SLOW)
+def test_an_evaluation_of_classes_has_the_same_measures(engine_name):
+    problem = "logits of classes" if engine_name in (*FEWER, "duckdb") else "classes"
+    columns, y, p, options = rows_for(engine_name, problem)
+    found = call(engine_name, cal.evaluate, columns, y, p, **options)
+    expected = evaluation_of_arrays(problem, engine_name in SLOW)
     for estimate in found.estimates:
         if estimate.rule == expected.estimate(estimate.name).rule:
             value = expected[estimate.name]

@@ -14,7 +14,7 @@ from scipy.optimize import isotonic_regression
 
 import calibrant as cal
 from calibrant._core.bin_tables import FIELDS, STRETCH, BinTable
-from calibrant._core.binning import MiddleRanks
+from calibrant._core.binning import MiddleRanks, middle_rank_bins
 from calibrant._core.level_table import LevelTable
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays import ordering, passes
@@ -259,3 +259,23 @@ def test_isotonic_blocks_are_those_of_a_loop(kind: str, engine_name: str) -> Non
         np.testing.assert_allclose(weight, np.add.reduceat(w, firsts), rtol=1e-12)
         np.testing.assert_allclose(target / weight, expected.x[firsts], rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(square, np.add.reduceat(w * z * z, firsts), rtol=1e-12)
+
+
+def firsts_by_formula(mass, m):
+    return np.searchsorted(middle_rank_bins(mass, m), np.arange(m + 1))
+
+
+@pytest.mark.parametrize("kind", ["ones", "counts", "weights", "one heavy", "tiny and huge"])
+@pytest.mark.parametrize("n", [1, 2, 7, 400])
+def test_bins_of_equal_mass_found_by_search_are_those_of_the_formula(kind, n):
+    rng = np.random.default_rng(n)
+    mass = {
+        "ones": np.ones(n),
+        "counts": rng.integers(1, 9, n).astype(float),
+        "weights": rng.random(n) + 1e-3,
+        "one heavy": np.where(np.arange(n) == n // 2, 1e6, 1.0),
+        "tiny and huge": 10.0 ** rng.integers(-9, 9, n),
+    }[kind]
+    ranks = MiddleRanks.from_mass(mass)
+    for m in (1, 2, 3, 10, 15, 64, 3 * n):
+        np.testing.assert_array_equal(ranks.firsts(m), firsts_by_formula(mass, m))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import calibrant as cal
 from calibrant import EqualWidth, Quantile
 from calibrant._core.binning import Rule, fixed_cuts
+from calibrant._core.short_rows import row_maxima, row_sums
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays import class_quantiles, counting, ordering, passes, quantiles
@@ -400,3 +401,10 @@ def test_blocks_shrink_to_no_less_than_what_makes_them_worth_while() -> None:
     samples = to_samples(np.arange(n), rows)
     assert_engines_agree(ROWS["confidence, equal width"], samples)
     assert cal.ece(np.arange(n), rows) == pytest.approx(0.25, rel=1e-6)
+
+
+@pytest.mark.parametrize("k", range(1, 11))
+def test_rows_of_few_classes_are_reduced_as_those_of_many(k):
+    rows = np.random.default_rng(k).normal(size=(500, k)) * 10.0 ** np.arange(k)
+    assert np.array_equal(row_maxima(rows), rows.max(axis=1))
+    assert np.array_equal(row_sums(rows), rows.sum(axis=1))

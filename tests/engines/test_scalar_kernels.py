@@ -137,7 +137,7 @@ def test_few_bins(name, notion, rule, plain_torch, small_programs):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_losses(name, plain_torch, small_programs):
+def test_losses_of_compiled_programs(name, plain_torch, small_programs):
     samples = samples_of(name)
     expected, findings = plain.loss_sums(samples)
     found, found_too = scalars.losses_of(scalars.binary_column(samples, "binary"))

@@ -91,7 +91,7 @@ def test_a_part_of_the_rows_tells_where_to_look(sure, threshold, monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float32"])
-def test_logits(dtype):
+def test_class_quantiles_of_logits(dtype):
     x = (torch.randn(N, 5, generator=torch.Generator().manual_seed(1)) * 3).to(
         getattr(torch, dtype)
     )

@@ -613,7 +613,7 @@ def test_read_only_labels_come_without_a_warning():
         (SOFT_ROWS, list("abcdef")),
     ],
 )
-def test_classes(labels, classes, device):
+def test_tensors_take_named_classes(labels, classes, device):
     expected = cal.evaluate(labels, ROWS, classes=classes)
     given = labels if labels.dtype.kind == "U" else tensor(labels, device)
     with engine("torch"):

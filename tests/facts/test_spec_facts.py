@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 import calibrant as cal
 import twins
-from calibrant._engines.arrays import ordering, passes
 from every_engine import available, engine
+from limits import SetLimits
 
 Array = NDArray[np.float64]
 
@@ -48,14 +48,11 @@ few_rules = pytest.mark.parametrize("rule", FEW_RULES, ids=str)
 
 
 @pytest.fixture(params=available())
-def on_each_engine(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
+def on_each_engine(request: pytest.FixtureRequest, set_limits: SetLimits) -> Iterator[None]:
     """For facts about the last bit, which summing in another order could change: also where rows
     are shared out to lanes, which those of a few thousand here are.
     """
-    for module in (passes, ordering):
-        monkeypatch.setattr(module, "LANES_FROM", 4096)
+    set_limits(rows_for_lanes=4096)
     with engine(request.param):
         yield
 

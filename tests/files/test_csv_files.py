@@ -11,7 +11,6 @@ from file_makers import OUTCOMES, REPORTS, write
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._data.readers import csv
 from every_engine import engine
 from needs import need
 
@@ -73,8 +72,8 @@ def test_gaps_are_counted(file, word):
         cal.evaluate_file(file)
 
 
-def test_labels_that_turn_soft_late(file, monkeypatch):
-    monkeypatch.setattr(csv, "BLOCKS", (1 << 10,))
+def test_labels_that_turn_soft_late(file, set_limits):
+    set_limits(csv_blocks=(1 << 10,))
     y, p = OUTCOMES.astype(float), REPORTS
     y[-1] = 0.25
     write(file.parent, "csv", {"label": y, "p": p})
@@ -102,8 +101,8 @@ def lines_of(*, at, bad, n=2000):
      ("1,1.5,x", r"y_proba\[\d+\] is 1\.5"),
      ("7,0.5,x", r"y_true\[\d+\] is 7")],
 )  # fmt: skip
-def test_faults_are_told_with_their_line(file, monkeypatch, at, bad, said):
-    monkeypatch.setattr(csv, "BLOCKS", (1 << 12,))
+def test_faults_are_told_with_their_line(file, set_limits, at, bad, said):
+    set_limits(csv_blocks=(1 << 12,))
     file.write_text(lines_of(at=at, bad=bad))
     with pytest.raises(InputError, match=rf"rows\.csv, line {at + 2}:? ({said})"):
         cal.evaluate_file(file)
@@ -184,8 +183,8 @@ def test_bytes_that_are_no_text(file):
         cal.evaluate_file(file)
 
 
-def test_rows_longer_than_a_block(file, monkeypatch):
-    monkeypatch.setattr(csv, "BLOCKS", (1 << 12, 1 << 15))
+def test_rows_longer_than_a_block(file, set_limits):
+    set_limits(csv_blocks=(1 << 12, 1 << 15))
     long = {700: "x" * 6000, 1100: "y\n" * 5000}
     rows = zip(OUTCOMES, REPORTS, strict=True)
     lines = [f'{y},{p},"{long.get(i, "short")}"' for i, (y, p) in enumerate(rows)]
@@ -194,12 +193,12 @@ def test_rows_longer_than_a_block(file, monkeypatch):
     found = cal.evaluate_file(file, measures=["ece", "lin_ce"])
     assert found.values == pytest.approx(expected.values, rel=1e-12)
     assert found.recipe["n"] == OUTCOMES.size
-    monkeypatch.setattr(csv, "BLOCKS", (1 << 12,))
+    set_limits(csv_blocks=(1 << 12,))
     with pytest.raises(InputError, match=r"rows\.csv cannot be read as CSV: straddling"):
         cal.evaluate_file(file)
 
 
-def test_no_file_is_closed_while_arrow_reads_ahead(file, monkeypatch):
+def test_no_file_is_closed_while_arrow_reads_ahead(file, monkeypatch, set_limits):
     """Its number would go to the file opened next, and blocks of that to the reader before: rows
     were lost, or glued to others, once in some thousand files of several blocks.
     """
@@ -211,7 +210,7 @@ def test_no_file_is_closed_while_arrow_reads_ahead(file, monkeypatch):
         return opened[-1]
 
     monkeypatch.setattr(pa, "OSFile", kept)
-    monkeypatch.setattr(csv, "BLOCKS", (1 << 12,))
+    set_limits(csv_blocks=(1 << 12,))
     lines = [f"{'true' if y else 'false'},{p}" for y, p in zip(OUTCOMES, REPORTS, strict=True)]
     file.write_text("\n".join(["correct,confidence", *lines]))
     assert cal.evaluate_file(file, measures=["ece"]).recipe["n"] == OUTCOMES.size

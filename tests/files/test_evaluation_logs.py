@@ -12,6 +12,7 @@ import pytest
 
 import calibrant as cal
 from cli.command import run
+from limits import SetLimits
 
 # Written by Inspect AI 0.3.285, samples in zstd; what is not read was taken out.
 REAL = Path(__file__).parent / "inspect-0.3.285.eval"
@@ -476,10 +477,8 @@ def test_transcripts_are_read_one_at_a_time(tmp_path: Path) -> None:
     assert len(rows.columns["judge.answer"][0]) < 300
 
 
-def test_a_sample_without_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from calibrant._data.readers import inspect_log
-
-    monkeypatch.setattr(inspect_log, "LARGEST", 1 << 20)
+def test_a_sample_without_bounds(tmp_path: Path, set_limits: SetLimits) -> None:
+    set_limits(largest_log_sample=1 << 20)
     file = plain_eval(tmp_path / "log.eval", [sample(1, confidence=0.5, text="x" * (3 << 20))])
     with pytest.raises(cal.InputError, match=r"samples/1_epoch_1\.json has 3 MiB unpacked"):
         cal.read_file(file)

@@ -11,7 +11,6 @@ from file_makers import FORMATS, LABELS, OUTCOMES, REPORTS, ROWS, write
 
 import calibrant as cal
 from calibrant import InputError, UnknownOption
-from calibrant._data.readers import source
 from needs import need
 
 FIVE = ("parquet", "csv", "jsonl", "arrow", "npz")
@@ -65,8 +64,8 @@ def test_logits_are_never_taken_for_predictions(tmp_path):
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("row", [0, 617, REPORTS.size - 1])
-def test_a_bad_prediction_is_told_with_its_place(tmp_path, format, row, monkeypatch):
-    monkeypatch.setattr(source, "CHUNK", 500)
+def test_a_bad_prediction_is_told_with_its_place(tmp_path, format, row, set_limits):
+    set_limits(chunk_rows=500)
     bad = REPORTS.copy()
     bad[row] = 85.0
     path = write(tmp_path, format, {"label": OUTCOMES, "p": bad})
@@ -79,8 +78,8 @@ def test_a_bad_prediction_is_told_with_its_place(tmp_path, format, row, monkeypa
 
 
 @pytest.mark.parametrize("format", FIVE)
-def test_the_first_of_several_bad_rows_is_told(tmp_path, format, monkeypatch):
-    monkeypatch.setattr(source, "CHUNK", 100)
+def test_the_first_of_several_bad_rows_is_told(tmp_path, format, set_limits):
+    set_limits(chunk_rows=100)
     bad = REPORTS.copy()
     bad[[77, 550, 1200]] = -3
     path = write(tmp_path, format, {"label": OUTCOMES, "p": bad}, group=100)
@@ -155,8 +154,8 @@ def test_arguments_that_are_no_columns(tmp_path):
 
 
 @pytest.mark.parametrize("format", FIVE)
-def test_an_error_leaves_no_thread_behind(tmp_path, format, monkeypatch):
-    monkeypatch.setattr(source, "CHUNK", 100)
+def test_an_error_leaves_no_thread_behind(tmp_path, format, set_limits):
+    set_limits(chunk_rows=100)
     bad = REPORTS.copy()
     bad[10] = 2
     path = write(tmp_path, format, {"label": OUTCOMES, "p": bad}, group=100)

@@ -11,7 +11,6 @@ from file_makers import FORMATS, KINDS, LABELS, NAMES, OUTCOMES, REPORTS, RIGHT,
 
 import calibrant as cal
 from calibrant import InputError, read_file
-from calibrant._data.readers import parquet, source
 from forks import answer
 from needs import need
 
@@ -22,12 +21,9 @@ PASSES = ("ece", "lin_ce", "brier")
 
 
 @pytest.fixture(autouse=True)
-def _small_chunks(monkeypatch):
+def _small_chunks(set_limits):
     """Many chunks and pieces, so that they must be put together."""
-    monkeypatch.setattr(source, "CHUNK", 450)
-    monkeypatch.setattr(parquet, "PIECE", 500)
-    monkeypatch.setattr("calibrant._data.readers.npz.PIECE", 1000)
-    monkeypatch.setattr("calibrant._data.readers.csv.BLOCKS", (1 << 13,))
+    set_limits(chunk_rows=450, parquet_piece_rows=500, npz_piece_rows=1000, csv_blocks=(1 << 13,))
 
 
 def same_numbers(found, expected):

@@ -12,9 +12,7 @@ from file_makers import write
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._api.files import refinement
 from calibrant._data.readers import source
-from calibrant._engines import refine
 from pairs import pairs
 
 rng = np.random.default_rng(5)
@@ -37,10 +35,8 @@ BY_QUANTILES = ["lin_ce", "ace", "debiased_l2", "confidence_ce"]
     ("shape", "weighted", "m", "few"),
     pairs(product(SHAPES, [False, True], [1, 2, 15, 100], [1 << 18, 20])),
 )
-def test_quantile_bins_are_those_of_arrays(tmp_path, monkeypatch, shape, m, weighted, few):
-    monkeypatch.setattr(refine, "FEW_ROWS", few)
-    monkeypatch.setattr(refinement, "GROUPS", 500)
-    monkeypatch.setattr(source, "CHUNK", 700)
+def test_quantile_bins_are_those_of_arrays(tmp_path, set_limits, shape, m, weighted, few):
+    set_limits(sorted_rows=few, refined_groups=500, chunk_rows=700)
     p = SHAPES[shape]
     path = write(tmp_path, "npz", {"label": OUTCOMES, "p": p, "w": WEIGHTS})
     found = cal.evaluate_file(

@@ -9,9 +9,7 @@ import pytest
 from file_makers import OUTCOMES, REPORTS, write
 
 import calibrant as cal
-from calibrant._core import progress
 from calibrant._core.progress import RowProgress, format_rate
-from calibrant._data.readers import source
 from needs import need
 from shell_lines import run_main
 
@@ -39,9 +37,8 @@ def test_a_log_has_a_line_a_pass(tmp_path, capfd):
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "jsonl", "arrow", "stream", "npz"])
-def test_rows_and_share_grow_to_the_whole(tmp_path, format, capfd, monkeypatch):
-    monkeypatch.setattr(source, "CHUNK", 250)
-    monkeypatch.setattr(progress, "IN_LOG", 0.0)
+def test_rows_and_share_grow_to_the_whole(tmp_path, format, capfd, set_limits):
+    set_limits(chunk_rows=250, progress_in_log=0.0)
     path = write(tmp_path, format, {"label": OUTCOMES, "p": REPORTS}, group=250)
     cal.evaluate_file(path, progress=True, measures=["ece"])
     *steps, last = capfd.readouterr().err.splitlines()
@@ -51,9 +48,8 @@ def test_rows_and_share_grow_to_the_whole(tmp_path, format, capfd, monkeypatch):
     assert shares == sorted(shares) and 80 <= shares[-1] <= 100
 
 
-def test_a_terminal_has_one_line_drawn_over(monkeypatch):
-    monkeypatch.setattr(progress, "FIRST", 0.0)
-    monkeypatch.setattr(progress, "EVERY", 0.0)
+def test_a_terminal_has_one_line_drawn_over(set_limits):
+    set_limits(progress_starts=0.0, progress_every=0.0)
     out = Terminal()
     with RowProgress(1000, file=out) as shown:
         shown.add(10, 250)
@@ -71,8 +67,8 @@ def test_a_quick_run_on_a_terminal_says_nothing():
     assert out.getvalue() == ""
 
 
-def test_an_error_leaves_a_whole_line(monkeypatch):
-    monkeypatch.setattr(progress, "FIRST", 0.0)
+def test_an_error_leaves_a_whole_line(set_limits):
+    set_limits(progress_starts=0.0)
     out = Terminal()
 
     def fails():
@@ -94,9 +90,8 @@ def test_rates_in_words(number, words):
     assert format_rate(number) == words
 
 
-def test_the_command_draws_on_a_real_terminal(tmp_path, monkeypatch):
-    monkeypatch.setattr(progress, "FIRST", 0.0)
-    monkeypatch.setattr(progress, "EVERY", 0.0)
+def test_the_command_draws_on_a_real_terminal(tmp_path, set_limits):
+    set_limits(progress_starts=0.0, progress_every=0.0)
     path = write(tmp_path, "csv", {"label": OUTCOMES, "p": REPORTS})
     leader, follower = need("pty").openpty()
     out = io.StringIO()

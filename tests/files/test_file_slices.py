@@ -10,8 +10,6 @@ from file_makers import FORMATS, LABELS, OUTCOMES, REPORTS, ROWS, WEIGHTS, K, N,
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._api.files import sums
-from calibrant._data.readers import source
 from needs import need
 
 rng = np.random.default_rng(2)
@@ -23,8 +21,8 @@ SKEWED = np.where(REGION == "south", REPORTS**0.3, REPORTS)
 
 
 @pytest.fixture(autouse=True)
-def _small_chunks(monkeypatch):
-    monkeypatch.setattr(source, "CHUNK", 400)
+def _small_chunks(set_limits):
+    set_limits(chunk_rows=400)
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -153,8 +151,8 @@ def test_labels_and_weights_may_be_in_folders(tmp_path):
         cal.evaluate_file(tmp_path, sample_weight="w")
 
 
-def test_too_many_values_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(sums, "MOST_SLICES", 100)
+def test_too_many_values_are_refused(tmp_path, set_limits):
+    set_limits(slices_of_a_file=100)
     path = write(tmp_path, "npz", {"label": OUTCOMES, "p": REPORTS, "user": np.arange(N)})
     with pytest.raises(InputError, match="by='user' has more than 100 values"):
         cal.evaluate_file(path, by="user")

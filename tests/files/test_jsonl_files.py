@@ -13,7 +13,6 @@ from file_makers import OUTCOMES, REPORTS, records
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._data.readers import jsonl, source
 from needs import need
 
 
@@ -68,8 +67,8 @@ def test_a_file_of_missing_confidences_holds_nothing(file):
         cal.evaluate_file(file, missing="drop")
 
 
-def test_gaps_in_every_chunk(file, monkeypatch):
-    monkeypatch.setattr(source, "CHUNK", 100)
+def test_gaps_in_every_chunk(file, set_limits):
+    set_limits(chunk_rows=100)
     kept = np.arange(REPORTS.size) % 7 != 0
     every = records({"correct": OUTCOMES, "confidence": REPORTS})
     lines(file, *(r if keep else {"correct": 1} for r, keep in zip(every, kept, strict=True)))
@@ -154,8 +153,8 @@ def test_a_mark_of_the_order_of_bytes_and_line_ends_of_all_kinds(file):
 
 @pytest.mark.parametrize("block", [1, 7, 64, 1000])
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
-def test_lines_are_cut_anywhere_by_blocks(file, monkeypatch, block, end):
-    monkeypatch.setattr(jsonl, "BLOCK", block)
+def test_lines_are_cut_anywhere_by_blocks(file, set_limits, block, end):
+    set_limits(jsonl_block=block)
     some = records({"correct": OUTCOMES[:60], "confidence": REPORTS[:60]})
     file.write_bytes(end.join(json.dumps(record) for record in some).encode())
     found = cal.evaluate_file(file, measures=["ece"])
@@ -167,9 +166,8 @@ def test_lines_are_cut_anywhere_by_blocks(file, monkeypatch, block, end):
         cal.evaluate_file(file, measures=["ece"])
 
 
-def test_a_line_without_end_is_not_read_to_its_end(file, monkeypatch):
-    monkeypatch.setattr(jsonl, "BLOCK", 100)
-    monkeypatch.setattr(jsonl, "LONGEST", 1 << 20)
+def test_a_line_without_end_is_not_read_to_its_end(file, set_limits):
+    set_limits(jsonl_block=100, longest_line=1 << 20)
     lines(file, *GOOD, {"correct": 1, "confidence": 0.5, "answer": "x" * (2 << 20)})
     with pytest.raises(InputError, match=r"line 5 is longer than 1 MiB"):
         cal.evaluate_file(file)

@@ -29,7 +29,7 @@ def test_a_later_file_of_records(tmp_path):
 @pytest.mark.parametrize("engine", ["numpy", "auto"])
 @pytest.mark.parametrize("where", ["probs", "out.probs", "label"])
 def test_later_lines_of_a_file(tmp_path, monkeypatch, engine, where):
-    monkeypatch.setattr("calibrant._data.readers.scanner.asked_for", lambda: engine)
+    monkeypatch.setenv("CALIBRANT_ENGINE", engine)
     two, three, more = dict(TWO), dict(THREE), {}
     if where == "label":
         two |= {"label": {"A": 1, "B": 0}, "probs": {"A": 0.9, "B": 0.1}}
@@ -73,7 +73,7 @@ def test_columns_found_by_name(tmp_path, first, second, said):
         cal.read_file(tmp_path)
 
 
-def test_structs(tmp_path):
+def test_a_later_file_of_structs(tmp_path):
     pa, parquet = need("pyarrow"), need("pyarrow.parquet")
     for name, record in (("a", TWO), ("b", THREE)):
         parquet.write_table(pa.Table.from_pylist([record] * 5), tmp_path / f"{name}.parquet")

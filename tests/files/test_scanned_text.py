@@ -215,7 +215,7 @@ LISTS = st.one_of(
 
 @AS_OFTEN
 @given(st.lists(st.tuples(st.sampled_from("012"), LISTS | ODD), min_size=1, max_size=6))
-def test_lists(tmp_path, rows):
+def test_scanned_lists_are_those_of_json(tmp_path, rows):
     path = tmp_path / "rows.jsonl"
     path.write_text("\n".join(f'{{"label": {y}, "probs": {p}}}' for y, p in rows))
     same_both_ways(path, {"y_true": "label", "y_proba": "probs"}, missing="drop")

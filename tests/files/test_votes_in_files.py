@@ -177,7 +177,7 @@ def said(capsys, *arguments):
     return code, found.out, found.err
 
 
-def test_every_verb_takes_votes(wide, long, capsys, tmp_path, monkeypatch):
+def test_every_verb_takes_votes(wide, long, capsys, tmp_path, set_limits):
     counts, labels = ",".join(N_COLUMNS), ",".join(SHARE_COLUMNS)
     ways = {
         "counts": (wide, "--counts", counts),
@@ -199,7 +199,7 @@ def test_every_verb_takes_votes(wide, long, capsys, tmp_path, monkeypatch):
     code, out, _ = said(capsys, "scale", "--fit", *ways["counts"], "--method", "temperature")
     assert code == 0 and "votes behind each row: 1 to 6" in out
     # Limits, which take most of the time, were in the table above.
-    monkeypatch.setattr("calibrant._cli.recalibration.COMPARED_PREDICTIONS", 10)
+    set_limits(compared_predictions=10)
     both = ("--fit", wide, "--apply", wide, "--counts", counts, "--method", "temperature")
     code, _, _ = said(capsys, "scale", *both, "-o", tmp_path / "mapped.csv")
     assert code == 0 and "y_true_0,y_true_1" in (tmp_path / "mapped.csv").read_text()
@@ -229,9 +229,9 @@ def test_sure_predictions_may_be_held_against_votes(tmp_path):
         cal.evaluate_file(path, y_true="share", y_proba="sure", measures=["ece"])
 
 
-def test_distances_of_files_whose_first_blocks_are_hard(tmp_path, monkeypatch):
+def test_distances_of_files_whose_first_blocks_are_hard(tmp_path, set_limits):
     """Whether labels are soft is not known before the last block."""
-    monkeypatch.setattr("calibrant._data.readers.source.CHUNK", 90)
+    set_limits(chunk_rows=90)
     unanimous = np.sort(COUNTS, axis=1)[:, 1] == 0
     order = np.argsort(~unanimous, kind="stable")
     assert 30 < unanimous.sum() < N

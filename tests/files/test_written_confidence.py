@@ -11,6 +11,7 @@ import pytest
 
 import calibrant as cal
 from cli.command import run
+from limits import SetLimits
 
 WORDS = {"certain": 0.98, "very likely": 0.9, "likely": 0.7, "unlikely": 0.2}
 RNG = np.random.default_rng(11)
@@ -109,10 +110,8 @@ def test_options_are_named_where_they_apply(
     assert (meant in str(told.value)) == (option == "y_proba")
 
 
-def test_a_name_among_labels_that_are_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("calibrant._data.readers.csv.BLOCKS", (1 << 10, 1 << 24))
+def test_a_name_among_labels_that_are_numbers(tmp_path: Path, set_limits: SetLimits) -> None:
+    set_limits(csv_blocks=(1 << 10, 1 << 24))
     file = tmp_path / "rows.csv"
     file.write_text("label,p\n1,0.5\n" + "0,0.4\n" * 3000 + "yes,0.4\n")
     with pytest.raises(cal.InputError, match=r"label is 'yes', .*: give all rows numbers") as told:
@@ -147,12 +146,11 @@ def test_shares_given_as_percentages_are_named(tmp_path: Path) -> None:
 
 
 def test_all_rows_decide_whether_they_are_percentages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits
 ) -> None:
     """The first block of a sorted file may be below 1 % from end to end."""
     monkeypatch.setenv("CALIBRANT_THREADS", "1")  # or another block may come first
-    monkeypatch.setattr("calibrant._data.readers.source.CHUNK", 1000)
-    monkeypatch.setattr("calibrant._data.readers.parquet.PIECE", 1000)
+    set_limits(chunk_rows=1000, parquet_piece_rows=1000)
     p = np.sort(np.random.default_rng(0).random(6000) * 3)
     y = (np.arange(p.size) % 50 == 0).astype(int)
     file = tmp_path / "sorted.parquet"

@@ -14,7 +14,6 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError, UnknownOption, examples
-from calibrant._measures.statistics import STATISTICS, Statistics
 
 SOURCE = Path(cal.__file__).parent
 
@@ -85,10 +84,11 @@ def test_options_are_keywords_and_typing_mistakes_are_caught():
 
 
 def test_catalogue_entries_are_complete():
+    kept = type(cal.Accumulator().update([0, 1], [0.2, 0.7]).summary())
     for measure in cal.catalogue():
         entry = f"{measure.name}, {measure.shapes[0]}"
         assert measure.formula and measure.title and measure.reference, entry
-        assert measure.statistic in STATISTICS and hasattr(Statistics, measure.statistic), entry
+        assert hasattr(kept, measure.statistic), entry
         assert measure.function.partition("(")[0] in cal.__all__, entry
 
 

@@ -40,7 +40,7 @@ def test_links_lead_somewhere():
     assert [path for path in paths if not (README.parent / path).exists()] == []
 
 
-def test_it_is_read_in_a_minute():
+def test_the_readme_is_read_in_a_minute():
     assert len(TEXT.splitlines()) <= 150
     pictures = re.findall(r'(?:src|srcset)="([^"]+)"', TEXT)
     assert len(pictures) == 4

@@ -9,7 +9,6 @@ import pytest
 
 import calibrant as cal
 from calibrant import examples
-from calibrant._core.atomic_files import atomic_write
 
 SHIRT = examples.load("fashion-shirt")
 Y, P = SHIRT.test_labels[:50], SHIRT.test_proba[:50]
@@ -32,25 +31,6 @@ def test_saved_like_any_other_file(tmp_path, kind):
     assert os.listdir(tmp_path) == ["one"]
 
 
-def test_a_failure_leaves_what_was_there(tmp_path):
-    path = tmp_path / "page.html"
-    path.write_text("old")
-    with pytest.raises(RuntimeError):
-        _half_written(path)
-    assert path.read_text() == "old" and os.listdir(tmp_path) == ["page.html"]
-    with atomic_write(path) as beside:
-        beside.write_text("new")
-        assert path.read_text() == "old"
-    assert path.read_text() == "new"
-
-
-def _half_written(path):
-    with atomic_write(path) as beside:
-        beside.write_text("half of the ne")
-        assert beside.name.startswith(".page.") and beside.suffix == ".html"
-        raise RuntimeError
-
-
 class TestLinksAndDevices:
     @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
     @pytest.mark.parametrize("kind", SAVERS)
@@ -66,14 +46,6 @@ class TestLinksAndDevices:
         SAVERS[kind](link)
         assert link.is_symlink() and real.read_bytes() == before
         assert os.listdir(tmp_path / "data") == ["of-2026"]
-
-    @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
-    def test_the_ending_is_that_of_the_name_given(self, tmp_path):
-        (tmp_path / "rows.csv").symlink_to(tmp_path / "blob")
-        with atomic_write(tmp_path / "rows.csv") as beside:
-            assert beside.suffix == ".csv"
-            beside.write_text("a,b\n")
-        assert (tmp_path / "blob").read_text() == "a,b\n"
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no such pipes")
     @pytest.mark.parametrize("kind", SAVERS)

@@ -1,5 +1,6 @@
 """Means of rows or clusters of which a few carry most of the weight, as in surveys and wards."""
 
+import math
 from dataclasses import replace
 from functools import cache
 
@@ -8,7 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._inference.means import Influences, influences, mean_limits
-from calibrant._inference.paired import Scatter, independent_limits
+from calibrant._inference.paired import Scatter, _farthest, independent_limits
 from judged import intervals
 
 REPEATS = 100
@@ -209,3 +210,29 @@ def test_fifty_rows_of_about_its_weight_tell_how_a_heavy_row_varies():
     off[30:50] = 1.0
     found = Influences(shares * off, 100.0, shares).variance
     assert 0.3 < found / shares[0] ** 2 < 0.5
+
+
+class TestTheFarthestPoint:
+    """Of the ellipse with quarters of their own, against every point of its outline."""
+
+    @staticmethod
+    def outlined(ours, theirs, like):
+        around = np.linspace(0, 2 * np.pi, 20_001)
+        x, y = np.cos(around), like * np.cos(around) + math.sqrt(1 - like**2) * np.sin(around)
+        x = np.where(x < 0, ours[0] * x, ours[1] * x)
+        y = np.where(y < 0, theirs[0] * y, theirs[1] * y)
+        return float((y - x).max())
+
+    def test_the_farthest_point_is_on_the_outline(self):
+        rng = np.random.default_rng(0)
+        for like in (-0.9, -0.3, 0.0, 0.4, 0.8, 0.97, 1.0):
+            for _ in range(20):
+                ours, theirs = rng.random((2, 2)) ** 3
+                expected = self.outlined(ours, theirs, like)
+                assert _farthest(tuple(ours), tuple(theirs), like) == pytest.approx(
+                    expected, rel=1e-3
+                ), (ours, theirs, like)
+
+    def test_two_that_are_the_same_are_not_apart(self):
+        assert _farthest((0.3, 0.1), (0.3, 0.1), 1.0) == 0.0
+        assert _farthest((0.0, 0.0), (0.0, 0.0), 0.0) == 0.0

@@ -14,6 +14,7 @@ import calibrant as cal
 from calibrant import InputError
 from calibrant._core.binning import both_rules
 from calibrant._data.to_samples import to_samples
+from calibrant._inference.budget import QUICK_ENTRIES, quick_measures
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find
 from calibrant._summaries.samples import Summary
@@ -569,3 +570,12 @@ def test_the_correction_of_the_confidence_error_is_not_in_its_interval():
     assert with_it.value > without.value
     for end in ("low", "high", "estimate"):
         assert getattr(with_it, end) == pytest.approx(getattr(without, end))
+
+
+@pytest.mark.parametrize("entries", [0, QUICK_ENTRIES, QUICK_ENTRIES + 1])
+def test_quick_measures_are_those_of_few_bins_and_of_few_rows(entries):
+    for shape in ("binary", "multiclass"):
+        quick = {measure.name for measure in quick_measures(cal.catalogue(shape), entries)}
+        assert {"ece", "rmsce", "mce", "debiased_l2", "ks_error", "confidence_ce"} <= quick
+        assert quick.isdisjoint({"smooth_ece", "sweep_ece", "tace", "classwise_ce", "dist_ce"})
+        assert ("brier" in quick) == ("log_loss" in quick) == (entries <= QUICK_ENTRIES)

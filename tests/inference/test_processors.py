@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ print(json.dumps([found.low, found.high, difference.low, difference.high]))
 """
 
 
+@cache
 def limits_with_kernels_of(processor: str) -> list[float]:
     """Limits of an error and of a difference, with the matrix kernels of a processor."""
     variables = {"OPENBLAS_CORETYPE": processor, "OPENBLAS_NUM_THREADS": "1"}

@@ -2,13 +2,10 @@
 perfect: what few events show is skewed, and some kinds of them were not seen at all.
 """
 
-import math
-
 import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._inference.paired import _farthest
 
 REPEATS = 80
 # What is expected of 95 % limits on one side of 80 samples is 2; more than this is 1 in 500.
@@ -114,29 +111,3 @@ def test_differences_of_models_that_are_alike_are_short():
         cal.interval(y, chances(first), measure="auroc"),
     )
     assert apart.high - apart.low < 0.3 * (alone.high - alone.low)
-
-
-class TestTheFarthestPoint:
-    """Of the ellipse with quarters of their own, against every point of its outline."""
-
-    @staticmethod
-    def outlined(ours, theirs, like):
-        around = np.linspace(0, 2 * np.pi, 20_001)
-        x, y = np.cos(around), like * np.cos(around) + math.sqrt(1 - like**2) * np.sin(around)
-        x = np.where(x < 0, ours[0] * x, ours[1] * x)
-        y = np.where(y < 0, theirs[0] * y, theirs[1] * y)
-        return float((y - x).max())
-
-    def test_it_is_on_the_outline(self):
-        rng = np.random.default_rng(0)
-        for like in (-0.9, -0.3, 0.0, 0.4, 0.8, 0.97, 1.0):
-            for _ in range(20):
-                ours, theirs = rng.random((2, 2)) ** 3
-                expected = self.outlined(ours, theirs, like)
-                assert _farthest(tuple(ours), tuple(theirs), like) == pytest.approx(
-                    expected, rel=1e-3
-                ), (ours, theirs, like)
-
-    def test_two_that_are_the_same_are_not_apart(self):
-        assert _farthest((0.3, 0.1), (0.3, 0.1), 1.0) == 0.0
-        assert _farthest((0.0, 0.0), (0.0, 0.0), 0.0) == 0.0

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.groups import numbered_groups, read_groups
 from cli.command import csv, run
 from needs import need
 
@@ -93,8 +92,11 @@ def test_slices_and_clusters_are_told_apart_too(kind, tmp_path):
     file = csv(tmp_path / "rows.csv", {"label": Y, "p": P, "c": by})
     sliced = cal.evaluate_file(file, by="c", measures=["ece"]).slices.columns()
     assert set(sliced["c"]) == wanted
-    names, gaps = read_groups(by, None)
-    assert np.bincount(numbered_groups(names, gaps, N)).tolist() == [N // 3] * 3
+    clustered, expected, merged = (
+        cal.cox_calibration(Y, P, groups=groups)
+        for groups in (by, np.arange(N) % 3, np.arange(N) % 3 > 0)
+    )
+    assert clustered.to_dict() == expected.to_dict() != merged.to_dict()
 
 
 MANY = np.arange(N) % 20

@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._data.to_samples import to_samples
-from calibrant._inference.cells import problem_of
-from calibrant._inference.segments import noise_of_rows
 
 
 def world(n: int = 3000, seed: int = 0):
@@ -80,11 +77,11 @@ def test_the_search_finds_nothing_more_often_than_it_says():
         assert np.mean(np.array(values) < 0.5) > 0.2, name
 
 
-def test_blocks_say_what_outcomes_say(monkeypatch):
+def test_blocks_say_what_outcomes_say(set_limits):
     p, columns, rng = world(2000, 3)
     y = (rng.random(2000) < p).astype(int)
     exact = cal.find_segments(y, p, columns, n_draws=400)
-    monkeypatch.setattr("calibrant._inference.segments.SEGMENT_ADDITIONS", 0)
+    set_limits(segment_additions=0)
     near = cal.find_segments(y, p, columns, n_draws=400)
     for a, b in zip(exact, near, strict=True):
         assert a.ratio == b.ratio
@@ -282,13 +279,3 @@ def test_sums_of_a_lazy_frame_give_the_same_order():
     assert summed.worst.name == found.worst.name == "site = s17" and summed.against_all_rows
     assert summed.worst.contrast == pytest.approx(found.worst.contrast)
     assert summed.worst.at_least == pytest.approx(found.worst.at_least, abs=0.005)
-
-
-def test_a_segment_is_judged_from_ten_even_chances_on():
-    """Of eight one outcome more or less decides; weights of all rows alike change nothing."""
-    y, u = np.arange(200) % 2, np.full(200, 0.5)
-    for weight in (None, np.full(200, 3.0)):
-        samples = to_samples(y, u, sample_weight=weight)
-        noise = noise_of_rows(problem_of(samples, "binary", cal.EqualWidth(1)), None, None)
-        each = 0.25 if weight is None else 0.25 * 3.0**2
-        assert 8 * each < noise.least < 14 * each

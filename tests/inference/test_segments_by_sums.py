@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import calibrant as cal
+from calibrant._data.to_samples import to_samples
 from calibrant._engines.frames import segments as by_sums
-from calibrant._inference.segments import noise_of_cells, search
+from calibrant._inference.cells import problem_of
+from calibrant._inference.segments import noise_of_cells, noise_of_rows, search
 from needs import need
 
 pl, duckdb = need("polars"), need("duckdb")
@@ -95,8 +97,8 @@ def test_weights_soft_labels_classes_and_depth(frame, path, where, y, p, options
 
 
 @pytest.mark.parametrize("where", ["polars", "duckdb"])
-def test_numbers_of_very_many_values_are_cut_by_the_engine(frame, path, where, monkeypatch):
-    monkeypatch.setattr(by_sums, "MOST_DISTINCT", 12)
+def test_numbers_of_very_many_values_are_cut_by_the_engine(frame, path, where, set_limits):
+    set_limits(segment_values=12)
     names = ["dose", "age"]
     data = places(frame, path)[where]
     found = cal.find_segments("y", "p", names, data=data, n_draws=100)
@@ -140,7 +142,7 @@ def test_draws_have_the_covariance_of_segments_that_overlap():
     np.testing.assert_allclose(one.largest, two.largest, rtol=1e-12)
 
 
-def test_what_cannot_be_done_by_sums_is_named(frame, path, monkeypatch):
+def test_what_cannot_be_done_by_sums_is_named(frame, path, set_limits):
     lazy = frame.lazy()
     for option in ("groups", "votes"):
         with pytest.raises(cal.InputError, match=f"{option} needs the rows in memory"):
@@ -157,7 +159,7 @@ def test_what_cannot_be_done_by_sums_is_named(frame, path, monkeypatch):
         cal.find_segments("y", "p", ["age"], data="rows.csv")
     with pytest.raises(cal.InputError, match="no segment has 9000 rows"):
         cal.find_segments("y", "p", ["age"], data=lazy, min_rows=9000)
-    monkeypatch.setattr(by_sums, "MOST_CELLS", 10)
+    set_limits(segment_cells=10)
     with pytest.raises(cal.InputError, match="2 columns have more than 10 combinations"):
         cal.find_segments("y", "p", ["age", "ward"], data=lazy)
 
@@ -190,8 +192,8 @@ def test_no_row_and_a_single_one(frame):
         cal.find_segments("y", "p", ["ward"], data=frame.head(1).lazy())
 
 
-def test_many_columns_are_packed_into_several_numbers(frame, monkeypatch):
-    monkeypatch.setattr(by_sums, "MOST_PACKED", 30)
+def test_many_columns_are_packed_into_several_numbers(frame, set_limits):
+    set_limits(segment_codes=30)
     names = ["age", "ward", "smoker"]
     found = cal.find_segments("y", "p", names, data=frame.lazy(), n_draws=100)
     same(found, cal.find_segments("y", "p", names, data=frame, n_draws=100))
@@ -209,3 +211,13 @@ def test_nan_in_a_parquet_file_is_seen_by_duckdb(tmp_path):
     found = cal.evaluate("y", "p", data=data, measures=["ece"], missing="drop")
     assert found.recipe["n_missing"] == 1
     assert found["ece"] == pytest.approx(cal.ece(np.zeros(99), np.delete(p, 3)))
+
+
+def test_a_segment_is_judged_from_ten_even_chances_on():
+    """Of eight one outcome more or less decides; weights of all rows alike change nothing."""
+    y, u = np.arange(200) % 2, np.full(200, 0.5)
+    for weight in (None, np.full(200, 3.0)):
+        samples = to_samples(y, u, sample_weight=weight)
+        noise = noise_of_rows(problem_of(samples, "binary", cal.EqualWidth(1)), None, None)
+        each = 0.25 if weight is None else 0.25 * 3.0**2
+        assert 8 * each < noise.least < 14 * each

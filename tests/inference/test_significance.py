@@ -11,6 +11,7 @@ from scipy import stats
 
 import calibrant as cal
 from calibrant import InputError
+from calibrant._api.slices import holm
 from calibrant._inference.cells import Problem
 from calibrant._inference.logistic import fit_logistic, moved_by_rows
 from calibrant._inference.significance import (
@@ -464,3 +465,43 @@ def test_a_bin_that_expects_less_than_two_events_has_no_chi_square(rows, drawn):
     y = np.append(np.arange(rows) == 0, np.arange(100) < 60).astype(int)
     found = cal.hosmer_lemeshow(y, u, bins=cal.EqualWidth(2))
     assert ("draws" in found.null) == drawn
+
+
+def test_drawn_sums_have_the_moments_of_their_law():
+    rng = np.random.default_rng(9)
+    u, b, bins = rng.random(800), rng.lognormal(0, 1, 800), np.arange(800) % 3
+    drawn = drawn_sums(u, b, bins, 3, 20_000, rng)  # 200 surprises: a part of them is normal
+    for j in range(3):
+        of_bin = bins == j
+        spread = u[of_bin] * (1 - u[of_bin])
+        variance = (b[of_bin] ** 2 * spread).sum()
+        third = (b[of_bin] ** 3 * spread * (1 - 2 * u[of_bin])).sum()
+        assert drawn[:, j].mean() == pytest.approx(0, abs=4 * math.sqrt(variance / 20_000))
+        assert drawn[:, j].var() == pytest.approx(variance, rel=0.05)
+        assert (drawn[:, j] ** 3).mean() == pytest.approx(third, abs=0.15 * variance**1.5)
+
+
+def test_exact_chances_of_few_outcomes():
+    u = np.array([0.2, 0.6, 0.9])
+    drawn = drawn_sums(
+        u, np.ones(3), np.zeros(3, dtype=np.intp), 1, 50_000, np.random.default_rng(1)
+    )
+    total = drawn[:, 0] + u.sum()
+    for count, chance in ((0, 0.8 * 0.4 * 0.1), (3, 0.2 * 0.6 * 0.9)):
+        assert (np.abs(total - count) < 1e-9).mean() == pytest.approx(chance, abs=0.005)
+
+
+def test_a_fitted_tail_goes_on_where_the_draws_end():
+    rng = np.random.default_rng(2)
+    chi2 = need("scipy.stats").chi2
+    drawn = rng.chisquare(3, 10_000)
+    for x in (5.0, 12.0, 30.0):
+        assert math.log(drawn_tail(x, drawn)) == pytest.approx(math.log(chi2.sf(x, 3)), rel=0.25)
+
+
+def test_holm_by_hand():
+    """Slices whose p-value is not known count neither among the others nor for themselves."""
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([0.5]) == [0.5] and holm([]) == []
+    found = holm([0.01, math.nan, 0.02])
+    assert found[0] == pytest.approx(0.02) and math.isnan(found[1]) and found[2] == 0.02

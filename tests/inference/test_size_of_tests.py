@@ -7,7 +7,6 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._inference.significance import drawn_sums, drawn_tail
 from needs import need
 
 # 5 %, and twice the standard error of so many repetitions above it.
@@ -176,35 +175,3 @@ def test_drawn_p_values_can_be_small(name):
     assert 0 < p < 1e-4
     certain = getattr(cal, name)(np.ones(2000, dtype=int), np.full(2000, 0.01) + u[0]).p_value
     assert 0 < certain < 1e-30 or name == "hosmer_lemeshow"
-
-
-def test_drawn_sums_have_the_moments_of_their_law():
-    rng = np.random.default_rng(9)
-    u, b, bins = rng.random(800), rng.lognormal(0, 1, 800), np.arange(800) % 3
-    drawn = drawn_sums(u, b, bins, 3, 20_000, rng)  # 200 surprises: a part of them is normal
-    for j in range(3):
-        of_bin = bins == j
-        spread = u[of_bin] * (1 - u[of_bin])
-        variance = (b[of_bin] ** 2 * spread).sum()
-        third = (b[of_bin] ** 3 * spread * (1 - 2 * u[of_bin])).sum()
-        assert drawn[:, j].mean() == pytest.approx(0, abs=4 * math.sqrt(variance / 20_000))
-        assert drawn[:, j].var() == pytest.approx(variance, rel=0.05)
-        assert (drawn[:, j] ** 3).mean() == pytest.approx(third, abs=0.15 * variance**1.5)
-
-
-def test_exact_chances_of_few_outcomes():
-    u = np.array([0.2, 0.6, 0.9])
-    drawn = drawn_sums(
-        u, np.ones(3), np.zeros(3, dtype=np.intp), 1, 50_000, np.random.default_rng(1)
-    )
-    total = drawn[:, 0] + u.sum()
-    for count, chance in ((0, 0.8 * 0.4 * 0.1), (3, 0.2 * 0.6 * 0.9)):
-        assert (np.abs(total - count) < 1e-9).mean() == pytest.approx(chance, abs=0.005)
-
-
-def test_a_fitted_tail_goes_on_where_the_draws_end():
-    rng = np.random.default_rng(2)
-    chi2 = need("scipy.stats").chi2
-    drawn = rng.chisquare(3, 10_000)
-    for x in (5.0, 12.0, 30.0):
-        assert math.log(drawn_tail(x, drawn)) == pytest.approx(math.log(chi2.sf(x, 3)), rel=0.25)

@@ -9,8 +9,6 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._api.slices import holm
-from calibrant._data.slice_names import MISSING
 from needs import need
 
 
@@ -91,13 +89,28 @@ def test_a_slice_is_found_by_name():
         slices["x"]
 
 
-def test_holm_by_hand():
+def holm(p_values):
+    """Holm's step-down correction by hand: the smallest of m is multiplied by m, the next by
+    m - 1 and so on; none is below the one before it or above 1.
+    """
+    least, corrected = 0.0, {}
+    for turn, p in enumerate(sorted(p_values)):
+        least = max(least, min(1.0, (len(p_values) - turn) * p))
+        corrected[p] = least
+    return [corrected[p] for p in p_values]
+
+
+def test_p_values_of_slices_are_corrected_as_holm_does():
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.5]) == [0.5]
-    assert holm([0.6, 0.7]) == [1.0, 1.0]
-    assert holm([]) == []
-    found = holm([0.01, math.nan, 0.02])
-    assert found[0] == pytest.approx(0.02) and math.isnan(found[1]) and found[2] == 0.02
+    rng = np.random.default_rng(4)
+    u = rng.random(900)
+    for m in (1, 2, 9):
+        y = (rng.random(900) < u).astype(int)
+        slices = cal.evaluate(y, u, by=np.arange(900) % m, measures=["ece"]).slices
+        assert len(slices) == m
+        expected = holm([part.p_value for part in slices])
+        assert [part.p_corrected for part in slices] == pytest.approx(expected, rel=1e-12)
+    assert max(expected) == 1.0 and len(set(expected)) > 1
 
 
 def test_few_of_many_right_slices_stand_out():
@@ -130,11 +143,11 @@ def test_rows_without_a_value_are_a_slice():
     y, u, names = sample(300)
     column = pandas.Series(names).where(np.arange(300) % 5 > 0)
     slices = cal.evaluate(y, u, by=column, measures=["ece"]).slices
-    assert slices[MISSING].n == 60
+    assert slices["(missing)"].n == 60
     numbers = np.where(np.arange(300) % 5 > 0, 1.0, np.nan)
-    assert cal.evaluate(y, u, by=numbers, measures=["ece"]).slices[MISSING].n == 60
+    assert cal.evaluate(y, u, by=numbers, measures=["ece"]).slices["(missing)"].n == 60
     objects = np.array(["x", None], dtype=object)[np.arange(300) % 2]
-    assert cal.evaluate(y, u, by=objects, measures=["ece"]).slices[MISSING].n == 150
+    assert cal.evaluate(y, u, by=objects, measures=["ece"]).slices["(missing)"].n == 150
 
 
 def test_slices_without_weight_are_left_out_and_named():

@@ -410,7 +410,7 @@ def test_a_binary_confidence_error_asks_about_confidences():
 # --- words ----------------------------------------------------------------------------------------
 
 
-def test_words():
+def test_words_of_curve_mean_and_slope():
     assert slope_words(1.2345, (1.004, 1.5), 0.98, confidence=False) == (
         "predictions are not extreme enough (calibration slope 1.234, 98% CI 1.004 to 1.500)"
     )

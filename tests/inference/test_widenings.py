@@ -70,7 +70,7 @@ def test_each_has_a_reason_a_source_and_a_command():
         assert each.reason and each.reference and "benchmarks/coverage.py" in each.command
 
 
-def test_they_are_written():
+def test_widenings_are_written():
     y, p = sure()
     found = cal.interval(y, p, measure="classwise_ece")
     assert list(found.to_dict()["widened_by"]) == list(found.widened_by)

@@ -15,9 +15,8 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant._engines.arrays.selection import kernels
 from calibrant.results import ClinicalValue
-from every_engine import available, each_array_engine, engine
+from every_engine import array_engine, available, each_array_engine, engine
 from needs import need
 
 Array = NDArray[Any]
@@ -158,7 +157,7 @@ def of_plain_arrays(
 ) -> list[float]:
     """What many kinds of input are compared with, found once for each engine."""
     contents = tuple((a.dtype.str, a.shape, a.tobytes()) for a in plain)
-    key = (name, contents, weigh, kernels().name, *options)
+    key = (name, contents, weigh, array_engine(), *options)
     if key not in _of_plain_arrays:
         options |= {"sample_weight": WEIGHTS} if weigh else {}
         _of_plain_arrays[key] = flat(FUNCTIONS[name](*plain, **options))
@@ -184,7 +183,7 @@ def assert_same_everywhere(
     # take turns they see every fourth: one of each library at least.
     in_full = not in_every_engine and plain[0] is not SOFT and (turn is None or turn % 4 == 0)
     # NumPy makes doubles of all types before any measure sees them.
-    as_one = in_every_engine and kernels().name == "numpy"
+    as_one = in_every_engine and array_engine() == "numpy"
     for nth, (name, function) in enumerate(FUNCTIONS.items()):
         if (not in_full) if name in SLOW else (turn is not None and (nth + turn) % 2):
             continue
@@ -509,7 +508,7 @@ COLUMNS: dict[str, tuple[Callable[[Array], Any], Callable[[Array], Any]]] = {
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
-def test_columns(kind: str) -> None:
+def test_columns_of_every_library(kind: str) -> None:
     (label_column, number_column), turn = COLUMNS[kind], list(COLUMNS).index(kind)
     given = (label_column(LABELS), number_column(BINARY))
     weights = number_column(WEIGHTS)

@@ -9,7 +9,6 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._core.validation import ROWS
 
 rng = np.random.default_rng(0)
 N = 120
@@ -23,11 +22,13 @@ FUNCTIONS = {
     and {"y_true", "y_proba"} <= set(inspect.signature(function).parameters)
     and "path" not in inspect.signature(function).parameters
 }
+# Arguments with an entry for each row.
+ROWS = {"y_true", "y_proba", "sample_weight", "groups", "by", "votes", "time"}
 OTHERS = [
     (name, argument)
     for name, function in FUNCTIONS.items()
     for argument in inspect.signature(function).parameters
-    if argument in ROWS and argument != "data"
+    if argument in ROWS
 ]
 
 

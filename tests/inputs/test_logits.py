@@ -208,7 +208,7 @@ class TestLogProbabilitiesInClasses:
 
     @pytest.mark.parametrize("kind", sorted(cal.scaling.SCALERS), ids=str)
     @pytest.mark.parametrize("many", [False, True])
-    def test_scalers(self, kind, many):
+    def test_scalers_take_logits_that_are_named(self, kind, many):
         y, p = (self.labels, self.rows) if many else (self.y, self.p)
         cls = cal.scaling.SCALERS[kind]
         plain = cls(from_logits=False).fit(y, p)
@@ -228,7 +228,7 @@ class TestLogProbabilitiesInClasses:
         with pytest.raises(cal.InputError, match="from_logprobs must be True or False"):
             cal.TemperatureScaling(from_logprobs="yes").fit([0, 1], [-0.4, -1.2])
 
-    def test_streams(self, tmp_path):
+    def test_streams_take_logits_that_are_named(self, tmp_path):
         plain = cal.Accumulator().update(self.y, self.p).evaluate()
         stream = cal.Accumulator(from_logprobs=True).update(self.y, np.log(self.p))
         assert stream.evaluate()["ece"] == pytest.approx(plain["ece"], rel=1e-9)
@@ -245,7 +245,7 @@ class TestLogProbabilitiesInClasses:
         expected = cal.ece(self.labels, self.rows)
         assert monitor.evaluate().latest.values["ece"] == pytest.approx(expected, rel=1e-9)
 
-    def test_torchmetrics(self):
+    def test_torchmetrics_take_logits_that_are_named(self):
         torch = need("torch")
         need("torchmetrics")
         from calibrant.integrations.torchmetrics import CalibrationMetric

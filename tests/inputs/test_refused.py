@@ -13,8 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant._core.validation import public
 from every_engine import available, each_array_engine, engine
+from limits import SetLimits
 from needs import need
 
 Array = NDArray[Any]
@@ -336,12 +336,11 @@ IN_LARGE = {
 }
 
 
-def early_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+def early_threads(set_limits: SetLimits) -> None:
     """Have rows of these sizes cut into lanes, searched, and shared out to threads."""
-    for threshold in (
-        "passes.THREADS_FROM", "passes.LANES_FROM", "ordering.LANES_FROM", "quantiles.SORT_BELOW",
-    ):  # fmt: skip
-        monkeypatch.setattr(f"calibrant._engines.arrays.{threshold}", 1 << 12)
+    set_limits(
+        rows_for_lanes=1 << 12, rows_for_threads=1 << 12, rows_for_a_search=1 << 12,
+    )  # fmt: skip
 
 
 def bad_rows(n: int) -> list[tuple[int, ...]]:
@@ -352,12 +351,12 @@ def bad_rows(n: int) -> list[tuple[int, ...]]:
 @each_array_engine
 @pytest.mark.parametrize("shape", ["binary", "rows"])
 def test_the_first_bad_row_of_a_large_sample(
-    shape: str, engine_name: str, monkeypatch: pytest.MonkeyPatch
+    shape: str, engine_name: str, monkeypatch: pytest.MonkeyPatch, set_limits: SetLimits
 ) -> None:
     flaws, make = FLAWS[shape]
     n = N_LARGE[shape]
     monkeypatch.setenv("CALIBRANT_THREADS", "2")
-    early_threads(monkeypatch)
+    early_threads(set_limits)
     several, *single = bad_rows(n)
     cases = [(IN_LARGE[shape][0], rows) for rows in single]
     cases += [(kind, several) for kind in IN_LARGE[shape]]
@@ -587,10 +586,8 @@ def test_fractions_against_some_predictions_of_0_and_1_are_not_swapped(engine_na
 
 @each_array_engine
 @pytest.mark.parametrize("shape", ["binary", "rows"])
-def test_weights_that_are_all_0(
-    shape: str, engine_name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    early_threads(monkeypatch)
+def test_weights_that_are_all_0(shape: str, engine_name: str, set_limits: SetLimits) -> None:
+    early_threads(set_limits)
     complaints = Complaints()
     with engine(engine_name):
         # Samples above some size are not sorted but searched, and shared out to threads.
@@ -969,19 +966,18 @@ def test_votes_and_predictions_that_cannot_be(name):
 
 
 def test_the_options_of_a_class_are_those_of_its_user() -> None:
-    class Made:
-        @public
-        def __init__(self, *, bins: int = 15) -> None:
-            self.bins = bins
-
-        @classmethod
-        @public
-        def of(cls, *, level: float = 0.95) -> float:
-            return level
-
-    for call, option in ((Made, "bins"), (Made.of, "level")):
-        with pytest.raises(TypeError, match=f"has no option 'zzz': use one of '{option}'$"):
-            call(zzz=1)  # type: ignore[operator]
+    makers: dict[str, Any] = {
+        "Monitor": cal.Monitor,
+        "PlattScaling": cal.PlattScaling,
+        "from_predictions": cal.plots.ReliabilityDisplay.from_predictions,
+    }
+    for name, make in makers.items():
+        with pytest.raises(
+            TypeError, match=rf"^{name}\(\) has no option 'zzz': use one of"
+        ) as told:
+            make(zzz=1)
+        named = re.findall(r"'(\w+)'", str(told.value))[1:]
+        assert named == list(inspect.signature(make).parameters)
 
 
 @pytest.mark.parametrize("kind", ["dict", "pandas", "polars lazy"])

@@ -10,10 +10,17 @@ import pytest
 from calibrant import Edges, EqualWidth, LevelSets, Quantile
 from calibrant._data.to_samples import to_samples, to_source
 from calibrant._engines.arrays.counting import rows_above
+from needs import need
 
 Y = [0, 1, 1, 0, 1]
 P = [0.1, np.nan, 0.9, 0.4, 0.7]
 W = [1.0, 2.0, 3.0, 4.0, 5.0]
+COUNTS = np.random.default_rng(16).multinomial(5, [0.4, 0.3, 0.2, 0.1], 20) + np.eye(
+    20, 4, dtype=int
+)
+VOTES = COUNTS.sum(axis=1)
+SHARES = COUNTS / VOTES[:, None]
+ROWS = np.full((20, 4), 0.25)
 
 
 def dropped(**options):
@@ -80,3 +87,26 @@ def test_shape_and_columns():
 )
 def test_rules_say_whether_they_are_fixed_and_drop_one(rule, is_fixed, drops_one):
     assert (rule.is_fixed, rule.drops_one) == (is_fixed, drops_one)
+
+
+def test_votes_stay_with_their_rows():
+    samples = to_samples(COUNTS, ROWS)
+    np.testing.assert_array_equal(samples.votes, VOTES)
+    np.testing.assert_array_equal(samples.take(slice(3, 9)).votes, VOTES[3:9])
+    assert to_samples(SHARES, ROWS).votes is None
+    gaps = ROWS.copy()
+    gaps[5, 0] = np.nan
+    dropped = to_samples(COUNTS, gaps, missing="drop")
+    np.testing.assert_array_equal(dropped.votes, np.delete(VOTES, 5))
+    beside = to_samples(SHARES, gaps, missing="drop", votes=VOTES)
+    np.testing.assert_array_equal(beside.votes, np.delete(VOTES, 5))
+
+
+def test_tensors_keep_their_votes(monkeypatch):
+    torch = need("torch")
+    monkeypatch.setenv("CALIBRANT_ENGINE", "torch")
+    samples = to_source(torch.tensor(COUNTS), torch.tensor(ROWS))
+    assert samples.votes.tolist() == VOTES.tolist()
+    here = samples.take(slice(0, 7)).in_memory()
+    np.testing.assert_array_equal(here.votes, VOTES[:7])
+    np.testing.assert_array_equal(here.targets, SHARES[:7])

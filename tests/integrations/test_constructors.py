@@ -7,12 +7,11 @@ import inspect
 import pytest
 
 from calibrant import InputError, UnknownOption, plots
-from calibrant.results._plots.canvas import DrawnFromPredictions
 
 DISPLAYS = [
     getattr(plots, name)
     for name in plots.__all__
-    if issubclass(getattr(plots, name), DrawnFromPredictions)
+    if hasattr(getattr(plots, name), "from_predictions")
 ]
 FUNCTION_OPTIONS = {
     "ReliabilityDisplay": {"bins", "notion", "sample_weight", "from_logits", "classes", "data"},

@@ -118,7 +118,7 @@ def test_a_bad_batch_leaves_what_was_there():
     assert metric.compute() == pytest.approx(expected(y, p), rel=1e-9)
 
 
-def test_it_can_be_combined_with_others():
+def test_the_metric_can_be_combined_with_others():
     y, p, _ = PROBLEMS["binary"]
     both = evaluate.combine([Calibration(measures=["ece"]), Calibration(measures=["brier"])])
     assert both.compute(predictions=p, references=y) == {
@@ -186,11 +186,11 @@ def alone(tmp_path_factory):
     return done.stdout.splitlines()
 
 
-def test_it_is_loaded_from_its_file_without_a_network(alone):
+def test_the_metric_is_loaded_from_its_file_without_a_network(alone):
     assert alone[2] == "{'ece': 0.25, 'mce': 0.4}"
 
 
-def test_it_writes_nothing(alone):
+def test_the_metric_writes_nothing(alone):
     assert alone[:2] == ["{'ece': 0.25}", "[] False"]
 
 

@@ -159,8 +159,23 @@ def test_the_entry_point_names_the_class():
     assert (ROOT / "src" / "calibrant" / "integrations" / "mlflow.py").exists()
 
 
-def test_it_is_imported_without_what_measures():
+def test_the_evaluator_is_imported_without_what_measures():
     """MLflow loads entry points at its start: that must not cost a start of Calibrant's."""
     tree = ast.parse((ROOT / "src" / "calibrant" / "integrations" / "mlflow.py").read_text())
     top = [node.module for node in tree.body if isinstance(node, ast.ImportFrom)]
     assert [name for name in top if name.startswith("calibrant")] == ["calibrant._core.errors"]
+
+
+def test_the_estimate_that_is_logged_lies_in_its_interval():
+    need("mlflow")
+    from calibrant.integrations.mlflow import _metrics
+
+    # Rows whose raw ECE lies above its interval.
+    rng = np.random.default_rng(1)
+    p = np.round(rng.random(100), 6)
+    y = (rng.random(100) < p).astype(int)
+    found = _metrics(cal.report(y, p, recalibrate=["platt"]), "")
+    assert found["ece"] > found["ece_high"]
+    for name in (key.removesuffix("_low") for key in found if key.endswith("_low")):
+        assert found[f"{name}_low"] <= found[f"{name}_estimate"] <= found[f"{name}_high"]
+        assert name in found

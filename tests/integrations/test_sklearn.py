@@ -117,7 +117,7 @@ class TestOptions:
         with pytest.raises(UnknownOption, match="hands the scorer its rows"):
             scorer("ece", data=[1, 2])
 
-    def test_it_shows_how_it_was_made(self):
+    def test_a_scorer_shows_how_it_was_made(self):
         assert (
             repr(scorer("ece", bins=3, pos_label="no")) == "scorer('ece', pos_label='no', bins=3)"
         )
@@ -129,7 +129,7 @@ class TestOptions:
             for other in (copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
                 assert other(model, X, y) == one(model, X, y)
 
-    def test_it_travels_to_worker_processes(self):
+    def test_a_scorer_travels_to_worker_processes(self):
         X, y = data(2)
         alone = cross_val_score(GaussianNB(), X, y, scoring=scorer("ece"), cv=CV)
         # One worker of those that n_jobs starts, each of which imports everything again.

@@ -24,7 +24,7 @@ from calibrant._engines.arrays.counting import bin_table, classwise_table
 from calibrant._engines.arrays.losses import loss_sums
 from calibrant._engines.arrays.vectors import vector_table
 from calibrant._measures.catalogue import find
-from every_engine import available, engine
+from every_engine import available, each_array_engine, engine
 
 SHAPES = ("binary", "multiclass")
 KINDS = ("hard", "soft")
@@ -321,27 +321,27 @@ def same_in_every_type(shape: str, y: Any, p: Any, w: Any, labels: list[Any]) ->
         assert found == expected[turn % 2], (each.dtype, each.shape)
 
 
-@pytest.mark.parametrize("name_of_engine", available())
+@each_array_engine
 @pytest.mark.parametrize("weighted", [False, True])
-def test_binary_labels_have_one_value_in_every_type(weighted: bool, name_of_engine: str) -> None:
+def test_binary_labels_have_one_value_in_every_type(weighted: bool, engine_name: str) -> None:
     sample = random_sample("binary", "hard")
     w = sample.w if weighted else None
     kinds = (np.bool_, np.uint8, np.int8, np.int32, np.uint64, np.float32, np.float64)
-    with engine(name_of_engine):
+    with engine(engine_name):
         same_in_every_type("binary", sample.y, sample.p, w, [sample.y.astype(k) for k in kinds])
         expected = values("binary", Sample(sample.y, sample.p, w))
         assert values("binary", Sample(sample.y.tolist(), sample.p.tolist(), w)) == expected
 
 
-@pytest.mark.parametrize("name_of_engine", available())
+@each_array_engine
 @pytest.mark.parametrize("weighted", [False, True])
-def test_class_labels_have_one_value_in_every_type(weighted: bool, name_of_engine: str) -> None:
+def test_class_labels_have_one_value_in_every_type(weighted: bool, engine_name: str) -> None:
     sample = random_sample("multiclass", "hard")
     w = sample.w if weighted else None
     one_hot = np.eye(K)[sample.y]
     labels = [sample.y.astype(kind) for kind in (np.uint8, np.int32, np.float64)]
     labels += [one_hot.astype(kind) for kind in (np.int64, np.float32, np.float64)]
-    with engine(name_of_engine):
+    with engine(engine_name):
         same_in_every_type("multiclass", sample.y, sample.p, w, labels)
 
 
@@ -406,23 +406,21 @@ def by_its_function(name: str, shape: str, y: Any, p: Any, w: Any, bins: Any) ->
     return result
 
 
-@pytest.mark.parametrize("name_of_engine", available())
+@each_array_engine
 @every_way
-def test_evaluate_gives_the_number_of_the_function(
-    shape: str, kind: str, name_of_engine: str
-) -> None:
+def test_evaluate_gives_the_number_of_the_function(shape: str, kind: str, engine_name: str) -> None:
     sample = random_sample(shape, kind)
     edges = cal.Edges([0.0, 0.15, 0.4, 0.9, 1.0], closed="right")
     every_bins = (15, 4, edges, cal.Quantile(6), cal.LevelSets())
     # Every two of rule, engine, kind and weights meet; what has no bins, with four rules.
-    nth = available().index(name_of_engine)
+    nth = available().index(engine_name)
     for name in NAMES[shape]:
         some = every_bins if find(name, shape).is_binned else every_bins[:4]  # type: ignore[arg-type]
         for at, bins in enumerate(some):
             if (nth + (kind == "soft") + at) % 2:
                 continue
             w = sample.w if (nth + at // 2) % 2 else None
-            with engine(name_of_engine), about(name):
+            with engine(engine_name), about(name):
                 whole = value(name, sample.y, sample.p, w, bins)
                 assert whole == by_its_function(name, shape, sample.y, sample.p, w, bins), bins
 
@@ -611,11 +609,11 @@ def test_a_sweep_goes_on_while_mean_targets_are_equal() -> None:
 # --- labels as they come --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name_of_engine", available())
-def test_rows_of_true_and_false_are_labels(name_of_engine: str) -> None:
+@each_array_engine
+def test_rows_of_true_and_false_are_labels(engine_name: str) -> None:
     sample = random_sample("multiclass", "hard", n=20)
     rows = np.eye(K)[sample.y] == 1.0
-    with engine(name_of_engine):
+    with engine(engine_name):
         expected = cal.evaluate(sample.y, sample.p, sample_weight=sample.w).values
         measured = cal.evaluate(rows, sample.p, sample_weight=sample.w).values
     assert measured == expected
@@ -631,14 +629,14 @@ def test_soft_labels_a_rounding_error_above_one_are_labels() -> None:
     assert cal.evaluate(above, p).values == pytest.approx(expected, rel=1e-5, abs=1e-6)
 
 
-@pytest.mark.parametrize("name_of_engine", available())
+@each_array_engine
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_value_of_0_has_no_sign(shape: str, name_of_engine: str) -> None:
+def test_a_value_of_0_has_no_sign(shape: str, engine_name: str) -> None:
     """Of predictions that are sure and right, by hard labels and by shares."""
     sure = np.array([0.0, 1.0]) if shape == "binary" else np.eye(K)
     # (All tops are right, and there is nothing to be ranked.)
     names = [name for name in NAMES[shape] if not find(name, shape).is_ranking]  # type: ignore[arg-type]
-    with engine(name_of_engine):
+    with engine(engine_name):
         for y in (np.arange(len(sure)), sure):
             found = cal.evaluate(y, sure, measures=names).values
             assert [n for n, v in found.items() if v == 0 and np.signbit(v)] == []

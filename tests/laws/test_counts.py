@@ -12,8 +12,7 @@ import pytest
 from test_same_number import DOORS, same, through
 
 import calibrant as cal
-from calibrant._data.to_samples import to_samples
-from every_engine import LAZY, call, each_engine
+from every_engine import LAZY, call
 from needs import need
 
 RNG = np.random.default_rng(16)
@@ -44,20 +43,19 @@ def close(found: Any, expected: Any) -> None:
 # --- the law -------------------------------------------------------------------------------------
 
 
-@each_engine
-def test_counts_are_their_shares_in_every_engine(name):
+def test_counts_are_their_shares_in_every_engine(engine_name):
     # Which take long to plan a query: distances of distributions, the longest, have soft labels in
     # tests/engines, and counts are shares before any measure sees them.
-    slow = name in ("spark", "dask", "ibis")
+    slow = engine_name in ("spark", "dask", "ibis")
     few, more = ["ece", "brier"], ["ece", "classwise_ece", "brier", "dist_ce"]
     asked = [(WHOLE, few if slow else more)]
-    asked += [] if slow else [(FLOATS, few if name in LAZY else more)]
+    asked += [] if slow else [(FLOATS, few if engine_name in LAZY else more)]
     for labels, measures in asked:
-        found = call(name, cal.evaluate, ROWS, labels, PROBA, measures=measures)
+        found = call(engine_name, cal.evaluate, ROWS, labels, PROBA, measures=measures)
         close(found, cal.evaluate(SHARES, P, measures=measures))
         assert "targets are counts of votes, read as their shares" in found.inferred
     few = {"measures": ["brier"] if slow else ["ece", "lin_ce", "brier", "log_loss"]}
-    pairs = call(name, cal.evaluate, ROWS, ["negative", "positive"], "q", **few)
+    pairs = call(engine_name, cal.evaluate, ROWS, ["negative", "positive"], "q", **few)
     close(pairs, cal.evaluate(POSITIVE / VOTES, Q, **few))
 
 
@@ -132,19 +130,6 @@ def test_counts_have_noise_floors_unasked():
     assert cal.evaluate(SHARES[FEW], P[FEW], **options).estimate("dist_ce").noise_floor is None
 
 
-def test_votes_stay_with_their_rows():
-    samples = to_samples(COUNTS, P)
-    np.testing.assert_array_equal(samples.votes, VOTES)
-    np.testing.assert_array_equal(samples.take(slice(3, 9)).votes, VOTES[3:9])
-    assert to_samples(SHARES, P).votes is None
-    gaps = P.copy()
-    gaps[5, 0] = np.nan
-    dropped = to_samples(COUNTS, gaps, missing="drop")
-    np.testing.assert_array_equal(dropped.votes, np.delete(VOTES, 5))
-    beside = to_samples(SHARES, gaps, missing="drop", votes=VOTES)
-    np.testing.assert_array_equal(beside.votes, np.delete(VOTES, 5))
-
-
 def test_verdict_check_and_compare_take_counts():
     counts, shares, p, votes = COUNTS[FEW], SHARES[FEW], P[FEW], VOTES[FEW]
     options = {"measure": "dist_ce", "n_resamples": 60}
@@ -173,34 +158,22 @@ def test_compare_matches_votes_with_rows_by_their_ids():
     assert repr(list(found.slices["a"])) == repr(list(found.slices["b"]))
 
 
-def test_tensors_keep_their_votes(monkeypatch):
-    torch = need("torch")
-    monkeypatch.setenv("CALIBRANT_ENGINE", "torch")
-    from calibrant._data.to_samples import to_source
-
-    samples = to_source(torch.tensor(COUNTS), torch.tensor(P))
-    assert samples.votes.tolist() == VOTES.tolist()
-    here = samples.take(slice(0, 7)).in_memory()
-    np.testing.assert_array_equal(here.votes, VOTES[:7])
-    np.testing.assert_array_equal(here.targets, SHARES[:7])
-
-
 # --- what labels are taken for -------------------------------------------------------------------
 
 
 def test_one_hot_rows_stay_labels():
     hot = np.eye(K, dtype=int)[COUNTS.argmax(axis=1)]
-    samples = to_samples(hot, P)
-    assert samples.votes is None
-    assert "targets are rows of class probabilities" in samples.inferred
-    close(cal.evaluate(hot, P), cal.evaluate(hot.astype(float), P))
+    found = cal.evaluate(hot, P)
+    assert "targets are rows of class probabilities" in found.inferred
+    assert not any("votes" in note for note in found.inferred)
+    close(found, cal.evaluate(hot.astype(float), P))
 
 
 def test_zeros_and_ones_beside_votes_stay_shares_and_it_is_said():
     outcomes = (POSITIVE > 0).astype(int)
-    samples = to_samples(outcomes, Q, votes=VOTES + 1)
-    np.testing.assert_array_equal(samples.targets, outcomes)
-    assert any("are shares of the votes, not counts" in note for note in samples.inferred)
+    found = cal.evaluate(outcomes, Q, votes=VOTES + 1, measures=["brier"])
+    assert found["brier"] == cal.brier_score(outcomes, Q)
+    assert any("are shares of the votes, not counts" in note for note in found.inferred)
     stream = cal.Accumulator()
     with pytest.raises(cal.InputError, match=r"could be shares or counts.*\(n, 2\)"):
         stream.update(outcomes, Q, votes=VOTES + 1)

@@ -132,7 +132,7 @@ def sample(shape: str, n: int = 300) -> tuple[Any, Any]:
     return (rng.random(n)[:, None] > right.cumsum(axis=1)).sum(axis=1), p
 
 
-def test_it_is_gone_afterwards_and_there_meanwhile() -> None:
+def test_a_made_up_measure_is_gone_afterwards_and_there_meanwhile() -> None:
     assert set(NAMES) <= {measure.name for measure in cal.catalogue()}
     with registered():
         pass

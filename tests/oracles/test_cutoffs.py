@@ -34,7 +34,7 @@ def expected(measure, truth: np.ndarray, report: np.ndarray) -> float:
 
 
 class TestATB:
-    def test_it_is_a_quadratic_form_in_nearness(self):
+    def test_the_two_bin_error_is_a_quadratic_form_in_nearness(self):
         y, p = world()
         residual, w = p - y, np.random.default_rng(1).exponential(size=p.size)
         near = 1.0 - np.abs(p[:, None] - p)
@@ -107,7 +107,7 @@ class TestATB:
 
 
 class TestCutoff:
-    def test_it_lies_between_the_ks_error_and_twice_that(self):
+    def test_the_cutoff_error_lies_between_the_ks_error_and_twice_that(self):
         for seed in range(5):
             y, p = world(200, seed, 1.3)
             assert cal.ks_error(y, p) <= cal.cutoff_ce(y, p) <= 2 * cal.ks_error(y, p)

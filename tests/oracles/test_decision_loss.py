@@ -45,7 +45,7 @@ def by_linear_program(p, q, w):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_it_is_the_optimum_of_a_linear_program(seed):
+def test_the_decision_loss_is_the_optimum_of_a_linear_program(seed):
     rng = np.random.default_rng(seed)
     m = int(rng.integers(1, 8))
     p, q, w = rng.random(m), rng.random(m), rng.random(m)

@@ -198,7 +198,7 @@ def test_torchmetrics_top_label_in_double_precision(rows: tuple[Array, Array, Ar
 
 
 @pytest.mark.parametrize("m", [5, 15, 40])
-def test_netcal(known: Known, rows: tuple[Array, Array, Array], m: int) -> None:
+def test_ece_is_that_of_netcal(known: Known, rows: tuple[Array, Array, Array], m: int) -> None:
     metrics = need("netcal.metrics")
     y, p, _ = rows
     for name, norm in (("ECE", "l1"), ("MCE", "max")):

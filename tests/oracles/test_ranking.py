@@ -145,7 +145,7 @@ def test_a_perfect_ranking_is_not_certain() -> None:
     assert found.value == found.high == 1.0 and found.low < 0.5
 
 
-def test_it_is_no_matter_of_calibration() -> None:
+def test_ranking_is_no_matter_of_calibration() -> None:
     y, p, _ = tied()
     for measure in ("auroc", "aurc", "accuracy_at_coverage"):
         with pytest.raises(cal.InputError, match="ranking, not calibration"):

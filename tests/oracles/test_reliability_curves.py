@@ -39,7 +39,7 @@ def test_the_isotonic_curve_is_pool_adjacent_violators() -> None:
 
 
 @pytest.mark.parametrize("method", ["isotonic", "local"])
-def test_it_agrees_with_the_rows_where_a_smoothed_curve_does_not(method: str) -> None:
+def test_a_curve_agrees_with_the_rows_where_a_smoothed_one_does_not(method: str) -> None:
     y, u = network()
     near = (u >= 0.88) & (u < 0.92)
     seen = y[near].mean()

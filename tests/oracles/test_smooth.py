@@ -382,7 +382,7 @@ class TestCurves:
         target = np.array(points["mean_target"])
         assert ((target >= 0) & (target <= 1)).all()
 
-    def test_it_finds_the_curve(self):
+    def test_the_smoothed_curve_is_found(self):
         rng = np.random.default_rng(0)
         u = rng.random(200_000)
         points = cal.smooth_reliability(rng.random(200_000) < u**2, u, sigma=0.03).columns()

@@ -12,7 +12,6 @@ import pytest
 import calibrant as cal
 import twins
 from calibrant import InputError
-from calibrant._inference import cells
 from every_engine import call
 
 N, K = 240, 4
@@ -97,7 +96,7 @@ def test_streams_hold_its_sums_where_it_is_named_and_merge():
         usual.evaluate(measures=["top_label_ece"])
 
 
-def test_it_is_never_below_the_ece_and_equal_where_one_class_is_predicted():
+def test_the_error_by_class_is_never_below_the_ece_and_equal_where_one_class_is_predicted():
     rng = np.random.default_rng(8)
     for _ in range(20):
         p, y = rng.dirichlet(np.full(K, 0.5), 90), rng.integers(0, K, 90)
@@ -141,9 +140,9 @@ def test_intervals_hold_the_true_value():
     assert held >= 35
 
 
-def test_more_bins_than_can_be_drawn_are_resampled_as_rows(monkeypatch):
+def test_more_bins_than_can_be_drawn_are_resampled_as_rows(set_limits):
     y, p, true = by_class(600, 1)
-    monkeypatch.setattr(cells, "MOST_BINS", 1)
+    set_limits(drawn_bins=1)
     found = cal.interval(y, p, measure="top_label_ece", n_resamples=100)
     assert "bootstrap" in found.method and found.low < true < found.high
     assert cal.noise_floor(y, p, measure="top_label_ece", n_resamples=100).p_value < 0.05

@@ -226,7 +226,7 @@ def ways_to_ece() -> Iterator[tuple[str, str, str, str]]:
 
 
 @of_cases(("data", "rule", "norm", "notion"), ways_to_ece())
-def test_ece(data: str, rule: str, norm: str, notion: str) -> None:
+def test_ece_is_that_of_its_twin(data: str, rule: str, norm: str, notion: str) -> None:
     sample, bins = DATA[data], EVERY_RULE[rule][0]
     if notion != "usual":
         value = sample.measure("ece", bins=bins, norm=norm, notion=notion)
@@ -449,7 +449,7 @@ ROW_BY_ROW = {
 
 
 @of_every(data=DATA, name=ROW_BY_ROW)
-def test_losses(data: str, name: str) -> None:
+def test_losses_are_those_of_their_twins(data: str, name: str) -> None:
     close(DATA[data].measure(name), DATA[data].mean_over_rows(ROW_BY_ROW[name]))
 
 

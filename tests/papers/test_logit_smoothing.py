@@ -71,7 +71,7 @@ def test_bins_jump_and_logit_smoothing_does_not(done) -> None:
     assert draws["LS-ECE by draws"] == pytest.approx(draws["LS-ECE"], abs=5e-3)
 
 
-def test_it_is_a_consistent_estimator(done) -> None:
+def test_logit_smoothing_is_a_consistent_estimator(done) -> None:
     data = {k: np.array(v) for k, v in done.figures["convergence"].data.items()}
     assert true_error(1.0) == 0.0
     rng = np.random.default_rng(3)

@@ -101,3 +101,9 @@ def test_a_name_keeps_its_look():
 def test_bins_of_few_rows_are_paler():
     shown = opacity_of(np.array([0, 1, FULL_ROWS // 2, FULL_ROWS, 10 * FULL_ROWS]))
     assert (np.diff(shown) >= 0).all() and shown[0] > 0.2 and shown[-2:].tolist() == [1, 1]
+
+
+def test_many_curves_can_all_be_told_apart_by_their_markers_too():
+    looks = [series_style(turn) for turn in range(28)]
+    known = {(each["color"], each["marker"], str(each["linestyle"])) for each in looks}
+    assert len(known) == 28

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.results._pages.comparison_page import _percent
-from calibrant.results._rendering import shown
 from needs import need
+from printed import printed
 from report_page.conftest import follow
 
 
@@ -32,9 +29,9 @@ def test_ranks_and_differences_are_python_s(look, compared, measure, called):
     page = look(compared.path).page
     page.select_option("#measure", label=measure)
     ranking, own = compared.report.ranking(measure), compared.report.intervals(measure)
-    limits = [f"{shown(a)} to {shown(b)}" for a, b in zip(own["low"], own["high"], strict=True)]
+    limits = [f"{printed(a)} to {printed(b)}" for a, b in zip(own["low"], own["high"], strict=True)]
     assert [row[:5] for row in rows(page, "rank-table")] == [
-        [name, shown(estimate), interval, shown(value),
+        [name, printed(estimate), interval, printed(value),
          str(rank) + (" =" if name in ("as is", "alike") else "")]
         for name, estimate, interval, value, rank in zip(
             ranking["predictor"], own["estimate"], limits, own[measure], ranking["rank"],
@@ -43,7 +40,7 @@ def test_ranks_and_differences_are_python_s(look, compared, measure, called):
     ]  # fmt: skip
     differences = compared.report.differences(measure)
     assert [row[:3] + row[4:] for row in rows(page, "difference-table")] == [
-        [d.first, shown(d.estimate), f"{shown(d.low)} to {shown(d.high)}", shown(d.value)]
+        [d.first, printed(d.estimate), f"{printed(d.low)} to {printed(d.high)}", printed(d.value)]
         for d in differences
     ]
     assert page.inner_text("#ranks-title") == f"Ranks by {called}"
@@ -90,7 +87,7 @@ def test_values_sort_and_are_python_s(look, compared):
     at = 1 + compared.report.measures.index("brier")
     assert [float(row[at]) for row in seen] == sorted((float(r[at]) for r in seen), reverse=True)
     by_name = {row[0]: row for row in seen}
-    assert by_name["as is"][at] == shown(cal.brier_score(compared.y, compared.p["as is"]))
+    assert by_name["as is"][at] == printed(cal.brier_score(compared.y, compared.p["as is"]))
 
 
 def test_curves_come_and_go(look, compared):
@@ -138,15 +135,6 @@ def test_sentences_have_the_names_of_the_field(labels, name):
     assert f"Which is best by {name}, and" in page
     assert f"By {name}, good is best: bad is significantly worse." in page
     assert "By Brier score, good is best" in page
-
-
-@pytest.mark.parametrize(
-    ("share", "said"),
-    [(1.0, "more than 99 %"), (0.995, "more than 99 %"), (0.99, "99 %"), (0.5, "50 %"),
-     (0.005, "less than 1 %"), (0.0, "less than 1 %"), (math.nan, "–")],
-)  # fmt: skip
-def test_nothing_is_certain(share, said):
-    assert _percent(share) == said
 
 
 def test_rank_robustness_of_many_is_on_the_page():

@@ -310,6 +310,14 @@ def test_a_temperature_of_1_changes_nothing():
     assert "surer" in _learned(scaler)
 
 
+def test_parameters_of_a_map_are_told_without_dust():
+    scaler = cal.PlattScaling()
+    scaler.slope_, scaler.intercept_ = [1.811e-16], [0.5]
+    assert _learned(scaler) == "slope 0 and intercept 0.5 on the logit scale"
+    flat = cal.IsotonicCalibration().fit([0, 1, 0, 1], [0.4, 0.4, 0.6, 0.6])
+    assert _learned(flat) == "an increasing curve through 1 value"
+
+
 def test_a_choice_is_called_the_best_only_where_the_other_half_agrees():
     before = Change("brier", 0.2, 0.2, low=-0.01, high=0.01)
     table = tried_on(overconfident).before

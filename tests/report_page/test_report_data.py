@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import sys
@@ -19,9 +20,10 @@ from calibrant._api.report.text import answer, sentences
 from calibrant._core.binning import both_rules
 from calibrant._data.to_samples import to_samples
 from calibrant.results._pages import charts, page
+from calibrant.results._pages.comparison_page import _percent
 from calibrant.results._pages.page import script_json, write_page
-from calibrant.results._rendering import shown
 from needs import need
+from printed import printed
 
 RULES = {"equal-width": cal.EqualWidth, "quantile": cal.Quantile}
 OF_BINS = [measure.name for measure in cal.catalogue("binary") if "bins" in measure.statistic]
@@ -177,7 +179,7 @@ def test_missing_rows_are_left_out_everywhere():
         report(y, p)
 
 
-def test_it_is_data_first():
+def test_a_report_is_data_first():
     y, p, _ = problem("plain", n=120)
     found = report(y, p, source="a test", seed=3)
     held = json.loads(found.to_json(), parse_constant=lambda name: pytest.fail(name))
@@ -303,7 +305,7 @@ def test_a_rare_event_is_told_in_its_own_proportion():
     assert found.decisions.thresholds[-1] == pytest.approx(9.9 * share)
     assert np.ptp(found.decisions.display_columns()["model"]) > 0
     (said,) = [each for each in found.sentences if "mean prediction" in each]
-    assert f"the observed frequency {shown(float(share))}" in said
+    assert f"the observed frequency {printed(float(share))}" in said
     why = found.absent.get("before_after") or found.before_after.why
     # The gain and its standard error have the digits that decide.
     numbers = re.findall(r"(?:lower by|It takes|error) (0\.\d+|\d\.\d+e-\d+)", why)
@@ -311,3 +313,12 @@ def test_a_rare_event_is_told_in_its_own_proportion():
     few = slice(500)
     usual = cal.report(1 - y[few], 1 - p[few], measures=["ece"], recalibrate="platt")
     assert usual.decisions.thresholds[-1] == 0.99
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [(1.0, "more than 99 %"), (0.995, "more than 99 %"), (0.99, "99 %"), (0.5, "50 %"),
+     (0.005, "less than 1 %"), (0.0, "less than 1 %"), (math.nan, "–")],
+)  # fmt: skip
+def test_no_share_of_a_comparison_page_is_certain(share, said):
+    assert _percent(share) == said

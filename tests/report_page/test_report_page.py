@@ -10,7 +10,7 @@ import pytest
 
 import calibrant as cal
 from calibrant import report
-from calibrant.results._rendering import shown
+from printed import printed
 from report_page.conftest import NASTY, follow, saved
 
 # A4 less the margins, in CSS pixels.
@@ -57,13 +57,13 @@ def test_the_slider_shows_what_python_says(look, fashion, rule):
         choose(page, m=m)
         y, p = fashion.y, fashion.p
         assert values_on(page) == {
-            "ece": shown(cal.ece(y, p, bins=bins(m))),
-            "rmsce": shown(cal.ece(y, p, bins=bins(m), norm="l2")),
-            "mce": shown(cal.ece(y, p, bins=bins(m), norm="max")),
+            "ece": printed(cal.ece(y, p, bins=bins(m))),
+            "rmsce": printed(cal.ece(y, p, bins=bins(m), norm="l2")),
+            "mce": printed(cal.ece(y, p, bins=bins(m), norm="max")),
         } | (  # which the table of measures has in quantile bins
             {
-                "debiased_l2": shown(cal.debiased_l2(y, p, bins=m)),
-                "confidence_ce": shown(cal.confidence_ce(y, p, bins=m)),
+                "debiased_l2": printed(cal.debiased_l2(y, p, bins=m)),
+                "confidence_ce": printed(cal.confidence_ce(y, p, bins=m)),
             }
             if rule == "quantile"
             else {}
@@ -98,12 +98,12 @@ def test_the_table_of_bins_is_python_s(look, fashion):
 def test_soft_labels_have_a_hard_view(look, soft):
     page = look(soft.path).page
     choose(page, m=10, rule="equal-width")
-    assert values_on(page)["ece"] == shown(cal.ece(soft.y, soft.p, bins=10))
+    assert values_on(page)["ece"] == printed(cal.ece(soft.y, soft.p, bins=10))
     page.check("input[name=view][value='1']")
     hard = (soft.y > 0.5).astype(int)
-    assert values_on(page)["ece"] == shown(cal.ece(hard, soft.p, bins=10))
+    assert values_on(page)["ece"] == printed(cal.ece(hard, soft.p, bins=10))
     choose(page, rule="quantile")
-    assert values_on(page)["lin_ce"] == shown(cal.lin_ce(hard, soft.p, bins=10))
+    assert values_on(page)["lin_ce"] == printed(cal.lin_ce(hard, soft.p, bins=10))
 
 
 def test_curve_and_intervals_can_be_left_out(look, fashion):
@@ -130,8 +130,8 @@ def test_the_interval_of_the_largest_gap_is_shaded(look, fashion):
     page = look(fashion.path).page
     found = fashion.report.views[0].cutoffs
     words = page.inner_text("#cutoffs-words")
-    assert f"from {shown(found.lower)} to {shown(found.upper)}" in words
-    assert shown(abs(found.gap)) in words and page.is_visible("#cutoffs-key")
+    assert f"from {printed(found.lower)} to {printed(found.upper)}" in words
+    assert printed(abs(found.gap)) in words and page.is_visible("#cutoffs-key")
     box = "all => all.map(p => p.getAttribute('d')).filter(Boolean)"
     (path,) = page.eval_on_selector_all("#diagram .mark-rect path", box)
     left, _, width = [float(part) for part in re.findall(r"-?[\d.]+", path)[:3]]
@@ -157,11 +157,11 @@ def test_measures_have_values_intervals_and_floors(look, fashion):
     )
     for name, corrected, interval, value, floor in seen:
         estimate = fashion.report.evaluation.estimate(name)
-        assert corrected == (shown(estimate.estimate) or "–")
-        assert interval == f"{shown(estimate.interval.low)} – {shown(estimate.interval.high)}"
-        assert value == shown(estimate.value) + estimate.interval.bias
+        assert corrected == (printed(estimate.estimate) or "–")
+        assert interval == f"{printed(estimate.interval.low)} – {printed(estimate.interval.high)}"
+        assert value == printed(estimate.value) + estimate.interval.bias
         known = estimate.noise_floor is not None  # rankings have none
-        assert floor == (shown(estimate.noise_floor.upper) if known else "–")
+        assert floor == (printed(estimate.noise_floor.upper) if known else "–")
     assert {row[0] for row in seen} == set(fashion.report.evaluation.values)
 
 
@@ -197,11 +197,11 @@ def test_slices_say_what_was_predicted_what_happened_and_how_sure(look, fashion)
     for i, part in enumerate(fashion.report.evaluation.slices):
         cells = page.locator("#slice-table tbody tr").nth(i).locator("th, td").all_inner_texts()
         told = dict(zip(heads, cells, strict=True))
-        assert told["mean confidence"] == shown(part.mean_predicted)
-        assert told["accuracy"] == shown(part.mean_target)
-        interval = f"{shown(part.low)} – {shown(part.high)}"
-        assert told["ece, 95 % CI"].split(maxsplit=1) == [shown(part.estimate), interval]
-        assert told["sample value"] == shown(part.values["ece"])
+        assert told["mean confidence"] == printed(part.mean_predicted)
+        assert told["accuracy"] == printed(part.mean_target)
+        interval = f"{printed(part.low)} – {printed(part.high)}"
+        assert told["ece, 95 % CI"].split(maxsplit=1) == [printed(part.estimate), interval]
+        assert told["sample value"] == printed(part.values["ece"])
         assert told["tolerance"] == part.against_tolerance
 
 
@@ -213,7 +213,7 @@ def test_a_phone_scrolls_one_way_only(look, request, name):
     assert page.locator("#diagram svg").bounding_box()["width"] <= 390
 
 
-def test_it_prints(look, soft):
+def test_the_page_prints(look, soft):
     page = look(soft.path, scheme="dark").page
     pdf = page.pdf(format="A4")
     assert pdf.startswith(b"%PDF") and len(pdf) > 30_000
@@ -253,10 +253,10 @@ def test_bins_of_one_s_own_are_there_too(look, nasty):
     page = look(nasty.path).page
     y = [NASTY.index(name) for name in nasty.y]
     assert page.is_checked("input[name=rule][value=given]")
-    assert values_on(page) == {"ece": shown(cal.ece(y, nasty.p, bins=[0, 0.1, 0.5, 1.0]))}
+    assert values_on(page) == {"ece": printed(cal.ece(y, nasty.p, bins=[0, 0.1, 0.5, 1.0]))}
     assert page.locator("#bin-table tbody tr").count() == 3
     choose(page, m=8, rule="quantile")
-    assert values_on(page)["ece"] == shown(cal.ece(y, nasty.p, bins=cal.Quantile(8)))
+    assert values_on(page)["ece"] == printed(cal.ece(y, nasty.p, bins=cal.Quantile(8)))
 
 
 def test_a_thousand_classes_stay_small(visit, folder):

@@ -9,7 +9,6 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError, bin_sensitivity, examples
-from calibrant._summaries import bin_counts
 
 COUNTS = (1, 2, 3, 7, 15, 64, 100)
 
@@ -57,11 +56,11 @@ def test_measures_by_name_with_bins_that_must_be_summed_anew_or_without():
         assert found.at(m) == pytest.approx(alone.values, rel=1e-11)
 
 
-def test_many_classes_are_summed_one_number_of_bins_at_a_time(monkeypatch):
+def test_many_classes_are_summed_one_number_of_bins_at_a_time(set_limits):
     fashion = examples.load("fashion")
     y, p = fashion.test_labels[:300], fashion.test_proba[:300]
     together = bin_sensitivity(y, p, bins=[3, 9], measures=["classwise_ece"])
-    monkeypatch.setattr(bin_counts, "MOST_CELLS", 20)
+    set_limits(bin_count_cells=20)
     apart = bin_sensitivity(y, p, bins=[3, 9], measures=["classwise_ece"])
     assert apart["classwise_ece"] == pytest.approx(together["classwise_ece"], rel=1e-12)
 

@@ -10,7 +10,14 @@ import pytest
 
 import calibrant as cal
 from calibrant.results._paper_tables import latex_text
-from calibrant.results._rendering import as_markdown, marked_numbers, scale_of, scaled_columns
+from calibrant.results._rendering import (
+    as_markdown,
+    as_text,
+    marked_numbers,
+    scale_of,
+    scaled_columns,
+    shown,
+)
 from needs import need
 
 RNG = np.random.default_rng(4)
@@ -37,7 +44,7 @@ def rows_of(latex):
 
 
 class TestLatex:
-    def test_shape(self, found):
+    def test_the_shape_of_a_paper_table(self, found):
         text = found.to_latex(caption="50% of <it>", label="tab:one")
         for name in ("table", "tabular"):
             assert text.count(rf"\begin{{{name}}}") == text.count(rf"\end{{{name}}}") == 1
@@ -198,7 +205,7 @@ class TestFrames:
         assert [int(str(r)) for r in ranks] == [by_rank[name] for name in found.names]
 
 
-def test_scales():
+def test_scales_of_numbers_in_tables():
     assert scale_of([2e-3, 5e-5], below=0.01) == -3 and scale_of([2e-2, 5e-5], below=0.01) == 0
     assert [scale_of([v]) for v in (0.0, 5e-7, 3e-6, 4e-4, 2e-3, 1.0, float("nan"))] == [
         0, -9, -6, -6, 0, 0, 0,
@@ -266,3 +273,10 @@ class TestScaleOn:
         with pytest.raises(cal.InputError, match="did you mean 'temperature'"):
             cal.compare(Y, self.given(slice(None)), scaler="temp", scale_on={
                 "y_true": Y, "y_proba": self.given(slice(None))})  # fmt: skip
+
+
+def test_small_numbers_keep_their_digits():
+    assert [shown(v) for v in (0.5, 0.000412, 1234567.0, float("nan"), None, True, 3)] == [
+        "0.5000", "0.000412", "1234567", "", "", "yes", "3",
+    ]  # fmt: skip
+    assert as_text({"a": ["x", "yy"], "n": [1, 22]}) == "a    n\nx    1\nyy  22"

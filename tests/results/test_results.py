@@ -10,8 +10,6 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError, examples
-from calibrant.results._notebook import html_table
-from calibrant.results._rendering import as_text, shown
 
 EXAMPLE = examples.load("fashion")
 HARD = cal.evaluate(EXAMPLE.test_labels, EXAMPLE.test_proba, classes=EXAMPLE.class_names)
@@ -125,19 +123,6 @@ def test_text_and_html_show_the_values():
     assert html.count("<table>") == 3 and "0.0728" in html
 
 
-def test_html_escapes_what_users_write():
-    evil = "<script>alert(1)</script>"
-    assert evil not in html_table({evil: [evil]}, evil)
-    assert "&lt;script&gt;" in html_table({evil: [evil]}, evil)
-
-
-def test_small_numbers_keep_their_digits():
-    assert [shown(v) for v in (0.5, 0.000412, 1234567.0, float("nan"), None, True, 3)] == [
-        "0.5000", "0.000412", "1234567", "", "", "yes", "3",
-    ]  # fmt: skip
-    assert as_text({"a": ["x", "yy"], "n": [1, 22]}) == "a    n\nx    1\nyy  22"
-
-
 class TestReliability:
     def test_empty_bins_stay_and_counts_add_up(self):
         table = cal.reliability([0, 1, 1], [0.05, 0.95, 1.0], bins=10)
@@ -205,7 +190,7 @@ class TestConventions:
         assert answers["netcal ECE"] == "wrong with soft labels"
         assert answers["relplot binnedECE"] == "answers"
 
-    def test_forms(self):
+    def test_a_reliability_table_in_every_form(self):
         table = cal.conventions([0, 1, 1], [0.1, 0.9, 1.0], bins=10)
         assert json.loads(table.to_json())["bins"] == 10
         assert "with_10_bins" in table.columns()

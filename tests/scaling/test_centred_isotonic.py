@@ -37,7 +37,7 @@ def twin(p, z, w):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_it_is_the_slow_twin(seed):
+def test_the_centred_map_is_that_of_a_slow_twin(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 60))
     p = rng.random(n).round(int(rng.integers(1, 4)))
@@ -62,7 +62,7 @@ def test_it_is_the_slow_twin(seed):
                          0.7446808510638299, 1.0, 1.0, 1.0]),
     ],
 )  # fmt: skip
-def test_it_is_what_cir_model_gives(y, w, expected):
+def test_the_centred_map_is_what_cir_model_gives(y, w, expected):
     """Numbers of CenteredIsotonicRegression(out_of_bounds="clip") of cir-model 0.2.0."""
     scaler = CentredIsotonic().fit(y, P, sample_weight=w)
     np.testing.assert_allclose(scaler._apply(scaler._predictions(NEW, None)), expected, atol=1e-14)
@@ -104,7 +104,7 @@ def test_small_means_that_differ_stay_apart():
     assert CentredIsotonic().fit(p, p).thresholds_[0].tolist() == p.tolist()
 
 
-def test_it_increases_strictly_where_isotonic_steps():
+def test_the_centred_map_increases_strictly_where_isotonic_steps():
     p = np.linspace(0.001, 0.999, 400)
     rng = np.random.default_rng(2)
     soft = np.clip(p**2 + 0.05 * rng.normal(size=400), 0.01, 0.99)
@@ -114,7 +114,7 @@ def test_it_increases_strictly_where_isotonic_steps():
     assert (np.diff(plain.transform(inside)) == 0).mean() > 0.2
 
 
-def test_it_keeps_the_order_of_rows_better_and_errs_less():
+def test_the_centred_map_keeps_the_order_of_rows_better_and_errs_less():
     """What the map is for: a smaller error than isotonic calibration on few rows."""
     errors = {CentredIsotonic: [], IsotonicCalibration: []}
     new = np.linspace(0.02, 0.98, 97)

@@ -16,7 +16,6 @@ from needs import need
 
 torch = need("torch")
 
-from calibrant.scaling import _device_temperature as on_device  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 N, K = 500, 6
@@ -39,8 +38,8 @@ CASES = {
 
 
 @pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(on_device, "BLOCK", 700)
+def small_blocks(set_limits):
+    set_limits(device_block_rows=700)
 
 
 def fitted(y, x, options):

@@ -159,7 +159,7 @@ class TestRecalibrated:
     X_val, X_test, y_val, y_test = train_test_split(X_rest, y_rest, random_state=0, test_size=0.5)
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_prefit(self, kind):
+    def test_an_estimator_fitted_before_is_not_fitted_again(self, kind):
         model = GaussianNB().fit(self.X_train, self.y_train)
         before = cal.log_loss(self.y_test, model.predict_proba(self.X_test))
         scaler = SCALERS[kind](from_logits=False)

@@ -35,7 +35,7 @@ def twin(labels, logits, weights):
     return epsilon, math.exp(best.x)
 
 
-def test_it_is_the_papers_formula():
+def test_label_smoothing_is_the_papers_formula():
     few = MULTICLASS.rows(slice(120))
     scaler = LabelSmoothingTemperature().fit(few.hard, few.logits, sample_weight=few.weights)
     epsilon, temperature = twin(few.hard.tolist(), few.logits.tolist(), few.weights.tolist())
@@ -95,7 +95,7 @@ def test_predictions_that_are_right_everywhere_have_a_temperature():
     assert 0.1 < scaler.temperature_ < 10
 
 
-def test_it_is_nearer_to_the_votes_than_a_temperature_of_the_majority():
+def test_label_smoothing_is_nearer_to_the_votes_than_a_temperature_of_the_majority():
     """Votes with true shares q, and a predictor that is q but three times as steep. Of the majority
     alone a temperature is far too low, and with smoothed labels it is too high, but costs less.
     """
@@ -118,7 +118,7 @@ def test_it_is_nearer_to_the_votes_than_a_temperature_of_the_majority():
     assert shares < smoothed < plain - 0.5
 
 
-def test_it_is_saved_with_its_smoothing():
+def test_the_map_is_saved_with_its_smoothing():
     scaler = LabelSmoothingTemperature(smoothing=0.2).fit(MULTICLASS.hard, MULTICLASS.logits)
     again = scaling.from_json(scaler.to_json())
     assert isinstance(again, LabelSmoothingTemperature)

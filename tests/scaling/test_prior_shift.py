@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scaling_problems import BINARY, MULTICLASS, softmax
 from scipy.optimize import minimize
+from scipy.special import expit
 
 import calibrant as cal
 from calibrant import CalibrantWarning, InputError, StateError, scaling
-from calibrant._data.links import sigmoid
 from calibrant.scaling import PriorShift, at_prior
 from needs import need
 
@@ -152,7 +152,7 @@ def test_a_fit_without_labels_is_saved_and_shows_itself(tmp_path):
 
 
 class TestAtPrior:
-    def test_it_foretells_what_is_measured_there(self):
+    def test_at_prior_foretells_what_is_measured_there(self):
         """Rows at 50 %, weighed and mapped to 5 %, against rows that were drawn at 5 %."""
         y, p = binary_rows(0.5, 40_000, 3)
         p = p**1.3 / (p**1.3 + (1 - p) ** 1.3)  # too steep, so that there is an error to measure
@@ -269,7 +269,7 @@ def test_certain_predictions_cannot_be_moved_and_the_loss_never_rises(k, certain
     for seed in range(15):
         y, h, rng = logits_of(seed, k)
         h[rng.random(h.shape) < 0.1] = -1000.0
-        p = sigmoid(h) if k == 2 else softmax(h)
+        p = expit(h) if k == 2 else softmax(h)
         given = h if certain == "logits" else np.where(p < 1e-300, 0.0, p)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CalibrantWarning)

@@ -38,7 +38,7 @@ def test_the_fit_is_the_optimum(targets):
     assert scaler.loss_ <= PlattScaling(from_logits=True).fit(z, H, sample_weight=W).loss_ + 1e-12
 
 
-def test_it_is_logistic_regression_on_the_logit_and_its_square():
+def test_the_quadratic_map_is_logistic_regression_on_the_logit_and_its_square():
     """probmetrics 1.3.0 (BinaryLogisticCalibrator, quadratic; scikit-learn's solver)."""
     scaler = QuadraticScaling().fit(BINARY.hard, BINARY.proba)
     at = [scaler.intercept_[0], scaler.slope_[0], scaler.curvature_[0]]

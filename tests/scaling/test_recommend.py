@@ -6,12 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
+from map_words import MAPS
 from scaling_problems import BINARY, MULTICLASS, binary
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._api import recommend as module
-from calibrant._core.map_names import METHODS
 from calibrant.scaling import SCALERS, from_json
 from needs import need
 
@@ -29,7 +28,7 @@ def by_hand(y, p, name, folds, seed, groups=None):
     out = np.zeros(len(y))
     for j in range(folds):
         rest = fold != j
-        scaler = SCALERS[METHODS[name]](from_logits=False).fit(y[rest], p[rest])
+        scaler = SCALERS[MAPS[name]](from_logits=False).fit(y[rest], p[rest])
         out[~rest] = scaler.transform(p[~rest])
     return log_losses(y, out)
 
@@ -202,7 +201,7 @@ def test_names_in_a_frame_and_classes():
 
 def test_every_map_is_tried_where_it_suits():
     found = cal.recommend(BINARY.hard, BINARY.proba)
-    wanted = {name for name, kind in METHODS.items() if "binary" in SCALERS[kind]._tried_on}
+    wanted = {name for name, kind in MAPS.items() if "binary" in SCALERS[kind]._tried_on}
     noted = " ".join(found.notes)
     assert {row.map for row in found} | {n for n in wanted if n in noted} == wanted | {
         "as they are"
@@ -229,8 +228,8 @@ def test_few_rows_leave_large_maps_out_and_say_so():
 
 
 @pytest.mark.parametrize("clustered", [False, True])
-def test_of_many_predictions_some_are_drawn(monkeypatch, clustered):
-    monkeypatch.setattr(module, "n_tried_rows", lambda n_classes: 1000)
+def test_of_many_predictions_some_are_drawn(set_limits, clustered):
+    set_limits(tried_rows=lambda n_classes: 1000)
     made = binary(8, 4000)
     groups = np.arange(4000) // 10 if clustered else None
     found = cal.recommend(made.hard, made.proba, maps=["platt"], groups=groups)
@@ -295,7 +294,7 @@ def test_one_class_and_empty():
     assert cal.recommend(np.full(50, 0.3), np.full(50, 0.2)).best  # one share is no one class
 
 
-def test_it_reads_well():
+def test_a_recommendation_reads_well():
     found = cal.recommend(BINARY.hard, BINARY.proba, maps=[*FEW, "isotonic"])
     text = str(found)
     assert "by rows" in text and text.count("recommended") == 1 and found.why in text
@@ -306,12 +305,11 @@ def test_it_reads_well():
         found["histogram"]
 
 
-def test_maps_far_behind_are_given_up_after_a_fold(monkeypatch):
+def test_maps_far_behind_are_given_up_after_a_fold(set_limits):
     """The choice stays, and a note says which were given up and by how much."""
     made = binary(8, 3000)
     whole = cal.recommend(made.hard, made.proba)
-    monkeypatch.setattr(module, "RACED", 1000)
-    monkeypatch.setattr(module, "FAR_BEHIND", 2.0)
+    set_limits(raced_rows=1000, far_behind=2.0)
     raced = cal.recommend(made.hard, made.proba)
     assert raced.best == whole.best and raced[raced.best].loss == whole[whole.best].loss
     gone = {row.map for row in whole} - {row.map for row in raced}
@@ -324,4 +322,7 @@ def test_maps_far_behind_are_given_up_after_a_fold(monkeypatch):
     ("k", "rows"), [(2, 20_000), (3, 16_666), (10, 5_000), (100, 2_500), (1000, 1_000)]
 )
 def test_maps_are_tried_on_rows_that_a_page_can_wait_for(k, rows):
-    assert module.n_tried_rows(k) == rows
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, k, rows + 1)
+    p = rng.random(rows + 1) if k == 2 else rng.dirichlet(np.ones(k), rows + 1)
+    assert cal.recommend(y, p, maps=["temperature"], folds=2).n == rows

@@ -1,6 +1,7 @@
 """A scaler that is saved and loaded gives the same bits; what is damaged is refused."""
 
 import json
+import os
 import warnings
 
 import numpy as np
@@ -90,7 +91,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     def fail(*_):
         raise OSError("no space left")
 
-    monkeypatch.setattr("calibrant._core.atomic_files.os.replace", fail)
+    monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="no space"):
         TemperatureScaling().fit(MULTICLASS.soft, MULTICLASS.logits).save(path)
     assert path.read_text() == before

@@ -214,30 +214,62 @@ def test_written_as_python_it_is_the_same_map(kind, columns, given):
         assert found == expected.tolist()
 
 
-@pytest.mark.parametrize("given", GIVEN)
-@pytest.mark.parametrize("columns", [None, 2, 3])
-@pytest.mark.parametrize("kind", WRITTEN)
-@pytest.mark.parametrize("database", ["sqlite", "duckdb"])
-def test_written_as_sql_it_is_the_same_map(kind, columns, given, database):
-    scaler, new = fitted(kind, columns, given), hard_rows(columns, given)
+# Predictions that rounding has carried beyond their end, and what is none.
+ODD = {
+    False: [1 + 1e-7, -1e-7, 1 + 9e-5, 1.5, -0.1, math.nan, math.inf],
+    True: [1e200, -1e200, math.nan, math.inf, -math.inf],
+    LOGPROBS: [1e-7, -math.inf, 0.5, math.nan, math.inf],
+}
+ODD_ROWS = {
+    False: [
+        [1 + 1e-7, 0.0, -1e-7], [0.5, 0.25, 0.25005], [0.2, 0.3, 0.9], [0.0, 0.0, 0.0],
+        [0.5, math.nan, 0.5], [1.2, -0.1, -0.1],
+    ],
+    True: [[300.0, 0.0, -300.0], [0.0, math.nan, 1.0], [0.0, math.inf, 1.0]],
+    LOGPROBS: [[1e-7, -30.0, -40.0], [-1.0, -math.inf, -0.5], [0.5, -1.0, -1.0], [-math.inf] * 3],
+}  # fmt: skip
+
+
+def odd_rows(columns, given):
+    """Of one column and of three."""
+    return {None: ODD, 3: ODD_ROWS}[columns][given] if columns in (None, 3) else []
+
+
+@cache
+def mapped_in(database, kind, columns, given):
+    """What a database makes of hard rows, of a missing one, and of odd ones.
+
+    In one query: DuckDB takes as long to read the map as to look at every row.
+    """
     names = ["p"] if columns is None else [f"p{j}" for j in range(columns)]
-    written = scaler.to_sql(names if columns else "p")
+    written = fitted(kind, columns, given).to_sql(names if columns else "p")
     shown = ", ".join([written] if columns is None else written)
+    hard, odd = hard_rows(columns, given), odd_rows(columns, given)
+    table = [*np.reshape(hard, (len(hard), -1)).tolist(), [None] * len(names)]
+    table += [np.ravel(row).tolist() for row in odd]
     connection = duckdb_connection() if database == "duckdb" else sqlite3.connect(":memory:")
     types = ", ".join(f"{name} DOUBLE PRECISION" for name in names)
     connection.execute("DROP TABLE IF EXISTS t")
     connection.execute(f"CREATE TABLE t (i INTEGER, {types})")
-    table = new.reshape(len(new), -1).tolist()
     one = f"({', '.join('?' * (len(names) + 1))})"
     connection.execute(
         f"INSERT INTO t VALUES {', '.join([one] * len(table))}",
         [value for i, row in enumerate(table) for value in (i, *row)],
     )
-    connection.execute(f"INSERT INTO t (i) VALUES ({len(new)})")
     found = connection.execute(f"SELECT {shown} FROM t ORDER BY i").fetchall()
-    assert set(found.pop()) == {None}  # a missing prediction stays missing
-    expected = scaler.transform(new).reshape(len(new), -1)
-    np.testing.assert_allclose(np.array(found), expected, rtol=4e-14, atol=1e-300)
+    return found[: len(hard)], found[len(hard)], found[len(hard) + 1 :]
+
+
+@pytest.mark.parametrize("given", GIVEN)
+@pytest.mark.parametrize("columns", [None, 2, 3])
+@pytest.mark.parametrize("kind", WRITTEN)
+@pytest.mark.parametrize("database", ["sqlite", "duckdb"])
+def test_written_as_sql_it_is_the_same_map(kind, columns, given, database):
+    hard, missing, _ = mapped_in(database, kind, columns, given)
+    new = hard_rows(columns, given)
+    assert set(missing) == {None}  # a missing prediction stays missing
+    expected = fitted(kind, columns, given).transform(new).reshape(len(new), -1)
+    np.testing.assert_allclose(np.array(hard), expected, rtol=4e-14, atol=1e-300)
 
 
 def test_an_increasing_quadratic_map_and_an_sql_expression_as_column():
@@ -280,22 +312,6 @@ def test_what_cannot_be_written_is_an_error():
         fitted(PlattScaling, 4, False).to_sql(["a", "b", "c"])
 
 
-# Predictions that rounding has carried beyond their end, and what is none.
-ODD = {
-    False: [1 + 1e-7, -1e-7, 1 + 9e-5, 1.5, -0.1, math.nan, math.inf],
-    True: [1e200, -1e200, math.nan, math.inf, -math.inf],
-    LOGPROBS: [1e-7, -math.inf, 0.5, math.nan, math.inf],
-}
-ODD_ROWS = {
-    False: [
-        [1 + 1e-7, 0.0, -1e-7], [0.5, 0.25, 0.25005], [0.2, 0.3, 0.9], [0.0, 0.0, 0.0],
-        [0.5, math.nan, 0.5], [1.2, -0.1, -0.1],
-    ],
-    True: [[300.0, 0.0, -300.0], [0.0, math.nan, 1.0], [0.0, math.inf, 1.0]],
-    LOGPROBS: [[1e-7, -30.0, -40.0], [-1.0, -math.inf, -0.5], [0.5, -1.0, -1.0], [-math.inf] * 3],
-}  # fmt: skip
-
-
 def answers_of(function, values):
     """What each value becomes; None where it is refused."""
     out = []
@@ -320,23 +336,10 @@ def assert_same_answers(found, expected):
 def test_what_is_refused_is_refused_by_what_is_written(kind, columns, given):
     """A number for what is no prediction is worse than none: Python raises, SQL gives NULL."""
     scaler = fitted(kind, columns, given)
-    new = (ODD_ROWS if columns else ODD)[given]
+    new = odd_rows(columns, given)
     made = (lambda row: scaler.transform([row])) if columns else scaler.transform
     expected = answers_of(made, new)
     assert 0 < sum(each is None for each in expected) < len(new)
     assert_same_answers(answers_of(function_of(scaler), new), expected)
-    names = "abc" if columns else "a"
-    written = scaler.to_sql(list(names) if columns else "a")
-    shown = ", ".join(written if columns else [written])
-    # One query for all rows: DuckDB takes as long to read the map as to look at every row.
-    table = [[i, *np.ravel(row).tolist()] for i, row in enumerate(new)]
-    marks = ", ".join([f"({', '.join(['?::DOUBLE'] * len(table[0]))})"] * len(table))
-    found = (
-        duckdb_connection()
-        .execute(
-            f"SELECT {shown} FROM (VALUES {marks}) AS t(i, {', '.join(names)}) ORDER BY i",
-            [value for row in table for value in row],
-        )
-        .fetchall()
-    )
+    _, _, found = mapped_in("duckdb", kind, columns, given)
     assert_same_answers([None if row[0] is None else row for row in found], expected)

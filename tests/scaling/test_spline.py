@@ -53,7 +53,7 @@ def curve(seed=0, n=150, wave=0.8):
 
 @pytest.mark.parametrize("smoothing", [1e-2, 1e-4])
 @pytest.mark.parametrize("wave", [0.0, 3.0])
-def test_it_is_the_best_increasing_spline(smoothing, wave):
+def test_the_fit_is_the_best_increasing_spline(smoothing, wave):
     h, z = curve(wave=wave)
     w = np.random.default_rng(1).random(h.size)
     scaler = SplineScaling(n_knots=6, smoothing=smoothing, from_logits=True)

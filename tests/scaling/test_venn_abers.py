@@ -66,7 +66,7 @@ def test_both_probabilities_are_those_of_refits(seed):
     )
 
 
-def test_it_is_what_venn_abers_gives():
+def test_the_map_is_what_the_package_venn_abers_gives():
     """Numbers of VennAbers().predict_proba of venn-abers 1.5.4."""
     low = [0, 0, 0, 1 / 5, 1 / 5, 2 / 5, 2 / 5, 3 / 7, 1 / 2, 3 / 5, 3 / 5]
     high = [1 / 3, 1 / 3, 2 / 5, 2 / 5, 4 / 7, 3 / 5, 2 / 3, 3 / 4, 3 / 4, 1, 1]
@@ -97,7 +97,7 @@ def test_the_probability_of_the_label_that_comes_is_calibrated():
         assert y[whole == value].mean() == pytest.approx(value)
 
 
-def test_it_beats_isotonic_calibration_in_log_loss_on_few_rows():
+def test_venn_abers_beats_isotonic_calibration_in_log_loss_on_few_rows():
     scores = {VennAbers: [], IsotonicCalibration: []}
     for seed in range(10):
         rng = np.random.default_rng(seed)

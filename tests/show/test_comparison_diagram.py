@@ -10,11 +10,12 @@ import pytest
 import calibrant as cal
 from calibrant import InputError
 from calibrant.plots import ComparisonDisplay, OverlaidReliabilityDisplay
-from calibrant.results._plots.style import COLOURS
 from needs import need
 
 need("matplotlib")
 from matplotlib.colors import to_rgba  # noqa: E402
+
+BLUE = "#0072B2"  # of the first series, where nothing else is asked for
 
 
 def sample(n=500, seed=0):
@@ -39,12 +40,12 @@ def rows_of(display, measure):
 
 
 def filled(points):
-    return [tuple(face) == to_rgba(COLOURS[0]) for face in points.get_facecolors()]
+    return [tuple(face) == to_rgba(BLUE) for face in points.get_facecolors()]
 
 
 class TestComparisons:
     @pytest.mark.parametrize("measure", ["ece", "brier"])
-    def test_values(self, found, measure):
+    def test_values_of_predictors_are_drawn(self, found, measure):
         display = found.plot(measures=[measure])
         columns = found.intervals(measure)
         assert display.names_ == found.order(measure) == columns["predictor"]

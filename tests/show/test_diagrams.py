@@ -16,7 +16,6 @@ import pytest
 import calibrant as cal
 from calibrant import InputError, UnknownOption, examples
 from calibrant.plots import ReliabilityDisplay
-from calibrant.results._plots.style import COLOURS, series_style
 from needs import need
 
 matplotlib = need("matplotlib")
@@ -210,10 +209,8 @@ class TestTheCurve:
         assert again.curve("local") is None
         assert len(saved) < 8 * len(p)
 
-    def test_many_rows_are_remembered_only_while_someone_keeps_them(self, monkeypatch):
-        from calibrant._api import curve_of_rows
-
-        monkeypatch.setattr(curve_of_rows, "MOST_KEPT", 100)
+    def test_many_rows_are_remembered_only_while_someone_keeps_them(self, set_limits):
+        set_limits(kept_curve_rows=100)
         y, p, w = sample()
         table = cal.reliability(y, p, sample_weight=w)
         expected = cal.reliability_curve(y, p, sample_weight=w, band=None).columns()
@@ -232,13 +229,13 @@ class TestAxes:
         second = ReliabilityDisplay.from_predictions(y, p**1.5, name="new", bins=10, ax=first.ax_)
         assert second.ax_ is first.ax_ and second.figure_ is first.figure_
         assert second.counts_ax_ is first.counts_ax_
-        assert [d.line_.get_color() for d in (first, second)] == list(COLOURS[:2])
+        assert [d.line_.get_color() for d in (first, second)] == ["#0072B2", "#D55E00"]
         assert first.line_.get_marker() != second.line_.get_marker()
         assert len(first.ax_.child_axes) == 1
         texts = [text.get_text() for text in first.ax_.get_legend().get_texts()]
         others = ["line", "95% band if calibrated", "95% interval", "pale"]
         assert [text.partition(":")[0] for text in texts] == ["raw", "new", *others]
-        assert [d.curve_.get_color() for d in (first, second)] == list(COLOURS[:2])
+        assert [d.curve_.get_color() for d in (first, second)] == ["#0072B2", "#D55E00"]
         peak = max(heights.max() for heights in heights_of(first.counts_ax_))
         assert first.counts_ax_.get_ylim()[1] == peak
 
@@ -264,11 +261,6 @@ class TestAxes:
             curve=None, line_kwargs={"linestyle": ":"}
         )
         assert plain.line_.get_linestyle() == ":"
-
-    def test_many_curves_can_all_be_told_apart(self):
-        looks = [series_style(turn) for turn in range(28)]
-        known = {(each["color"], each["marker"], str(each["linestyle"])) for each in looks}
-        assert len(known) == 28
 
     def test_names_are_shown_as_they_are_but_short(self):
         y, p, _ = sample(60)

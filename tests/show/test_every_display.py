@@ -25,7 +25,6 @@ from calibrant.plots import (
     SmoothReliabilityDisplay,
     WindowsDisplay,
 )
-from calibrant.results._plots.canvas import Drawn
 from forks import answer
 from needs import need
 
@@ -133,7 +132,7 @@ def drawn(results, tmp_path_factory):
 
 @pytest.mark.parametrize("kind", KINDS)
 class TestEveryDisplay:
-    def test_it_is_drawn_without_a_warning_and_changes_no_setting(self, drawn, kind):
+    def test_a_display_is_drawn_without_a_warning_and_changes_no_setting(self, drawn, kind):
         figure, changed, opened, _ = drawn(kind)
         assert not changed
         assert opened == {figure.number}
@@ -144,7 +143,7 @@ class TestEveryDisplay:
         assert box.x0 > -0.01 and box.x1 < figure.get_figwidth() + 0.01
         assert box.y0 > -0.01 and box.y1 < figure.get_figheight() + 0.01
 
-    def test_it_is_as_wide_as_a_column(self, drawn, kind):
+    def test_a_display_is_as_wide_as_a_column(self, drawn, kind):
         assert drawn(kind)[0].get_figwidth() == pytest.approx(3.3)
 
     def test_axes_that_are_given_are_drawn_on_or_in_place_of(self, results, kind):
@@ -161,12 +160,13 @@ class TestEveryDisplay:
 
 
 @pytest.mark.parametrize("kind", OF_THEIR_OWN)
-def test_it_is_saved_the_same_every_time(drawn, results, kind, tmp_path):
+def test_a_display_is_saved_the_same_every_time(drawn, results, kind, tmp_path):
     once, again = drawn(kind)[-1], displays(results)[kind]()
     assert once.read_bytes().startswith(b"<?xml")
     assert again.save(tmp_path / "b.svg") == tmp_path / "b.svg"
     assert once.read_bytes() == (tmp_path / "b.svg").read_bytes()
-    assert type(again).save is Drawn.save  # all kinds are written by the same few lines
+    # All kinds are written by the same few lines.
+    assert type(again).save is cal.plots.ReliabilityDisplay.save
 
 
 # One kind, as fonts take long to write, with the names that are hard to write; all are written by

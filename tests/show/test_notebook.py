@@ -197,3 +197,9 @@ def test_a_real_notebook_shows_results_and_draws(tmp_path):
     assert f"{error:.4f}" in shown["text/html"] and f"{error:.4f}" in shown["text/plain"]
     assert read(shown["text/html"]).rows
     assert "image/png" in book.cells[2].outputs[0].data
+
+
+def test_html_escapes_what_users_write():
+    evil = "<script>alert(1)</script>"
+    assert evil not in html_table({evil: [evil]}, evil)
+    assert "&lt;script&gt;" in html_table({evil: [evil]}, evil)

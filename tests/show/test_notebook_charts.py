@@ -43,7 +43,7 @@ def data_of(chart):
     return found
 
 
-def test_reliability():
+def test_a_chart_of_reliability():
     y, p = sample()
     table = cal.reliability(y, p, bins=40)
     rows = {row["bin"]: row for row in data_of(table.chart(level=0.9)) if "bin" in row}
@@ -57,7 +57,7 @@ def test_reliability():
     assert whole.chart(level=0.9).to_dict() == table.chart(level=0.9).to_dict()
 
 
-def test_comparison():
+def test_a_chart_of_a_comparison():
     y, p = sample()
     found = cal.compare(y, {EVIL: p, "other": p**2}, measures=["ece", "brier"], n_resamples=50)
     chart = found.chart()
@@ -75,7 +75,7 @@ def test_bin_sensitivity():
     assert seen == {(name, m): found.at(m)[name] for name in found.measures for m in found.bins}
 
 
-def test_windows():
+def test_a_chart_of_windows():
     y, p = sample()
     time = np.datetime64("2026-01-01") + (np.arange(300) // 50).astype("timedelta64[D]")
     table = cal.Monitor(every="1d").update(y, p, time=time).evaluate()

@@ -59,7 +59,7 @@ def test_the_line_is_broken_where_there_is_no_row():
     assert not np.isnan(y[np.abs(x - 0.11) < 0.01]).any()
 
 
-def test_it_may_lie_over_bins():
+def test_a_smooth_curve_may_lie_over_bins():
     y, p, _ = sample()
     bins = ReliabilityDisplay.from_predictions(y, p, name="bins", curve=None)
     heights = len(bins.counts_ax_.patches)

@@ -10,12 +10,13 @@ import pytest
 import calibrant as cal
 from calibrant import InputError
 from calibrant.plots import WindowsDisplay
-from calibrant.results._plots.style import COLOURS
 from needs import need
 
 need("matplotlib")
 from matplotlib.colors import to_rgba  # noqa: E402
 from matplotlib.dates import date2num  # noqa: E402
+
+BLUE = "#0072B2"  # of the first series, where nothing else is asked for
 
 
 def sample(n=2000, seed=0):
@@ -37,7 +38,7 @@ def test_values_floors_and_rows_are_those_of_the_table():
     assert drawn[~np.isnan(drawn)].tolist() == columns["ece"]
     dots = next(c for c in display.ax_.collections if len(c.get_offsets()) == 10)
     np.testing.assert_allclose(dots.get_offsets()[:, 0], date2num(columns["start"]))
-    beyond = [tuple(face) == to_rgba(COLOURS[0]) for face in dots.get_facecolors()]
+    beyond = [tuple(face) == to_rgba(BLUE) for face in dots.get_facecolors()]
     pairs = zip(columns["ece"], columns["noise_95"], strict=True)
     assert beyond == [value > noise for value, noise in pairs]
     floor = np.concatenate([path.vertices for path in display.noise_.get_paths()])

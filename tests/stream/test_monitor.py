@@ -9,7 +9,6 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError, UnknownOption
-from calibrant._api.streaming.spans import window_width
 from monitored import (
     BEGIN,
     DAY,
@@ -69,8 +68,9 @@ def test_windows_are_aligned_to_the_epoch_in_utc(every, moment, start):
 
 def test_the_text_of_a_width_is_a_width():
     for value in ("1d", "24h", "90m", "0.25s", 0.000001, timedelta(days=2, hours=1), 86_400.0):
-        assert window_width(str(window_width(value))) == window_width(value)
-    assert str(window_width("24h")) == "1d"
+        width = cal.Monitor(every=value).every
+        assert cal.Monitor(every=str(width)).every == width
+    assert str(cal.Monitor(every="24h").every) == "1d"
 
 
 def test_late_rows_go_to_their_own_window():

@@ -10,7 +10,6 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError, StateError
-from calibrant._inference.streams import log_e_value
 
 DAY = "2026-01-05"
 
@@ -140,11 +139,3 @@ def test_lazy_frames_are_refused():
     frame = polars.DataFrame({"y": [0, 1], "p": [0.2, 0.7], "who": ["a", "a"]}).lazy()
     with pytest.raises(InputError, match="needs the rows in memory"):
         cal.Monitor(grouped=True).update("y", "p", time=DAY, groups="who", data=frame)
-
-
-def test_evidence_by_the_formula():
-    z, u, groups, _ = rows()
-    monitor = cal.Monitor(grouped=True, bins=5).update(z, u, time=DAY, groups=groups)
-    table = monitor.total().summary().bins
-    # Half on all windows together, half anew on each: of one window both are the same.
-    assert monitor.evaluate().latest.e_value == pytest.approx(np.exp(log_e_value(table)))

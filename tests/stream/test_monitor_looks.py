@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._core.bin_tables import FIELDS, BinTable
-from calibrant._inference.streams import log_e_value, p_of_change
+from calibrant._inference.streams import log_e_value, noise_floor, p_of_change
 from calibrant._inference.tails import quantiles, upper_tail
 
 
@@ -155,3 +155,31 @@ def test_some_bet_is_good_for_small_faults_and_large_ones(bet):
     sums[0, 0, FIELDS.index("sum_wu")] = variance  # and the squares of predictions next to none
     sums[0, 0, FIELDS.index("sum_wz")] = variance + moved
     assert log_e_value(BinTable(sums)) > 0.6 * best
+
+
+def test_evidence_of_clusters_by_the_formula():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(60), rng.integers(1, 12, 60))
+    u = np.clip(rng.beta(1, 2, 60)[groups] + rng.normal(0, 0.05, groups.size), 0, 1)
+    z = (rng.random(60)[groups] < u).astype(int)
+    monitor = cal.Monitor(grouped=True, bins=5).update(z, u, time="2026-01-05", groups=groups)
+    table = monitor.total().summary().bins
+    # Half on all windows together, half anew on each: of one window both are the same.
+    assert monitor.evaluate().latest.e_value == pytest.approx(np.exp(log_e_value(table)))
+
+
+@pytest.mark.parametrize("u", [[0.4, 0.85], [0.6, 0.15], [0.5] * 30, [0.6] * 13 + [1.0] * 25])
+def test_outcomes_of_a_window_scatter_as_predictions_say(u):
+    """As binomials of 1.5 trials do, some of one and some of two."""
+    u = np.array(u)
+    table = cal.Accumulator(bins=1).update(np.ones(u.size, int), u).summary().bins
+    moved = []
+
+    def sums(drawn):
+        moved.append(drawn.sum_wz[:, 0])
+        return drawn.sum_wz[:, 0]
+
+    noise_floor(table, sums, 0.0)
+    variance = (u * (1 - u)).sum()
+    assert moved[0].mean() == pytest.approx(u.sum(), abs=0.15 * np.sqrt(variance))
+    assert moved[0].var() == pytest.approx(variance, rel=0.15)

@@ -12,7 +12,6 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._inference.streams import noise_floor
 from monitored import (
     BEGIN,
     DAY,
@@ -278,20 +277,3 @@ def test_windows_have_draws_of_their_own():
     assert half.evaluate().columns()["noise_95"][0] == values["noise_95"][0]
     once = cal.Monitor(every="1d", measures=["ece"]).update(1 - y[:200], p[:200], time=time[:200])
     assert once.evaluate().columns()["noise_95"][0] != values["noise_95"][0]
-
-
-@pytest.mark.parametrize("u", [[0.4, 0.85], [0.6, 0.15], [0.5] * 30, [0.6] * 13 + [1.0] * 25])
-def test_outcomes_of_a_window_scatter_as_predictions_say(u):
-    """As binomials of 1.5 trials do, some of one and some of two."""
-    u = np.array(u)
-    table = cal.Accumulator(bins=1).update(np.ones(u.size, int), u).summary().bins
-    moved = []
-
-    def sums(drawn):
-        moved.append(drawn.sum_wz[:, 0])
-        return drawn.sum_wz[:, 0]
-
-    noise_floor(table, sums, 0.0)
-    variance = (u * (1 - u)).sum()
-    assert moved[0].mean() == pytest.approx(u.sum(), abs=0.15 * np.sqrt(variance))
-    assert moved[0].var() == pytest.approx(variance, rel=0.15)

@@ -10,7 +10,6 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._data.times import microseconds
 from monitored import (
     BEGIN,
     DAY,
@@ -58,11 +57,14 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_times_of_every_kind_are_the_same_times(kind):
+    times = KINDS[kind]()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found, missing = microseconds(KINDS[kind]())
-    assert found.tolist() == STAMPS
-    assert not missing.any()
+        monitor = cal.Monitor(every=1e-6).update([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], time=times)
+    # Each row is in the microsecond that is its own.
+    found = {at: window.evaluate()["ece"] for at, window in monitor.windows().items()}
+    assert found == pytest.approx(dict(zip(MOMENTS, [0.1, 0.8, 0.3, 0.6], strict=True)))
+    assert monitor.n_without_time == 0
 
 
 @pytest.mark.parametrize(

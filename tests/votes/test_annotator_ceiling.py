@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from functools import cache
-from itertools import combinations
+from itertools import combinations, permutations, product
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,13 @@ import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._inference.vote_splits import halves, one_against_rest, without_replacement
+from calibrant._inference.vote_splits import (
+    _single_moments,
+    agreement_with_rest,
+    halves,
+    one_against_rest,
+    without_replacement,
+)
 from shell_lines import run_main
 
 COUNTS = np.array([[3, 1, 0], [0, 2, 2], [5, 0, 0], [1, 1, 1]])
@@ -235,3 +241,32 @@ def test_the_command_has_the_ceiling_too(tmp_path) -> None:
     out, err = io.StringIO(), io.StringIO()
     assert run_main(line.split(), tmp_path, out, err) == 0, err.getvalue()
     assert "as many annotators again" in out.getvalue()
+
+
+def test_the_law_of_one_vote_is_that_of_all_exchanges() -> None:
+    counts = np.array([[2, 1, 0], [1, 2, 1]])
+    votes = [[0, 0, 1], [0, 1, 1, 2]]
+    values = []
+    for picks in product(*(range(len(v)) for v in votes)):
+        total = 0.0
+        for v, pick in zip(votes, picks, strict=True):
+            rest = v[:pick] + v[pick + 1 :]
+            total += rest.count(v[pick]) / len(rest)
+        values.append(total)
+    own = np.array([[1, 0, 0], [0, 1, 0]])
+    found = agreement_with_rest(own, counts, np.random.default_rng(0))
+    assert found.expected == pytest.approx(np.mean(values) / 2)
+    variance, third = _single_moments(counts, np.array([1 / 3, 1 / 6]))
+    assert variance == pytest.approx(np.var(values))
+    assert third == pytest.approx(((values - np.mean(values)) ** 3).mean())
+
+
+def test_a_group_is_held_against_those_outside() -> None:
+    counts, own = np.array([[3, 2, 0]]), np.array([[2, 0, 0]])
+    found = agreement_with_rest(own, counts, np.random.default_rng(0))
+    assert found.value == pytest.approx(1 / 3)  # the others: 0, 1, 1
+    handed_out = [
+        np.mean([votes[i] == votes[j] for i in (0, 1) for j in (2, 3, 4)])
+        for votes in permutations([0, 0, 0, 1, 1])
+    ]
+    assert found.expected == pytest.approx(np.mean(handed_out))

@@ -5,14 +5,12 @@ from __future__ import annotations
 import io
 import json
 import math
-from itertools import permutations, product
 
 import numpy as np
 import pytest
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._inference.vote_splits import _single_moments, agreement_with_rest
 from needs import need
 from shell_lines import run_main
 
@@ -44,35 +42,6 @@ def test_agreement_is_the_mean_share_of_other_votes() -> None:
     assert found["c"].n == 3 and found["c"].n_shared == 2  # nobody else saw item 4
     # Any two votes of the items that c shares: 1 of 3 pairs agree, in both.
     assert found["c"].expected == pytest.approx(1 / 3)
-
-
-def test_the_law_of_one_vote_is_that_of_all_exchanges() -> None:
-    counts = np.array([[2, 1, 0], [1, 2, 1]])
-    votes = [[0, 0, 1], [0, 1, 1, 2]]
-    values = []
-    for picks in product(*(range(len(v)) for v in votes)):
-        total = 0.0
-        for v, pick in zip(votes, picks, strict=True):
-            rest = v[:pick] + v[pick + 1 :]
-            total += rest.count(v[pick]) / len(rest)
-        values.append(total)
-    own = np.array([[1, 0, 0], [0, 1, 0]])
-    found = agreement_with_rest(own, counts, np.random.default_rng(0))
-    assert found.expected == pytest.approx(np.mean(values) / 2)
-    variance, third = _single_moments(counts, np.array([1 / 3, 1 / 6]))
-    assert variance == pytest.approx(np.var(values))
-    assert third == pytest.approx(((values - np.mean(values)) ** 3).mean())
-
-
-def test_a_group_is_held_against_those_outside() -> None:
-    counts, own = np.array([[3, 2, 0]]), np.array([[2, 0, 0]])
-    found = agreement_with_rest(own, counts, np.random.default_rng(0))
-    assert found.value == pytest.approx(1 / 3)  # the others: 0, 1, 1
-    handed_out = [
-        np.mean([votes[i] == votes[j] for i in (0, 1) for j in (2, 3, 4)])
-        for votes in permutations([0, 0, 0, 1, 1])
-    ]
-    assert found.expected == pytest.approx(np.mean(handed_out))
 
 
 def test_p_values_of_people_who_vote_alike_are_not_small() -> None:

@@ -209,7 +209,7 @@ def test_hard_labels_of_three_classes() -> None:
     assert abs(found - truth) < 0.03 < truth - found.plug_in
 
 
-def test_it_is_a_number_that_says_how_it_was_found() -> None:
+def test_the_bayes_error_is_a_number_that_says_how_it_was_found() -> None:
     found = cal.bayes_error([[3, 0], [2, 1], [0, 3], [1, 2]] * 25)
     assert isinstance(found, float) and found.interval == (found.low, found.high)
     again = pickle.loads(pickle.dumps(found))
