@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, STRETCH, BinTable
 from calibrant._core.binning import Cuts, MiddleRanks
-
-Array = NDArray[np.float64]
+from calibrant._core.typing import Array
 
 
 class LevelTable(BinTable):
@@ -55,8 +54,7 @@ class LevelTable(BinTable):
 
     @property
     def _columns(self) -> tuple[Array, ...]:
-        stored: tuple[Array, ...] = self.__dict__["_columns"]
-        return stored
+        return self.__dict__["_columns"]
 
     @cached_property
     def ranks(self) -> MiddleRanks:

@@ -14,10 +14,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError, NotDefined, nearest
+from calibrant._core.typing import Array
 from calibrant._measures.binned import binned_error, binned_errors, debiased_l2, debiased_l2s
 from calibrant._measures.cutoffs import (
     averaged_two_bin_error,
@@ -134,9 +134,8 @@ def _uncertainty(summary: Statistics) -> float:
         return decompose(summary.bins).uncertainty
 
 
-def _root_debiased(table: BinTable) -> NDArray[np.float64]:
-    out: NDArray[np.float64] = np.sqrt(np.maximum(debiased_l2s(table), 0.0))
-    return out
+def _root_debiased(table: BinTable) -> Array:
+    return np.sqrt(np.maximum(debiased_l2s(table), 0.0))
 
 
 def _mean_loss(loss: str) -> Callable[[Statistics], float]:

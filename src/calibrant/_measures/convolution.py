@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from calibrant._core.typing import Array
 
 
 def valid_convolution(values: Array, kernel: Array) -> Array:
@@ -19,5 +16,4 @@ def valid_convolution(values: Array, kernel: Array) -> Array:
     size = values.size + kernel.size - 1
     n = [fft.next_fast_len(size, real=True)]
     product = fft.rfftn(values, n) * fft.rfftn(kernel, n)
-    out: Array = fft.irfftn(product, n)[kernel.size - 1 : values.size]
-    return out
+    return fft.irfftn(product, n)[kernel.size - 1 : values.size]

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._measures.of_cells import CellSums
-
-Array = NDArray[np.float64]
 
 # R's defaults: the share of rows near a vertex that count, and of those, the most in a cell.
 SPAN, CELL = 0.75, 0.2
@@ -38,8 +36,8 @@ class Vertices:
 
     at: Array
     reach: Array
-    first: NDArray[np.intp]
-    last: NDArray[np.intp]
+    first: Index
+    last: Index
 
     @classmethod
     def from_levels(cls, u: Array, w: Array, span: float = SPAN) -> Vertices:
@@ -88,7 +86,7 @@ def _reaches(u: Array, through: Array, at: Array, span: float) -> Array:
     """How far from each vertex a share of the weight lies, and enough levels for a parabola."""
     wanted = span * through[-1] * (1.0 - _TINY)
 
-    def enough_within(distance: Array) -> NDArray[np.bool_]:
+    def enough_within(distance: Array) -> Mask:
         # A hair more, for what is lost by rounding.
         more = distance * (1.0 + 1e-14) + 1e-300
         low, high = np.searchsorted(u, at - more), np.searchsorted(u, at + more, "right")
@@ -116,8 +114,7 @@ def _reaches(u: Array, through: Array, at: Array, span: float) -> Array:
     off = np.sort(np.where(there, off, np.inf), axis=1)
     last = off[np.arange(at.size), there.sum(axis=1) - 1]
     enough = np.where(there.sum(axis=1) > _NEEDED, off[:, _NEEDED], last / _EDGE + 1e-9)
-    out: Array = np.maximum(np.maximum(best, enough), 1e-300)
-    return out
+    return np.maximum(np.maximum(best, enough), 1e-300)
 
 
 def local_fit(u: Array, w: Array, wz: Array, span: float = SPAN) -> Array:
@@ -199,8 +196,7 @@ def local_fits(sums: CellSums) -> Array:
     n, m = len(sums.wz), fit.vertices.at.size
     products = (sums.wz @ fit.powers[..., :3].reshape(u.size, -1)).reshape(n, 1, m, 3)
     solved = (lines * products).sum(axis=3).reshape(n, 2 * m)
-    out: Array = solved @ fit.between
-    return out
+    return solved @ fit.between
 
 
 def _lines(sums: CellSums, w: Array) -> Array:
@@ -229,10 +225,9 @@ def _known(u: Array) -> list[_CellFit]:
     return []
 
 
-def _regular(matrix: Array) -> NDArray[np.bool_]:
+def _regular(matrix: Array) -> Mask:
     """Whether matrices of moments (..., 3, 3) can be solved."""
-    out: NDArray[np.bool_] = np.linalg.det(matrix) > 1e-12 * matrix[..., 0, 0] ** 3
-    return out
+    return np.linalg.det(matrix) > 1e-12 * matrix[..., 0, 0] ** 3
 
 
 def _parabolas(moments: Array, products: Array) -> tuple[Array, Array]:
@@ -256,13 +251,12 @@ def _between(vertices: Vertices, u: Array, value: Array, slope: Array) -> Array:
     width = at[j + 1] - at[j]
     t = (u - at[j]) / width
     s = 1.0 - t
-    out: Array = (
+    return (
         (1.0 + 2.0 * t) * s * s * value[..., j]
         + t * s * s * width * slope[..., j]
         + t * t * (3.0 - 2.0 * t) * value[..., j + 1]
         - t * t * s * width * slope[..., j + 1]
     )
-    return out
 
 
 # --- how far the curve is from the diagonal -------------------------------------------------------

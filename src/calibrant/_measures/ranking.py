@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable, OrderedLevels
 from calibrant._core.errors import NotDefined
-
-Array = NDArray[np.float64]
+from calibrant._core.typing import Array, Index
 
 # The share of rows that `accuracy_at_coverage` keeps unless another is named.
 COVERAGE = 0.8
@@ -101,7 +99,7 @@ def mean_target(table: BinTable) -> float:
 # --- what each row moves a value by ---------------------------------------------------------------
 
 # The number of each row's prediction among the distinct ones, in increasing order.
-Levels = NDArray[np.intp]
+Levels = Index
 
 
 class Moved(NamedTuple):

@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.grid import LogitGrid, Smoothed, UnitGrid
+from calibrant._core.typing import Array, Index
 from calibrant._measures.convolution import valid_convolution
 from calibrant._measures.fixed_point import fixed_point
-
-Array = NDArray[np.float64]
 
 # The bandwidth of LS-ECE where none is asked for by name: the same for every model, so that values
 # can be compared.
@@ -187,7 +185,7 @@ def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float, *, in_order: bool
     return float(total / sigma / w.sum())
 
 
-def _sorted_ends(h: Array, sigma: float) -> tuple[NDArray[np.intp], Array]:
+def _sorted_ends(h: Array, sigma: float) -> tuple[Index, Array]:
     """The ends h - sigma/2 (sign 1) and h + sigma/2 (sign -1) of sorted h, in order, as rows and
     signs. They are compared by differences of h, which are exact where sigma is small.
     """
@@ -295,8 +293,7 @@ def smoothed_units(cosines: Array, sigma: float, cells: int | None = None) -> Ar
     k = np.arange(left + 1)
     damped[:, : left + 1] = cosines[:, : left + 1] * np.exp(-0.5 * (sigma * np.pi * k) ** 2)
     damped[:, -1] *= 2.0
-    out: Array = fft.dct(damped, type=1, axis=1, overwrite_x=True)
-    return out
+    return fft.dct(damped, type=1, axis=1, overwrite_x=True)
 
 
 # Nodes per sigma at which a fixed point is looked for first, where it takes MANY_NODES or more, and

@@ -61,8 +61,7 @@ def _smoothed(predictions: Array, values: Array, mesh: Array, width: float) -> A
     kernel = np.exp(-(steps**2) / (2 * width**2)) / (np.sqrt(2 * np.pi) * width)
     mirrored = np.concatenate([grid[::-1][:-1], grid, grid[::-1][1:]])
     smooth = valid_convolution(mirrored, kernel)[nodes // 2 : nodes // 2 + nodes]
-    out: Array = np.interp(mesh, np.linspace(0, 1, nodes), smooth)
-    return out
+    return np.interp(mesh, np.linspace(0, 1, nodes), smooth)
 
 
 SMOOTH_RULES: tuple[PeerRule, ...] = (

@@ -131,8 +131,7 @@ class Order:
             single = inner.clamp(min=0.0).float()
             up = torch.nextafter(single, single.new_full((), torch.inf))
             keys = torch.where(single.double() >= inner, single, up).view(torch.int32) * 2
-        found: Array = self.sums(self.between(torch.searchsorted(self.keys, keys))).cpu().numpy()
-        return found
+        return self.sums(self.between(torch.searchsorted(self.keys, keys))).cpu().numpy()
 
     @cached_property
     def _level_borders(self) -> Tensor:
