@@ -83,7 +83,7 @@ class BinTable:
     @property
     def n(self) -> NDArray[np.int64]:
         """Rows per class and bin (rows of weight 0 do not count)."""
-        return self.sums[:, :, 0].astype(np.int64)
+        return self._column("n").astype(np.int64)
 
     @property
     def n_dropped(self) -> int:
