@@ -21,6 +21,13 @@ N_SUMS = tl.constexpr(5)
 
 
 @triton.jit
+def store_sums(out, values, N: tl.constexpr):
+    """Sums over threads of N numbers of each, in float64, side by side."""
+    for j in tl.static_range(N):
+        tl.store(out + j, tl.sum(values[j].to(tl.float64), axis=0))
+
+
+@triton.jit
 def load_row(
     x_ptr,
     row,
@@ -189,14 +196,8 @@ def add_losses(
     """Losses from what a row left, a thread a row."""
     program = tl.program_id(0)
     nothing = tl.zeros([BLOCK], tl.float64)
-    brier, log, spherical, wrong, confident, n_log = (
-        nothing,
-        nothing,
-        nothing,
-        nothing,
-        nothing,
-        nothing,
-    )
+    brier, log, spherical, wrong, confident = nothing, nothing, nothing, nothing, nothing
+    n_log = nothing
     for t in range(LOOPS):
         rows = (program * LOOPS + t) * BLOCK + tl.arange(0, BLOCK)
         there = rows < n
@@ -215,13 +216,8 @@ def add_losses(
         wrong += (1.0 - z).to(tl.float64)
         miss = tl.where(there, (1.0 - z) + (u - z) * (u - z), 0.0)
         confident += miss.to(tl.float64)
-    out = parts_ptr + program * N_LOSSES
-    tl.store(out, tl.sum(brier, axis=0))
-    tl.store(out + 1, tl.sum(log, axis=0))
-    tl.store(out + 2, tl.sum(spherical, axis=0))
-    tl.store(out + 3, tl.sum(wrong, axis=0))
-    tl.store(out + 4, tl.sum(confident, axis=0))
-    tl.store(out + 5, tl.sum(n_log, axis=0))
+    losses = (brier, log, spherical, wrong, confident, n_log)
+    store_sums(parts_ptr + program * N_LOSSES, losses, N_LOSSES)
 
 
 @triton.jit

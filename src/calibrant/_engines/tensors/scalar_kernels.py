@@ -8,20 +8,16 @@ taken in float64.
 import triton
 import triton.language as tl
 
-from calibrant._engines.tensors.short_kernels import copies_of
+from calibrant._engines.tensors.kernels import N_SUMS, OVERSHOOT, store_sums
+from calibrant._engines.tensors.short_kernels import HITS, copies_of
 
-OVERSHOOT = tl.constexpr(1e-4)
 LOG_FLOOR = tl.constexpr(1e-12)
 # Slots of the status: how far the first bad row is from the end, clips, targets that are no labels,
 # clipped logarithms or logits.
 CLIPPED = tl.constexpr(1)
 FRACTIONS = tl.constexpr(2)
 MOVED = tl.constexpr(3)
-# Sums of a bin: n, z, u, u^2, uz.
-N_SUMS = tl.constexpr(5)
 N_LOSSES = tl.constexpr(5)
-# Rows and targets in one single number: no thread sees as many rows as this.
-HITS = tl.constexpr(4096.0)
 # What makes up for flags in double precision.
 FLAGS = tl.constexpr(128.0)
 
@@ -215,12 +211,9 @@ def add_to_few_bins(
     for b in tl.static_range(M):
         out = parts_ptr + (program * M + b) * N_SUMS
         hits = tl.floor(counts[b] / HITS)
-        tl.store(out, tl.sum((counts[b] - hits * HITS).to(tl.float64), axis=0))
-        tl.store(out + 1, tl.sum(hits.to(tl.float64), axis=0))
-        tl.store(out + 2, tl.sum(sum_u[b], axis=0))
+        store_sums(out, (counts[b] - hits * HITS, hits, sum_u[b]), 3)
         if SQUARES:
-            tl.store(out + 3, tl.sum(sum_u2[b], axis=0))
-            tl.store(out + 4, tl.sum(sum_uz[b], axis=0))
+            store_sums(out + 3, (sum_u2[b], sum_uz[b]), 2)
     note(status_ptr, n, notes[0], notes[1], notes[2], nothing)
 
 
@@ -257,12 +250,8 @@ def add_losses(
         gap = tl.where(upper, u, rest) - (1.0 - miss)
         wrong += tl.where(there, miss, 0.0)
         confident += tl.where(there, miss + gap * gap, 0.0)
-    out = parts_ptr + program * N_LOSSES
-    tl.store(out, tl.sum(brier, axis=0))
-    tl.store(out + 1, tl.sum(log, axis=0))
-    tl.store(out + 2, tl.sum(spherical, axis=0))
-    tl.store(out + 3, tl.sum(wrong, axis=0))
-    tl.store(out + 4, tl.sum(confident, axis=0))
+    losses = (brier, log, spherical, wrong, confident)
+    store_sums(parts_ptr + program * N_LOSSES, losses, N_LOSSES)
     note(status_ptr, n, bad, n_clipped, n_fractions, n_moved)
 
 
@@ -425,9 +414,7 @@ def add_ranges(keys_ptr, firsts_ptr, parts_ptr, pieces, DOUBLE: tl.constexpr, BL
         sum_uz += tl.where(one, u, 0.0)
     out = parts_ptr + (bin_ * pieces + piece) * N_SUMS
     tl.store(out + 1, tl.sum(n_z, axis=0).to(tl.float64))
-    tl.store(out + 2, tl.sum(sum_u, axis=0))
-    tl.store(out + 3, tl.sum(sum_u2, axis=0))
-    tl.store(out + 4, tl.sum(sum_uz, axis=0))
+    store_sums(out + 2, (sum_u, sum_u2, sum_uz), 3)
 
 
 @triton.jit

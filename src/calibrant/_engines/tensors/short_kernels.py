@@ -17,6 +17,7 @@ from calibrant._engines.tensors.kernels import (
     NOTHING,
     OVERSHOOT,
     ROW_SUM_TOLD,
+    store_sums,
 )
 
 # Rows and hits in one number: a thread sees fewer rows than this.
@@ -87,11 +88,8 @@ def store_bins(out, bins, M: tl.constexpr):
     """The sums of a program's bins, in float64."""
     for b in tl.static_range(M):
         hits = tl.floor(bins[b][0] / HITS)
-        tl.store(out + b * N_SUMS, tl.sum((bins[b][0] - hits * HITS).to(tl.float64), axis=0))
-        tl.store(out + b * N_SUMS + 1, tl.sum(bins[b][1].to(tl.float64), axis=0))
-        tl.store(out + b * N_SUMS + 2, tl.sum(bins[b][2].to(tl.float64), axis=0))
-        tl.store(out + b * N_SUMS + 3, tl.sum(hits.to(tl.float64), axis=0))
-        tl.store(out + b * N_SUMS + 4, tl.sum(bins[b][3].to(tl.float64), axis=0))
+        n = bins[b][0] - hits * HITS
+        store_sums(out + b * N_SUMS, (n, bins[b][1], bins[b][2], hits, bins[b][3]), N_SUMS)
 
 
 @triton.jit
@@ -267,11 +265,6 @@ def read_short_rows(
         tl.atomic_add(found_ptr + 1, tl.sum(n_clipped, axis=0).to(tl.int64), sem="relaxed")
         tl.atomic_add(found_ptr + 2, tl.sum(n_off, axis=0).to(tl.int64), sem="relaxed")
     if LOSSES:
-        out = parts_ptr + program * N_LOSSES
-        tl.store(out, tl.sum(brier.to(tl.float64), axis=0))
-        tl.store(out + 1, tl.sum(log.to(tl.float64), axis=0))
-        tl.store(out + 2, tl.sum(spherical.to(tl.float64), axis=0))
-        tl.store(out + 3, tl.sum(wrong.to(tl.float64), axis=0))
-        tl.store(out + 4, tl.sum(confident.to(tl.float64), axis=0))
-        tl.store(out + 5, tl.sum(n_log.to(tl.float64), axis=0))
+        losses = (brier, log, spherical, wrong, confident, n_log)
+        store_sums(parts_ptr + program * N_LOSSES, losses, N_LOSSES)
     store_bins(table_ptr + program * (M * N_SUMS), bins, M)

@@ -5,9 +5,9 @@ borders. `column_quantiles` calls them; nothing else knows them.
 import triton
 import triton.language as tl
 
+from calibrant._engines.tensors.kernels import store_sums
 from calibrant._engines.tensors.scalar_kernels import (
     FLAGS,
-    HITS,
     in_double,
     in_unit,
     note,
@@ -15,7 +15,7 @@ from calibrant._engines.tensors.scalar_kernels import (
     raw_rows,
     with_notes,
 )
-from calibrant._engines.tensors.short_kernels import copies_of
+from calibrant._engines.tensors.short_kernels import HITS, copies_of
 
 # A key above all others.
 LAST = tl.constexpr(2**31 - 1)
@@ -99,9 +99,7 @@ def split_by_windows(
     for j in tl.static_range(M + 1):
         out = parts_ptr + (program * (M + 1) + j) * 3
         hits = tl.floor(counts[j] / HITS)
-        tl.store(out, tl.sum((counts[j] - hits * HITS).to(tl.float64), axis=0))
-        tl.store(out + 1, tl.sum(hits.to(tl.float64), axis=0))
-        tl.store(out + 2, tl.sum(sums[j], axis=0))
+        store_sums(out, (counts[j] - hits * HITS, hits, sums[j]), 3)
     # What found no room is told as rows that were moved.
     lost = tl.where(tl.arange(0, BLOCK) == 0, tl.maximum(n_within - room, 0), 0)
     note(status_ptr, n, notes[0], notes[1], notes[2], lost)
