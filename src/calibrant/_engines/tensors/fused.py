@@ -26,8 +26,9 @@ from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors import kernels, short_kernels
-from calibrant._engines.tensors.class_bins import MOST_BINS, Entries
+from calibrant._engines.tensors.class_bins import MOST_BINS, NOTHING, Entries
 from calibrant._engines.tensors.sums import fields_of_labels
+from calibrant._engines.tensors.tally import to_host
 
 # Rows of one launch: places in lists and tables stay within 32 bits, also of entries; of rows of
 # few classes there are no lists of entries.
@@ -103,6 +104,33 @@ def norms(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
     return read.top, read.share, findings
 
 
+def fits_class_quantiles(samples: TensorSamples, m: int) -> bool:
+    """Whether the kernels can read these and cut each class into m bins of equal mass."""
+    short = samples.n_classes <= LONGEST_IN_REGISTERS and samples.n <= ROWS
+    return m <= MOST_BINS and short and fits(samples, None)
+
+
+def class_quantiles(
+    samples: TensorSamples, m: int, above: float | None = None, *, squares: bool = True
+) -> tuple[Array, Findings]:
+    """Sums (classes, m, fields) of each class in m bins of equal mass, found without a sort; only
+    of the entries above a number, if one is given. Beyond the input this takes two numbers a row.
+    """
+    top, share, findings = norms(samples)
+    low = NOTHING if above is None else _bits_at_most(above)
+    x, y = samples.predictions, samples.targets.long()
+    entries = Entries(x, y, samples.from_logits, top, share, low)
+    return entries.in_equal_mass(m, squares=squares).cpu().numpy(), findings
+
+
+def _bits_at_most(number: float) -> int:
+    """The bits of the largest single number at or below one of [0, 1]."""
+    single = np.float32(number)
+    if float(single) > number:
+        single = np.nextafter(single, np.float32(0))
+    return int(single.view(np.int32))
+
+
 @dataclass(eq=False)
 class _Read:
     """A run of rows on its way through the kernels."""
@@ -173,7 +201,7 @@ class _Read:
         if confidence is not None:
             pieces.append(self._top_label(confidence) if bins is None else bins)
         pieces += [by_class] if by_class is not None else []
-        host = iter(_brought(pieces))
+        host = iter(to_host(*pieces))
         bad, n_clipped, n_off = next(host)
         if bad:
             raise BadRow(self.stop - int(bad))
@@ -457,15 +485,6 @@ def edges_on(device: torch.device, inner: bytes) -> Tensor:
 def single_edges(inner: bytes) -> Array:
     """The smallest single numbers at or above inner edges."""
     return np.array([_at_least(edge) for edge in np.frombuffer(inner).tolist()])
-
-
-def _brought(pieces: list[Tensor]) -> list[Array]:
-    """Tensors as arrays on the host, in one transfer."""
-    ends = np.cumsum([part.numel() for part in pieces])[:-1]
-    whole = torch.cat([part.reshape(-1) for part in pieces]).cpu().numpy()
-    return [
-        array.reshape(part.shape) for array, part in zip(np.split(whole, ends), pieces, strict=True)
-    ]
 
 
 @lru_cache(maxsize=16)

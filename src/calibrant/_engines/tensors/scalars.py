@@ -28,6 +28,7 @@ from calibrant._engines.tensors import fused
 from calibrant._engines.tensors import scalar_kernels as kernels
 from calibrant._engines.tensors.choice import has_kernels
 from calibrant._engines.tensors.sums import fields_of_labels
+from calibrant._engines.tensors.tally import to_host
 
 # Rows whose numbers fit 32 bits, with room for a step beyond the end.
 MOST_ROWS = 1 << 30
@@ -87,18 +88,13 @@ class Column:
         """The findings, what was moved, and the sums, in one transfer; None if a target is no
         label.
         """
-        parts = [status.view(torch.float64), *(part.reshape(-1) for part in sums)]
-        packed = torch.cat(parts).cpu().numpy()
-        from_end, clipped, fractions, moved = packed[:N_STATUS].view(np.int64).tolist()
+        counts, *arrays = to_host(status.view(torch.float64), *sums)
+        from_end, clipped, fractions, moved = counts.view(np.int64).tolist()
         if fractions:  # plain torch takes them, or says what is wrong with them
             return None
         if from_end:
             raise BadRow(self.n - from_end)
-        out, at = [], N_STATUS
-        for part in sums:
-            out.append(packed[at : at + part.numel()].reshape(part.shape).copy())
-            at += part.numel()
-        return self.findings + Findings(n_predictions_clipped=clipped), moved, out
+        return self.findings + Findings(n_predictions_clipped=clipped), moved, arrays
 
 
 @dataclass(eq=False)
@@ -230,19 +226,13 @@ def logit_masses(
     column: Column, spacing: float, eps: float, n_nodes: int
 ) -> tuple[Array, Findings, int] | None:
     """What happened and what did not, (2, nodes), at the logits of predictions within eps."""
-    return _deposited(column, 2, n_nodes, 1.0 / spacing, (n_nodes - 1) // 2, eps, 1.0 - eps)
-
-
-def _deposited(
-    column: Column, rows: int, n_nodes: int, per_unit: float, middle: int, low: float, high: float
-) -> tuple[Array, Findings, int] | None:
-    status = column.new_status()
-    moments = deposit(column, status, rows, n_nodes, per_unit, middle, low, high)
-    found = column.resolved(status, masses(moments))
-    if found is None:
+    status, middle = column.new_status(), (n_nodes - 1) // 2
+    moments = deposit(column, status, 2, n_nodes, 1.0 / spacing, middle, eps, 1.0 - eps)
+    resolved = column.resolved(status, masses(moments))
+    if resolved is None:
         return None
-    findings, moved, (sums,) = found
-    return sums, findings, moved
+    findings, n_clipped, (sums,) = resolved
+    return sums, findings, n_clipped
 
 
 def deposit(

@@ -140,9 +140,9 @@ def classwise_table(
         assert total.classwise is not None
         return without_dropped(total.classwise, rule, squares), total.findings
     if isinstance(rule, Quantile) and rule.ties == "together" and has_kernels(samples.predictions):
-        from calibrant._engines.tensors.class_quantiles import class_quantiles, fits
+        from calibrant._engines.tensors.fused import class_quantiles, fits_class_quantiles
 
-        if fits(samples, rule.m):
+        if fits_class_quantiles(samples, rule.m):
             sums, findings = class_quantiles(samples, rule.m, squares=squares)
             return BinTable(sums, has_squares=squares), findings
     # Rows are checked as rows before they are taken apart.
@@ -155,9 +155,9 @@ def classwise_table(
 def class_table_above(samples: TensorSamples, rule: Quantile, threshold: float) -> BinTable | None:
     """The table of every class that has entries above a threshold, of these; None if none has."""
     if rule.ties == "together" and has_kernels(samples.predictions):
-        from calibrant._engines.tensors.class_quantiles import class_quantiles, fits
+        from calibrant._engines.tensors.fused import class_quantiles, fits_class_quantiles
 
-        if fits(samples, rule.m):
+        if fits_class_quantiles(samples, rule.m):
             # The threshold in the precision of the predictions, like an edge.
             own = float(np.asarray(threshold, samples.precision))
             sums, _ = class_quantiles(samples, rule.m, own)
