@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calibrant._core.typing import Array
-from calibrant._measures.convolution import valid_convolution
 from calibrant._measures.peer_rules import PeerRule
+from calibrant._measures.smooth import valid_convolution
 
 # relplot 1.0.3: points at which the smoothed residuals are read, and what is added to a density.
 _MESH, _ADDED = 200, 1e-4

@@ -50,14 +50,14 @@ class DeviceUnitGrid(UnitGrid):
 
     @cached_property
     def cosines(self) -> Tensor:
-        """Coefficients of cosines, as `smooth._cosines` has them of arrays."""
+        """Coefficients of cosines, as `smooth_ece._cosines` has them of arrays."""
         ends_doubled = self._residuals.clone()
         ends_doubled[:: self.cells] *= 2.0
         mirrored = torch.cat([ends_doubled, ends_doubled[1:-1].flip(0)])
         return torch.fft.rfft(mirrored).real / 2.0
 
     def _integral(self, width: float, cells: int) -> float:
-        """As `smooth._smoothed` has it of arrays."""
+        """As `smooth_ece._smoothed` has it of arrays."""
         sigma = min(width, WIDE_SIGMA)
         left = min(cells, math.ceil(TAIL / (math.pi * sigma)))
         device = self._residuals.device
