@@ -66,8 +66,8 @@ class BinTable:
             yield BinTable(self.sums[:, start : start + STRETCH], has_squares=self.has_squares)
 
     def pooled_columns(self) -> Array:
-        """Sums of w, w z and w z^2 of nonempty bins of the first class, those pooled that any
-        increasing fit of the mean targets pools: some of them, as far as it is quick.
+        """Sums of w, w z and w z^2 of the nonempty bins of the first class. Neighbours that every
+        increasing fit of the mean targets pools are pooled, as far as that is quick.
         """
         columns = np.stack([self.sum_w[0], self.sum_wz[0], self.sum_wz2[0]])
         return pool_runs(columns if columns[0].all() else columns[:, columns[0] > 0])
@@ -159,8 +159,9 @@ class BinTable:
 
 
 class ColumnTable(BinTable):
-    """Sums in columns of their own, (classes, bins): what a thousand tables share is held once, and
-    what no formula reads is never put in its place. Squares of predictions are not among them.
+    """A table that stores its columns apart, each (classes, bins). A thousand tables can share a
+    column, and no memory is written for columns that no formula reads. Squares of predictions are
+    not stored.
     """
 
     def __init__(self, columns: dict[str, Array]) -> None:
@@ -206,8 +207,9 @@ FEW_COLUMNS = 4096
 
 
 def pool_runs(columns: Array) -> Array:
-    """Columns of bins (sums of w and w z, and any others), neighbours put together whose mean
-    targets do not rise: whole runs at once, as long as there are many. Few columns rise in the end.
+    """Pool neighbouring bins whose mean targets do not rise, given their sums of w and w z and any
+    others. Whole runs are pooled at once while there are many; at most FEW_COLUMNS bins are pooled
+    until all means rise.
     """
     while True:
         mean = columns[1] / columns[0]
@@ -219,8 +221,8 @@ def pool_runs(columns: Array) -> Array:
 
 
 class OrderedLevels(BinTable):
-    """Level sets in order that lie elsewhere: far too many to be brought here for what one measure
-    reads of them. What is asked of them in another way brings them all.
+    """Level sets in order that lie on a device: too many to be copied for one measure. The methods
+    below are computed there; any other access copies all levels.
     """
 
     def __init__(self, whole: Callable[[], Array], total: float) -> None:
@@ -255,7 +257,7 @@ class OrderedLevels(BinTable):
     @property
     @abstractmethod
     def rising(self) -> bool:
-        """Whether the mean target of no level is below that of the one before."""
+        """Whether the mean target never falls from one level to the next."""
 
     @property
     @abstractmethod
@@ -263,7 +265,7 @@ class OrderedLevels(BinTable):
         """The sums of w and w z over all levels."""
 
     @abstractmethod
-    def before(self, j: Array, m: Array) -> Array:
+    def sums_before(self, j: Array, m: Array) -> Array:
         """The sums of w and w z before the bins j of m bins of equal mass, (2, bins); bins are
         counted from 0, and j is above 0.
         """

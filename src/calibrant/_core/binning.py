@@ -233,8 +233,8 @@ def _origin(rule: EqualWidth | Quantile) -> str:
 Counted = TypeVar("Counted", bound=EqualWidth | Quantile)
 
 
-def _of_origin(rule: Counted, origin: str) -> Counted:
-    """The rule, which says from now on where its number of bins comes from."""
+def _note_origin(rule: Counted, origin: str) -> Counted:
+    """Write down in the rule where its number of bins comes from, for its text."""
     object.__setattr__(rule, "origin", origin)
     return rule
 
@@ -264,7 +264,7 @@ def as_rule(
         if is_by_rows(bins):
             count, origin = bins_by_rows(bins, n)
             rule: EqualWidth | Quantile = default(count)
-            return _of_origin(rule, origin)
+            return _note_origin(rule, origin)
         raise InputError(f"bins={bins!r} is not a known rule: {nearest(bins, [*_NAMED, *BY_ROWS])}")
     if isinstance(bins, numbers.Integral):
         return default(_bin_count(bins))
@@ -444,5 +444,5 @@ def both_rules(bins: Bins, n: RowCount | None = None) -> tuple[Rule, Rule]:
     """
     fixed = as_rule(bins, n=n)
     if not isinstance(bins, Rule) and isinstance(fixed, EqualWidth):
-        return fixed, _of_origin(Quantile(fixed.m), fixed.origin)
+        return fixed, _note_origin(Quantile(fixed.m), fixed.origin)
     return fixed, fixed

@@ -17,10 +17,10 @@ _PAIRS_UP_TO = 5
 def distances(
     p: Rows, q: Rows, *, floor: float, only: str | None = None, spacing: Rows | None = None
 ) -> dict[str, Array]:
-    """Every comparison of rows of predictions p with rows of targets q, by field of `LossSums`;
-    `only` one of them, if that is all that is asked for.
+    """Every comparison of rows of predictions p with rows of targets q, by field of `LossSums`; or
+    `only` one of them.
 
-    `floor` is what a prediction counts as at least where its logarithm is taken; `spacing` is how
+    `floor` is the smallest prediction whose logarithm is taken; `spacing` is how
     far neighbouring classes are apart, 1 by default.
     """
     out: dict[str, Array] = {}

@@ -13,7 +13,7 @@ import numpy as np
 
 from calibrant._core.bin_tables import BinTable, OrderedLevels
 from calibrant._core.typing import Array
-from calibrant._measures.of_cells import CellSums
+from calibrant._measures.cell_formulas import CellSums
 
 
 def averaged_two_bin_error(levels: BinTable, norm: str = "l2") -> float:

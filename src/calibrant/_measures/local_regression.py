@@ -17,7 +17,7 @@ import numpy as np
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.typing import Array, Index, Mask
-from calibrant._measures.of_cells import CellSums
+from calibrant._measures.cell_formulas import CellSums
 
 # R's defaults: the share of rows near a vertex that count, and of those, the most in a cell.
 SPAN, CELL = 0.75, 0.2
@@ -137,7 +137,7 @@ def local_fit(u: Array, w: Array, wz: Array, span: float = SPAN) -> Array:
                 weight *= x
                 target *= x
     value, slope = _parabolas(moments, products)
-    return _between(vertices, u, value, slope / vertices.reach)
+    return _interpolate(vertices, u, value, slope / vertices.reach)
 
 
 def curve_matrix(u: Array, w: Array, span: float = SPAN) -> Array:
@@ -154,7 +154,7 @@ def curve_matrix(u: Array, w: Array, span: float = SPAN) -> Array:
     inverse = np.linalg.pinv(matrix, rcond=1e-10, hermitian=True)
     value = np.einsum("ji,jin->jn", inverse[:, 0], powers)
     slope = np.einsum("ji,jin->jn", inverse[:, 1], powers) / vertices.reach[:, None]
-    return _between(vertices, u, value.T, slope.T).T
+    return _interpolate(vertices, u, value.T, slope.T).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +180,7 @@ class _CellFit:
             powers[some, j] = kernel[:, None] * np.power.outer(x, np.arange(5))
         one, none = np.eye(m), np.zeros((m, m))
         values, slopes = np.concatenate([one, none]), np.concatenate([none, one / own.reach])
-        return cls(vertices, powers, _between(vertices, u, values, slopes))
+        return cls(vertices, powers, _interpolate(vertices, u, values, slopes))
 
 
 def local_fits(sums: CellSums) -> Array:
@@ -192,7 +192,7 @@ def local_fits(sums: CellSums) -> Array:
         return np.divide(
             sums.wz, sums.w, out=np.broadcast_to(u, sums.w.shape).copy(), where=sums.w > 0
         )
-    fit, lines = _of_cells(sums), sums.of_weights(_lines)
+    fit, lines = _fit_of_cells(sums), sums.of_weights(_lines)
     n, m = len(sums.wz), fit.vertices.at.size
     products = (sums.wz @ fit.powers[..., :3].reshape(u.size, -1)).reshape(n, 1, m, 3)
     solved = (lines * products).sum(axis=3).reshape(n, 2 * m)
@@ -203,7 +203,7 @@ def _lines(sums: CellSums, w: Array) -> Array:
     """What the products of targets add to value and slope at each vertex, (draws, 2, vertices, 3):
     the first rows of the inverse moments.
     """
-    powers = _of_cells(sums).powers
+    powers = _fit_of_cells(sums).powers
     moments = (w @ powers.reshape(len(powers), -1)).reshape(len(w), -1, 5)
     matrix = moments[..., np.add.outer(np.arange(3), np.arange(3))]
     regular = _regular(matrix)
@@ -213,7 +213,7 @@ def _lines(sums: CellSums, w: Array) -> Array:
     return np.ascontiguousarray(inverse[:, :, :2].transpose(0, 2, 1, 3))
 
 
-def _of_cells(sums: CellSums) -> _CellFit:
+def _fit_of_cells(sums: CellSums) -> _CellFit:
     """The fit of cells, found once for all draws of them."""
     known: list[_CellFit] = sums.once(_known)
     if not known:
@@ -244,7 +244,7 @@ def _parabolas(moments: Array, products: Array) -> tuple[Array, Array]:
     return solved[..., 0], solved[..., 1]
 
 
-def _between(vertices: Vertices, u: Array, value: Array, slope: Array) -> Array:
+def _interpolate(vertices: Vertices, u: Array, value: Array, slope: Array) -> Array:
     """The cubics through values and slopes at the vertices, (..., vertices), at u."""
     at = vertices.at
     j = np.clip(np.searchsorted(at, u, side="right") - 1, 0, at.size - 2)

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.typing import Array
-from calibrant._measures.of_cells import CellSums, each_draw, levels_of_draws
+from calibrant._measures.cell_formulas import CellSums, each_draw, levels_of_draws
 from calibrant._measures.ranking import Levels, Moved
 from calibrant._measures.statistics import STATISTICS, OneTable, Statistics
 

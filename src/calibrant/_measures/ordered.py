@@ -81,7 +81,7 @@ class _Levels:
     def totals(self) -> Array:
         return np.array([self.ranks.total, self._targets[-1]])
 
-    def before(self, j: Array, m: Array) -> Array:
+    def sums_before(self, j: Array, m: Array) -> Array:
         at = self.ranks.begins(j, m)
         last = np.maximum(at - 1, 0)
         through = np.stack([self.ranks.through[last], self._targets[last]])
@@ -115,7 +115,7 @@ def _falls(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> Mask:
     j = np.arange(owner.size) - np.repeat(np.cumsum(tried + 1) - (tried + 1), tried + 1)
     before = np.where(j == 0, 0.0, order.totals[:, None])
     inner = (j > 0) & (j < m)
-    before[:, inner] = order.before(j[inner].astype(np.float64), m[inner].astype(np.float64))
+    before[:, inner] = order.sums_before(j[inner].astype(np.float64), m[inner].astype(np.float64))
     # Bins without a prediction say nothing; nor does the step from one number to the next.
     nonempty = np.flatnonzero(before[0, :-1] < before[0, 1:])
     weight, target = before[:, nonempty + 1] - before[:, nonempty]

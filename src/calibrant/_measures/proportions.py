@@ -88,7 +88,7 @@ def mean_target_limits(
         with np.errstate(invalid="ignore"):
             low = np.where(hits > 0, special.betaincinv(hits, n - hits + 1, tail), 0.0)
             high = np.where(hits < n, special.betaincinv(hits + 1, n - hits, 1 - tail), 1.0)
-        return _where_held(low, n), _where_held(high, n)
+        return _nan_where_empty(low, n), _nan_where_empty(high, n)
     spread = np.maximum(ratio(table.sum_wz2[0], table.sum_w[0]) - p * p, 0.0)
     # Of one row nothing is known but that it lies in [0, 1].
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -105,8 +105,8 @@ def mean_target_limits(
     a, b = np.where(inside, p * size, 1.0), np.where(inside, (1 - p) * size, 1.0)
     low = np.where(inside, special.betaincinv(a, b, tail), np.where(unknown, 0.0, p))
     high = np.where(inside, special.betaincinv(a, b, 1 - tail), np.where(unknown, 1.0, p))
-    return _where_held(low, n), _where_held(high, n)
+    return _nan_where_empty(low, n), _nan_where_empty(high, n)
 
 
-def _where_held(values: Array, n: Array) -> Array:
+def _nan_where_empty(values: Array, n: Array) -> Array:
     return np.where(np.isnan(n), np.nan, values)

@@ -71,7 +71,7 @@ def integral_of_absolute(f: Array, spacing: float) -> float:
 
 
 def valid_convolution(values: Array, kernel: Array) -> Array:
-    """Where a kernel lies within the values as a whole; it is not the longer of the two.
+    """The convolution where the kernel, the shorter of the two, lies within the values.
 
     The same steps as ``scipy.signal.fftconvolve(values, kernel, mode="valid")``, whose package
     takes longer to load than all else on a page.

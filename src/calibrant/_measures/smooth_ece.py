@@ -71,8 +71,8 @@ def smooth_errors(
 ) -> list[float]:
     """smECE of each class: at its fixed point, or at a given bandwidth.
 
-    A fixed point is looked for `between` two widths first. Of one below the first no more is told
-    than that: any number below it.
+    A fixed point is searched `between` two widths first. For one below the first width the result
+    is any number below that width.
     """
     values = []
     for r in range(grid.n_classes):
@@ -113,7 +113,7 @@ class _SmoothError:
         return self.known[width, nodes]
 
     def rough(self, width: float) -> float:
-        """The same of a quarter of the nodes, which is right to some eight digits."""
+        """The error from a quarter of the nodes, which is right to some eight digits."""
         return self(width, ROUGH_PER_SIGMA)
 
     def fixed_point(self, least: float, most: float) -> float:
@@ -124,7 +124,7 @@ class _SmoothError:
         narrow = least or NODES_PER_SIGMA / self.cells
         if finest < narrow < most < 1.0 and self.rough(most) < (1.0 - ROUGHLY) * most:
             if self.rough(narrow) > (1.0 + ROUGHLY) * narrow:
-                return self._between(narrow, most)
+                return self._search_between(narrow, most)
             if self.rough(narrow) < (1.0 - ROUGHLY) * narrow and least:
                 return max(self.rough(least), finest)
         widest = self(1.0)
@@ -145,9 +145,9 @@ class _SmoothError:
         high = min(1.0, (1.0 + 1e-6) * at_low)
         if not (at_low > low and self(high) < high):
             low, high = finest, 1.0
-        return self._between(low, high)
+        return self._search_between(low, high)
 
-    def _between(self, low: float, high: float) -> float:
+    def _search_between(self, low: float, high: float) -> float:
         fewer = self.nodes(high) >= MANY_NODES and self.nodes(low, ROUGH_PER_SIGMA) < self.cells
         return fixed_point(self, low, high, self.rough if fewer else None)
 
@@ -160,7 +160,8 @@ def smooth_ece_of_grid(
 ) -> float:
     """smECE, the mean over classes; `total` is the sum of weights.
 
-    Of one class, any number below the first of two widths, where the fixed point lies there.
+    For one class, a fixed point below the first of the two widths may be given as any number below
+    that width.
     """
     one = grid.n_classes == 1
     return float(np.mean(smooth_errors(grid, total, sigma, between if one else ANYWHERE)))
@@ -184,10 +185,10 @@ def fixed_point(
     high: float,
     rough: Callable[[float], float] | None = None,
 ) -> float:
-    """Where a falling function equals its argument, between two ends.
+    """The point between two ends at which a falling function equals its argument.
 
-    A `rough` version of the function, where there is one, is searched first: a look or two at the
-    function itself are enough then.
+    A `rough` version of the function, where there is one, is searched first; the function itself is
+    then evaluated once or twice.
     """
     if rough is not None:
         at, slope, away = _root(_excess(rough), low, high)
@@ -205,12 +206,12 @@ def _excess(error: Callable[[float], float]) -> Callable[[float], float]:
 
 
 def _root(excess: Callable[[float], float], low: float, high: float) -> tuple[float, float, float]:
-    """The logarithm of the width at which a falling function of it is 0, the slope there, and how
-    far apart the points were that told it.
+    """The root of a falling function of log(width), the slope there, and the distance between the
+    last two points.
 
-    Secants, which are all but exact where noise decides; the end that stays has its excess cut by
-    as much as the other one's fell (Anderson and Bjorck, 1973). There is no look at the end of the
-    last one: it errs by what it corrects times how far its points are apart, or less.
+    The search takes secants; the end that stays has its excess scaled down by as much as the other
+    one's fell (Anderson and Bjorck, 1973). The function is not evaluated at the last point: its
+    error is at most the last correction times the distance between the two points before.
     """
     a, b = math.log(low), math.log(high)
     above, below = excess(low), excess(high)

@@ -18,14 +18,14 @@ def relplot_smooth_ece(predictions: Array, targets: Array, n_bins: int = 0) -> f
     """`relplot.smECE`: the smoothed residual at its own bandwidth; there are no bins."""
     residuals = predictions - targets
     width = _bandwidth(predictions, residuals)
-    return _at_bandwidth(predictions, residuals, width)
+    return _error_at_bandwidth(predictions, residuals, width)
 
 
 def _bandwidth(predictions: Array, residuals: Array) -> float:
     """The smallest width that its search finds to be above the error at that width."""
 
     def too_small(width: float) -> bool:
-        return width < _SMALLEST or width < _at_bandwidth(predictions, residuals, width)
+        return width < _SMALLEST or width < _error_at_bandwidth(predictions, residuals, width)
 
     if too_small(1.0):
         return 1.0
@@ -39,7 +39,7 @@ def _bandwidth(predictions: Array, residuals: Array) -> float:
     return above
 
 
-def _at_bandwidth(predictions: Array, residuals: Array, width: float) -> float:
+def _error_at_bandwidth(predictions: Array, residuals: Array, width: float) -> float:
     mesh = np.linspace(0, 1, max(round(10 / width), _MESH))
     error = _smoothed(predictions, residuals, mesh, width)
     density = _smoothed(predictions, np.ones(predictions.size), mesh, width) + _ADDED

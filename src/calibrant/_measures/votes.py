@@ -21,17 +21,17 @@ def vote_variances(z: Array, votes: NDArray[np.int64]) -> Array:
 
 
 def top_excess(p: Array, variances: Array) -> Array:
-    """Of squares of the top label's share. For two classes both have the same."""
+    """What votes add to the square of the top label's share; two classes have the same."""
     return np.take_along_axis(variances, p.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
 def summed_excess(p: Array, variances: Array) -> Array:
-    """Of squares summed over classes."""
+    """What votes add to squares summed over classes."""
     del p
     return variances.sum(axis=1)
 
 
 def mean_excess(p: Array, variances: Array) -> Array:
-    """Of squares averaged over classes; of P(y = 1), whose two classes have the same."""
+    """What votes add to squares averaged over classes, or to that of P(y = 1)."""
     del p
     return variances.mean(axis=1)

@@ -119,8 +119,8 @@ def _bits(x: Array) -> NDArray[np.uint64]:
 
 
 def _nonempty_at_or_after(mass: Array, at: Any) -> Index:
-    """The first cell with mass at or after each position, or the last one where none follows:
-    sums may round either way.
+    """The first cell with mass at or after each position, or the last cell with mass where none
+    follows, as rounding of sums may cause.
     """
     nonempty = np.flatnonzero(mass)
     nearest = np.minimum(np.searchsorted(nonempty, at), nonempty.size - 1)

@@ -135,7 +135,7 @@ def _block(
 
 
 def _range(phi: Array | None) -> tuple[Array | float, Array | float]:
-    """Where each coordinate lies, so that coordinates of any scale can be compared and binned."""
+    """The lower end and the width of each coordinate's range, by which coordinates are scaled."""
     if phi is None:
         return 0.0, 1.0
     low = phi.min(axis=0)

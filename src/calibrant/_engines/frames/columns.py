@@ -16,14 +16,14 @@ from calibrant._engines.frames.expressions import (
     Expr,
     Float64,
     Frame,
+    all_of,
+    any_of,
     col,
-    every,
     exact,
     floor,
     is_within,
     number,
     smallest,
-    some,
     sums_to_one,
     total,
 )
@@ -110,7 +110,7 @@ def raw(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
         out["m"] = total(votes)
         # The counts of the other class of a binary problem, which must be sound too.
         out["fewest"] = smallest(votes)
-        out["whole"] = every([floor(each) == each for each in votes])
+        out["whole"] = all_of([floor(each) == each for each in votes])
         if samples.stated_votes is not None:
             out["stated"] = samples.column(samples.stated_votes).cast(Float64)
     if samples.weight is not None:
@@ -141,7 +141,7 @@ def missing(samples: FrameSamples) -> Expr:
     flags += [
         samples.is_nan(samples.column(name)) for name in samples.columns if schema[name].is_float()
     ]
-    return some(flags)
+    return any_of(flags)
 
 
 def sound(samples: FrameSamples) -> dict[str, Expr]:
@@ -151,7 +151,7 @@ def sound(samples: FrameSamples) -> dict[str, Expr]:
         out["weight"] = col("w").is_finite() & (col("w") >= 0.0)
     names = prediction_names(samples)
     if samples.from_logits:
-        out["logit"] = every([col(name).is_finite() for name in names])
+        out["logit"] = all_of([col(name).is_finite() for name in names])
     elif samples.multiclass:
         # Where engines pass over NaN, the sum of the row is NaN.
         not_below = nw.min_horizontal(*names) >= exact(-OVERSHOOT)
@@ -161,14 +161,14 @@ def sound(samples: FrameSamples) -> dict[str, Expr]:
         out["prediction"] = is_within(col("p0"), -OVERSHOOT, 1 + OVERSHOOT)
     if samples.vote_columns:
         targets = [col(name) for name in target_names(samples)]
-        whole = every([(q >= 0.0) & (floor(q) == q) & (q <= col("m")) for q in targets])
+        whole = all_of([(q >= 0.0) & (floor(q) == q) & (q <= col("m")) for q in targets])
         out["count"] = whole & col("whole") & (col("fewest") >= 0.0) & col("m").is_finite()
         out["no votes"] = col("m") >= 1.0
         if samples.stated_votes is not None:
             out["stated"] = col("stated") == col("m")
     elif samples.soft_rows:
         targets = [col(name) for name in target_names(samples)]
-        out["soft"] = every([is_within(q, -OVERSHOOT, 1 + OVERSHOOT) for q in targets])
+        out["soft"] = all_of([is_within(q, -OVERSHOOT, 1 + OVERSHOOT) for q in targets])
         out["soft row"] = sums_to_one(targets, samples.label_sum_tolerance)
     elif samples.multiclass:
         q = col("q0")

@@ -28,8 +28,8 @@ MOST_GROUPS = 1 << 20
 def stream_sums(
     samples: FrameSamples, cells: Cells, holds: frozenset[str], *, distances: bool = True
 ) -> StreamSums:
-    """The sums that an Accumulator keeps: one query for all but the classes' own bins, and the
-    distances of soft labels, which are not known to be soft before; these only if `distances`.
+    """The sums that an Accumulator keeps, from one query. The classes' own bins take a second one,
+    and with `distances` soft labels a third: whether labels are soft is known after the first.
     """
     query = Query(samples, "confidence" if samples.multiclass else "binary")
     query.add_fields().add_cells(cells)

@@ -153,7 +153,7 @@ def top_class_sums(samples: FrameSamples, cuts: Cuts) -> tuple[Array, Findings]:
 def whole_problem(
     samples: FrameSamples, notion: Notion
 ) -> tuple[Array, Array, Array | None, Findings]:
-    """Not to be had: only sums leave a frame's engine."""
+    """An InputError: only sums leave a frame's engine."""
     raise InputError(
         f"this measure needs the rows themselves, which stay in {samples.where}: collect the frame "
         "(or a sample of it) first"

@@ -73,7 +73,7 @@ def some_entries(
 
 
 @triton.jit
-def of_each_edge(ptr, col, known, other, N: tl.constexpr):
+def load_of_edges(ptr, col, known, other, N: tl.constexpr):
     """The first N numbers of each thread's class in a table (classes, EDGES)."""
     out = ()
     for j in tl.static_range(N):
@@ -138,7 +138,7 @@ def count_windows(
     col, _, known = lane
     entries = (x_ptr, top_ptr, share_ptr, STRIDE)
     ROWS: tl.constexpr = LANES // COLS
-    lows = of_each_edge(low_ptr, col, known, 0.0, M)
+    lows = load_of_edges(low_ptr, col, known, 0.0, M)
     reached = copies_of(tl.zeros([LANES], tl.float32), M + 1)
     first = tl.program_id(1) * rows_each
     last = tl.minimum(first + rows_each, n)
@@ -243,7 +243,7 @@ def add_to_class_bins(
     col, _, known = lane
     entries = (x_ptr, top_ptr, share_ptr, STRIDE)
     ROWS: tl.constexpr = LANES // COLS
-    edges = of_each_edge(edges_ptr, col, known, -1.0, M)
+    edges = load_of_edges(edges_ptr, col, known, -1.0, M)
     total_u = copies_of(tl.zeros([LANES], tl.float64), M)
     total_u2 = copies_of(tl.zeros([LANES], tl.float64), M)
     counts = copies_of(tl.zeros([LANES], tl.float32), M)

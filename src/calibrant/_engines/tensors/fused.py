@@ -120,7 +120,7 @@ def class_quantiles(
     low = NOTHING if above is None else _bits_at_most(above)
     x, y = samples.predictions, samples.targets.long()
     entries = Entries(x, y, samples.from_logits, top, share, low)
-    return entries.in_equal_mass(m, squares=squares).cpu().numpy(), findings
+    return entries.quantile_fields(m, squares=squares).cpu().numpy(), findings
 
 
 def _bits_at_most(number: float) -> int:
@@ -221,7 +221,7 @@ class _Read:
         wide = self.groups * self.width
         m = 1 if classwise is None else classwise.m
         # No row of probabilities has m entries above 1/m; other edges may be lower.
-        first_edge = _at_least(float(classwise.inner[0])) if classwise and m > 1 else 2.0
+        first_edge = _float32_at_or_above(float(classwise.inner[0])) if classwise and m > 1 else 2.0
         room = rows_each * min(self.groups, int(1.001 / first_edge) + 1)
         norms = classwise is not None or self.norms
         if norms:
@@ -291,7 +291,7 @@ class _Read:
         kernels.add_columns[(wide // block, slices)](
             column, sums, programs, -(-programs // slices), WIDE=wide, BLOCK=block
         )
-        return self._by_class(table, sums[: self.k])
+        return self._class_fields(table, sums[: self.k])
 
     def _short_rows(self, losses: bool, cuts: Cuts | None) -> tuple[Tensor, Tensor | None]:
         """Rows of few classes, a thread each: the sums of losses, if they are asked for, and of
@@ -351,7 +351,7 @@ class _Read:
         """Rows of few classes, a thread for a class: n, u, z and uz of each class and bin."""
         entries = Entries(self.x, self.y, self.samples.from_logits, self.top, self.share)
         inner = edges_on(self.device, single_edges(cuts.inner.tobytes()).tobytes())
-        return entries.between(inner[:-1].float())
+        return entries.fixed_fields(inner[:-1].float())
 
     def _losses(self) -> Tensor:
         block, loops = 256, 8
@@ -362,7 +362,7 @@ class _Read:
         )
         return parts.sum(dim=0)
 
-    def _by_class(self, table: Tensor, column: Tensor) -> Tensor:
+    def _class_fields(self, table: Tensor, column: Tensor) -> Tensor:
         """All but the first bin from the entries above it; the first from the columns' sums."""
         n, u = table[..., 0].sum(dim=2), table[..., 1].sum(dim=2)
         n[:, 0] = self.n - n[:, 1:].sum(dim=1)
@@ -484,7 +484,7 @@ def edges_on(device: torch.device, inner: bytes) -> Tensor:
 @lru_cache(maxsize=16)
 def single_edges(inner: bytes) -> Array:
     """The smallest single numbers at or above inner edges."""
-    return np.array([_at_least(edge) for edge in np.frombuffer(inner).tolist()])
+    return np.array([_float32_at_or_above(edge) for edge in np.frombuffer(inner).tolist()])
 
 
 @lru_cache(maxsize=16)
@@ -495,7 +495,7 @@ def are_even(edges: bytes) -> bool:
     return bool((np.abs(inner - even) < 1e-7).all())
 
 
-def _at_least(edge: float) -> float:
+def _float32_at_or_above(edge: float) -> float:
     """The smallest float32 at or above an inner edge: p reaches both or neither."""
     single = np.float32(edge)
     # As Python's floats: NumPy would compare in single precision.

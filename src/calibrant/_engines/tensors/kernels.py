@@ -380,8 +380,8 @@ def add_columns(column_ptr, out_ptr, programs, each, WIDE: tl.constexpr, BLOCK: 
 
 
 @triton.jit
-def at_least(edges):
-    """The first single number at or above each edge; edges are not negative, or below all."""
+def single_at_or_above(edges):
+    """The first float32 at or above each edge; an edge is not negative, or is below everything."""
     single = edges.to(tl.float32)
     up = (single.to(tl.int32, bitcast=True) + 1).to(tl.float32, bitcast=True)
     return tl.where((single.to(tl.float64) < edges) & (single >= 0.0), up, single)
@@ -398,7 +398,7 @@ def add_to_few_bins(
     low = tl.where(bin_ < m, low, 9.0)
     high = tl.load(edges_ptr + bin_, mask=bin_ < m - 1, other=9.0)
     # Single numbers at or above the edges: a confidence reaches both or neither.
-    low, high = at_least(low), at_least(high)
+    low, high = single_at_or_above(low), single_at_or_above(high)
     # Rows in the lower half of a word, hits in the upper: no thread sees 32,768 rows.
     counts = tl.zeros([BINS, BLOCK], tl.int32)
     sum_u = tl.zeros([BINS, BLOCK], tl.float64)

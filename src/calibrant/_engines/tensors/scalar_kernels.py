@@ -33,7 +33,7 @@ def load_row(u_ptr, z_ptr, rows, there, CONFIDENCE: tl.constexpr, DOUBLE: tl.con
 
 
 @triton.jit
-def of_problem(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
+def as_problem(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
     """A prediction as it meets edges, whether its target is 1, and whether that is a label."""
     if DOUBLE:
         u = u.to(tl.float64)
@@ -52,7 +52,7 @@ def of_problem(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
 @triton.jit
 def checked_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
     """What `load_row` returns, of numbers that were loaded."""
-    u, one, label = of_problem(u, z, CONFIDENCE, DOUBLE)
+    u, one, label = as_problem(u, z, CONFIDENCE, DOUBLE)
     exact = u.to(tl.float64)
     sound = (exact >= -OVERSHOOT) & (exact <= 1.0 + OVERSHOOT)
     clipped = (exact < 0.0) | (exact > 1.0)
@@ -71,7 +71,7 @@ def plain_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
     """As `checked_row`, in fewer steps: a prediction in [0, 1], whether its target is 1, and
     whether there is nothing to note about either.
     """
-    u, one, label = of_problem(u, z, CONFIDENCE, DOUBLE)
+    u, one, label = as_problem(u, z, CONFIDENCE, DOUBLE)
     return in_unit(u), one, label & (u >= 0.0) & (u <= 1.0)
 
 
@@ -87,7 +87,7 @@ def raw_rows(u_ptr, z_ptr, first, n, BLOCK: tl.constexpr, DEPTH: tl.constexpr):
 
 
 @triton.jit
-def with_notes(
+def add_notes(
     notes,
     u_ptr,
     z_ptr,
@@ -114,7 +114,7 @@ def with_notes(
 
 
 @triton.jit
-def in_double(flag):
+def flag_as_double(flag):
     """2^-7 where a single number is 1, 0 where it is 0: its bits are the upper half of a double's.
     To choose between two doubles would take two steps more.
     """
@@ -199,15 +199,15 @@ def add_to_few_bins(
                 mine = upto - below
                 below = upto
                 new_n = new_n + (counts[b] + mine * counted,)
-                new_u = new_u + (sum_u[b] + in_double(mine) * scaled,)
+                new_u = new_u + (sum_u[b] + flag_as_double(mine) * scaled,)
                 if SQUARES:
-                    new_u2 = new_u2 + (sum_u2[b] + in_double(mine) * square,)
-                    new_uz = new_uz + (sum_uz[b] + in_double(mine) * with_target,)
+                    new_u2 = new_u2 + (sum_u2[b] + flag_as_double(mine) * square,)
+                    new_uz = new_uz + (sum_uz[b] + flag_as_double(mine) * with_target,)
             counts, sum_u = new_n, new_u
             if SQUARES:
                 sum_u2, sum_uz = new_u2, new_uz
         if tl.max(odd, axis=0) > 0:
-            notes = with_notes(notes, u_ptr, z_ptr, first, n, CONFIDENCE, DOUBLE, BLOCK, DEPTH)
+            notes = add_notes(notes, u_ptr, z_ptr, first, n, CONFIDENCE, DOUBLE, BLOCK, DEPTH)
     for b in tl.static_range(M):
         out = parts_ptr + (program * M + b) * N_SUMS
         hits = tl.floor(counts[b] / HITS)

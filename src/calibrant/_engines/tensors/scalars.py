@@ -85,8 +85,8 @@ class Column:
         return torch.zeros(N_STATUS, dtype=torch.int64, device=self.u.device)
 
     def resolved(self, status: Tensor, *sums: Tensor) -> tuple[Findings, int, list[Array]] | None:
-        """The findings, what was moved, and the sums, in one transfer; None if a target is no
-        label.
+        """The findings, the count of clipped logarithms or logits, and the sums, in one transfer;
+        None if a target is no label.
         """
         counts, *arrays = to_host(status.view(torch.float64), *sums)
         from_end, clipped, fractions, moved = counts.view(np.int64).tolist()
@@ -98,26 +98,26 @@ class Column:
 
 
 @dataclass(eq=False)
-class _Kept:
+class _SharedResults:
     """Intermediate results that several statistics of the same samples share."""
 
     columns: dict[Notion, Column | None] = field(default_factory=dict)
     orders: dict[Notion, Any] = field(default_factory=dict)
 
 
-_kept: WeakKeyDictionary[TensorSamples, _Kept] = WeakKeyDictionary()
+_shared_results: WeakKeyDictionary[TensorSamples, _SharedResults] = WeakKeyDictionary()
 
 
-def kept(samples: TensorSamples) -> _Kept:
-    """The intermediate results of these samples, kept for as long as the samples live."""
-    return _kept.setdefault(samples, _Kept())
+def shared_results(samples: TensorSamples) -> _SharedResults:
+    """The intermediate results of these samples, cached for as long as the samples live."""
+    return _shared_results.setdefault(samples, _SharedResults())
 
 
 def column_of(samples: TensorSamples, notion: Notion) -> Column | None:
     """The scalar problem, if the kernels can read it."""
     if not has_kernels(samples.predictions) or notion == "classwise":
         return None
-    columns = kept(samples).columns
+    columns = shared_results(samples).columns
     if notion not in columns:
         columns[notion] = _column(samples, notion)
     return columns[notion]
@@ -135,7 +135,7 @@ def _column(samples: TensorSamples, notion: Notion) -> Column | None:
 
 
 def binary_column(samples: TensorSamples, notion: Notion) -> Column | None:
-    """Binary predictions as they are; None of logits and whole numbers."""
+    """A binary problem as the kernels read it; None for logits, whole numbers, rows of targets."""
     u, z = samples.predictions, samples.targets
     if samples.from_logits or not u.is_floating_point() or z.ndim != 1:
         return None

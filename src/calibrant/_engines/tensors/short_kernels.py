@@ -42,7 +42,7 @@ def single_edges(edges_ptr, M: tl.constexpr):
 
 
 @triton.jit
-def with_rows(bins, u, hit, there, edges, M: tl.constexpr):
+def add_to_each_bin(bins, u, hit, there, edges, M: tl.constexpr):
     """The sums of each bin (rows and hits, u, u^2, uz) with one more row for each thread."""
     v = tl.where(there, u, float("nan"))  # in no bin
     uz = tl.where(hit, u, 0.0)
@@ -121,7 +121,7 @@ def add_confidences(
             zs = zs + (tl.load(hit_ptr + row, mask=row < n, other=0) > 0,)
         for d in tl.static_range(DEPTH):
             row = first + d * BLOCK
-            bins = with_rows(bins, us[d], zs[d], row < n, edges, M)
+            bins = add_to_each_bin(bins, us[d], zs[d], row < n, edges, M)
             near = is_near(us[d], row < n, edges, margin, M, EVEN_BINS)
             slot = tl.atomic_add(near_n_ptr + row * 0, 1, mask=near, sem="relaxed")
             tl.store(near_ptr + slot, row, mask=near)
@@ -253,7 +253,7 @@ def read_short_rows(
             tl.store(u_ptr + row, u, mask=there)
             tl.store(hit_ptr + row, hit.to(tl.uint8), mask=there)
         else:
-            bins = with_rows(bins, u, hit, there, edges, M)
+            bins = add_to_each_bin(bins, u, hit, there, edges, M)
             if LOGITS:
                 near = is_near(u, there, edges, margin, M, EVEN_BINS)
                 slot = tl.atomic_add(near_n_ptr + row * 0, 1, mask=near, sem="relaxed")

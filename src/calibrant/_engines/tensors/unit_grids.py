@@ -102,7 +102,7 @@ class _Grids:
 
 
 def _grid(moments: Tensor, together: int) -> DeviceUnitGrid:
-    """The grid whose cells are so many of those whose moments these are."""
+    """The grid of cells that join so many of the cells whose moments these are."""
     if together > 1:
         # Before the cells is one, and beyond them three, to the first of which 1 itself belongs.
         inside = moments[1:-3].reshape(-1, 4 * together) @ _coarsening(moments.device, together)
@@ -118,8 +118,8 @@ def _grid(moments: Tensor, together: int) -> DeviceUnitGrid:
 
 @lru_cache(maxsize=8)
 def _coarsening(device: torch.device, together: int) -> Tensor:
-    """From the moments of cells side by side, one after another, to those of all as one cell: t in
-    the cell r becomes (r + t) / together.
+    """The matrix from the moments of neighbouring cells to those of one cell that joins them: the
+    offset t in the cell r becomes (r + t) / together.
     """
     out = np.zeros((together, 4, 4))
     for r in range(together):

@@ -17,7 +17,7 @@ from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Rows, edges_of, row_blocks
 from calibrant._engines.tensors.columns import column
-from calibrant._engines.tensors.quantiles import by_rank, quantile_edges
+from calibrant._engines.tensors.quantiles import order_by_rank, quantile_edges
 from calibrant._engines.tensors.tally import Tally, resolved
 
 
@@ -102,7 +102,7 @@ def _ranked(
     """Bins by rank of the largest coordinate: every vector prediction at once, on the device."""
     u, z, w = property_.all_vectors(samples, tally)
     largest, top = property_.scaled(u).max(dim=1)
-    order, bins = by_rank(largest, w if samples.weighted else None, m)
+    order, bins = order_by_rank(largest, w if samples.weighted else None, m)
     cell = torch.empty_like(order)
     cell[order] = bins
     sums = _CellSums(property_.d * m, property_.d, u.device)

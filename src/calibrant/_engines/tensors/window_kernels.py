@@ -8,12 +8,12 @@ import triton.language as tl
 from calibrant._engines.tensors.kernels import store_sums
 from calibrant._engines.tensors.scalar_kernels import (
     FLAGS,
-    in_double,
+    add_notes,
+    flag_as_double,
     in_unit,
     note,
     plain_row,
     raw_rows,
-    with_notes,
 )
 from calibrant._engines.tensors.short_kernels import HITS, copies_of
 
@@ -38,11 +38,12 @@ def split_by_windows(
     BLOCK: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """Sums of the rows below each of M windows, and of all: n, z and u, (M + 1, 3) a program; and
-    the keys of rows in windows, in a program's own room, the rest of which is filled with `LAST`.
+    """Sums n, z and u of the rows below each of M windows and of all rows, (M + 1, 3) a program;
+    and the keys of rows in windows, `room` numbers a program, of which those at the end are filled
+    with `LAST`.
 
-    A window goes from one of some single numbers in order to another, both included, by their
-    ranks (2, M).
+    A window reaches from one number of a sorted sample to another, both included; `ranks` (2, M)
+    are their places in the sample.
     """
     program = tl.program_id(0)
     lows, highs = (), ()
@@ -80,14 +81,14 @@ def split_by_windows(
                 else:
                     mine = tl.where(there, 1.0, 0.0)
                 new_n = new_n + (counts[j] + mine * counted,)
-                new_u = new_u + (sums[j] + in_double(mine) * scaled,)
+                new_u = new_u + (sums[j] + flag_as_double(mine) * scaled,)
             counts, sums = new_n, new_u
             within = windows > 0.0
             keys = keys + (u.to(tl.int32, bitcast=True) * 2 + tl.where(one, 1, 0),)
             flags = flags + (within,)
             inside += within.to(tl.int32)
         if tl.max(odd, axis=0) > 0:
-            notes = with_notes(notes, u_ptr, z_ptr, first, n, CONFIDENCE, False, BLOCK, DEPTH)
+            notes = add_notes(notes, u_ptr, z_ptr, first, n, CONFIDENCE, False, BLOCK, DEPTH)
         place = n_within + tl.cumsum(inside, axis=0) - inside
         n_within += tl.sum(inside, axis=0)
         for d in tl.static_range(DEPTH):
