@@ -20,7 +20,7 @@ from calibrant._core.typing import Array
 from calibrant._data.samples import Notion
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
-from calibrant._engines.tensors import scalar_kernels as kernels
+from calibrant._engines.tensors import order_kernels as kernels
 from calibrant._engines.tensors.scalars import Column, column_of, shared_results
 from calibrant._engines.tensors.sums import fields_of_labels
 

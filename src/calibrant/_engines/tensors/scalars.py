@@ -24,7 +24,7 @@ from calibrant._core.typing import Array
 from calibrant._data.samples import BadRow, Notion
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
-from calibrant._engines.tensors import fused
+from calibrant._engines.tensors import fused, grid_kernels
 from calibrant._engines.tensors import scalar_kernels as kernels
 from calibrant._engines.tensors.choice import has_kernels
 from calibrant._engines.tensors.sums import fields_of_labels
@@ -254,7 +254,7 @@ def deposit(
     moments = torch.zeros((copies, rows, n_nodes, 4), dtype=torch.float64, device=device)
     # Numbers in double precision: as plain arguments they would be single.
     numbers = doubles(device, per_unit, low, high)
-    kernels.deposit[(programs,)](
+    grid_kernels.deposit[(programs,)](
         column.u,
         column.z,
         moments,
@@ -277,7 +277,7 @@ def masses(moments: Tensor) -> Tensor:
     """The masses at nodes, (rows, nodes), from the moments of cells."""
     copies, rows, n_nodes, _ = moments.shape
     out = torch.empty((rows, n_nodes), dtype=torch.float64, device=moments.device)
-    kernels.masses_at_nodes[(-(-n_nodes // NODES), rows)](
+    grid_kernels.masses_at_nodes[(-(-n_nodes // NODES), rows)](
         moments, out, n_nodes, rows, COPIES=copies, BLOCK=NODES, num_warps=4
     )
     return out

@@ -16,7 +16,7 @@ from torch import Tensor
 from calibrant._core.grid import Smoothed, UnitGrid
 from calibrant._core.typing import Array
 from calibrant._engines.protocol import Findings
-from calibrant._engines.tensors import unit_kernels as kernels
+from calibrant._engines.tensors import grid_kernels as kernels
 from calibrant._engines.tensors.scalars import Column, deposit, masses
 from calibrant._measures.smooth import TAIL, WIDE_SIGMA
 
