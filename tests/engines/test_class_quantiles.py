@@ -17,7 +17,7 @@ from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Rule
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
-from calibrant._engines.arrays import class_quantiles, vectors
+from calibrant._engines.arrays import counting, vectors
 from calibrant._engines.arrays.counting import class_tables, classwise_table
 from calibrant._engines.arrays.vectors import vector_table
 from every_engine import engine
@@ -102,7 +102,7 @@ SIZES = [(1, 2), (2, 3), (15, 2), (300, 7), (1500, 20)]
 @pytest.mark.parametrize(("shape", "kind", "size"), pairs(product(SHAPES, TYPES, SIZES)))
 def test_compiled_bins_are_those_of_sorting(shape: str, kind: Any, size: tuple[int, int]) -> None:
     samples = problem(shape, kind, *size)
-    assert class_quantiles.is_compiled(samples, Quantile(15))
+    assert counting.is_compiled(samples, Quantile(15))
     for m in (1, 2, 15, 300):
         assert_engines_agree(samples, m)
 
@@ -146,8 +146,8 @@ def test_memory_order_does_not_matter() -> None:
 def test_groups_and_threads_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     samples = problem("softmax", np.float32, 3000, 150)
     wanted = class_tables(samples, Quantile(15))[0]
-    monkeypatch.setattr(class_quantiles, "GROUP_BYTES", 1)
-    monkeypatch.setattr(class_quantiles, "THREADS_FROM", 1)
+    monkeypatch.setattr(counting, "GROUP_BYTES", 1)
+    monkeypatch.setattr(counting, "THREADS_FROM", 1)
     monkeypatch.setenv("CALIBRANT_THREADS", "3")
     found = class_tables(samples, Quantile(15))[0]
     assert wanted is not None and found is not None
@@ -188,7 +188,7 @@ def test_every_kind_of_target_and_weight_agrees(
             y, hard.predictions, sample_weight=WEIGHTS[weights](rng, n),
             from_logits=hard.from_logits,
         )  # fmt: skip
-        assert class_quantiles.is_compiled(samples, Quantile(15))
+        assert counting.is_compiled(samples, Quantile(15))
         bins = ((15, 0.1), (80, 0.5), (2, 1.0), (1, 0.0))
         for m, threshold in bins if n > 1 else bins[:1]:
             compiled = class_tables(samples, Quantile(m), threshold=threshold)

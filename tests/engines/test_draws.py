@@ -10,7 +10,7 @@ from scipy.stats import binom
 import calibrant as cal
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._engines.arrays import draws
-from calibrant._measures import of_cells
+from calibrant._measures import cell_formulas
 from calibrant._measures.catalogue import entry_of
 from calibrant._measures.ordered import sweep_bins, sweep_error
 from every_engine import each_array_engine, engine
@@ -171,7 +171,10 @@ def sums_of(case):
 def test_sweeps_of_draws_are_sweeps(case):
     sums = sums_of(case)
     np.testing.assert_allclose(
-        of_cells.sweep_errors(sums), of_cells.each_draw(sums, sweep_error), rtol=1e-12, atol=1e-15
+        cell_formulas.sweep_errors(sums),
+        cell_formulas.each_draw(sums, sweep_error),
+        rtol=1e-12,
+        atol=1e-15,
     )
 
 
@@ -181,9 +184,9 @@ def test_the_width_of_a_smooth_error_is_where_it_crosses(case, cells_):
     """Against a bisection of the definition, by a sum over cosines."""
     sums = sums_of(case)
     total, frequencies = sums.w.sum(axis=1), np.arange(cells_ + 1)
-    smoothed = of_cells._Smoothed(sums, sums.wz - sums.wu, total, cells_)
+    smoothed = cell_formulas._Smoothed(sums, sums.wz - sums.wu, total, cells_)
     found = smoothed.fixed_point(np.full(len(total), 0.05))
-    deposit = of_cells._UNIT_DEPOSITS[cells_](sums.u)
+    deposit = cell_formulas._UNIT_DEPOSITS[cells_](sums.u)
     mass = (deposit @ (sums.wz - sums.wu).T).T
     waves = np.cos(np.pi * np.outer(frequencies, frequencies) / cells_)
     cosines = mass @ waves

@@ -14,7 +14,7 @@ import calibrant as cal
 from calibrant import InputError, MissingExtra
 from calibrant._core.binning import Cuts
 from calibrant._data.to_samples import to_source
-from calibrant._engines.frames import losses, partitions, quantiles, query, slices
+from calibrant._engines.frames import losses, partitions, quantiles, query, streams
 from every_engine import FRAMES, LAZY, frame
 from needs import need
 from pairs import pairs
@@ -108,7 +108,7 @@ def test_too_much_to_bring_here_is_refused(monkeypatch):
     monkeypatch.setattr(quantiles, "MOST_LEVELS", N - 1)
     with pytest.raises(InputError, match="more than 899 distinct predictions"):
         cal.ks_error("y", "p", data=LAZY_FRAME)
-    monkeypatch.setattr(slices, "MOST_GROUPS", 50)
+    monkeypatch.setattr(streams, "MOST_GROUPS", 50)
     with pytest.raises(InputError, match="too many values"):
         cal.evaluate("y", "p", by="w", data=LAZY_FRAME, measures=["ece"])
     monkeypatch.setattr(losses, "MOST_RANKED", 2)

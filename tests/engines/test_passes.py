@@ -15,7 +15,7 @@ from calibrant._core.binning import Rule, fixed_cuts
 from calibrant._core.short_rows import row_maxima, row_sums
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
-from calibrant._engines.arrays import class_quantiles, counting, ordering, passes, quantiles
+from calibrant._engines.arrays import counting, ordering, passes, quantiles
 from calibrant._engines.arrays.counting import bin_table, classwise_table
 from calibrant._engines.arrays.losses import loss_sums
 from calibrant._engines.arrays.passes import LANES_FROM, matrix_sums, row_block
@@ -39,7 +39,7 @@ def early_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (passes, ordering):
         monkeypatch.setattr(module, "LANES_FROM", EARLY)
     monkeypatch.setattr(quantiles, "SORT_BELOW", EARLY)
-    for module in (passes, counting, class_quantiles):
+    for module in (passes, counting):
         monkeypatch.setattr(module, "THREADS_FROM", EARLY)
 
 

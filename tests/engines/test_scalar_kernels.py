@@ -18,7 +18,7 @@ from calibrant._measures.cutoffs import averaged_two_bin_error, cutoff_error
 from calibrant._measures.decomposition import decompose_isotonic
 from calibrant._measures.ordered import ks_error, sweep_bins
 from calibrant._measures.ranking import accuracy_at, aurc, auroc
-from calibrant._measures.smooth import smooth_ece_of_grid
+from calibrant._measures.smooth_ece import smooth_ece_of_grid
 from interpreter import prepare_once
 from needs import need
 

@@ -22,7 +22,7 @@ prepare_once()
 from calibrant._data.tensor_samples import TensorSamples  # noqa: E402
 from calibrant._engines import tensors as plain  # noqa: E402
 from calibrant._engines.tensors import class_bins  # noqa: E402
-from calibrant._engines.tensors import class_quantiles as fast  # noqa: E402
+from calibrant._engines.tensors import fused as fast  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning:triton")
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -127,5 +127,5 @@ def test_a_bad_row_is_named():
 
 
 def test_what_the_kernels_do_not_read():
-    assert fast.fits(samples_of("plain", 4), 15) == (DEVICE == "cuda")
-    assert not fast.fits(samples_of("plain", 4), 17)
+    assert fast.fits_class_quantiles(samples_of("plain", 4), 15) == (DEVICE == "cuda")
+    assert not fast.fits_class_quantiles(samples_of("plain", 4), 17)

@@ -14,9 +14,8 @@ import calibrant as cal
 from calibrant import InputError
 from calibrant._core.grid import UnitGrid
 from calibrant._data.to_samples import to_samples
-from calibrant._measures.convolution import valid_convolution
-from calibrant._measures.fixed_point import fixed_point
-from calibrant._measures.smooth import smooth_errors
+from calibrant._measures.smooth import valid_convolution
+from calibrant._measures.smooth_ece import fixed_point, smooth_errors
 from calibrant._summaries.smooth import SmoothSummary, smallest_sigma
 from every_engine import available, engine
 from needs import need

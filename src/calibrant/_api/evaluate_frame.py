@@ -32,7 +32,7 @@ from calibrant._data.slice_names import row_names
 from calibrant._engines import frames
 from calibrant._engines.arrays.streams import StreamSums
 from calibrant._engines.cells import Cells
-from calibrant._engines.frames.slices import slice_groups
+from calibrant._engines.frames.streams import slice_groups
 from calibrant._measures.catalogue import Measure
 from calibrant._summaries.frame import LEVELS_UP_TO, summary_of
 from calibrant._summaries.requirements import holdings, known_measures, needs_fine_cells

@@ -10,6 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._core.typing import Array
+
 # Per bin: rows with weight, and sums of weight w, prediction u and target z. The compiled kernels
 # write these columns by position. The square of a weight is what its row adds to a variance:
 # sum_w2 and sum_w2z keep estimates of the noise independent of the weights' scale.
@@ -18,7 +20,7 @@ FIELDS = ("n", "sum_w", "sum_w2", "sum_wu", "sum_wz", "sum_wu2", "sum_wuz", "sum
 STRETCH = 1 << 15
 
 
-def empty_sums(n_classes: int, m: int) -> NDArray[np.float64]:
+def empty_sums(n_classes: int, m: int) -> Array:
     """Zeros (classes, bins, fields), each field in one piece: few of them are written and read."""
     return np.zeros((len(FIELDS), n_classes, m)).transpose(1, 2, 0)
 
@@ -32,8 +34,8 @@ class BinTable:
     weight still counts in the total, as in the formula they come from.
     """
 
-    sums: NDArray[np.float64]
-    dropped: NDArray[np.float64] = field(default_factory=lambda: np.zeros((1, len(FIELDS))))
+    sums: Array
+    dropped: Array = field(default_factory=lambda: np.zeros((1, len(FIELDS))))
     # Errors need no squared predictions; a pass that leaves them out is faster.
     has_squares: bool = True
 
@@ -63,9 +65,9 @@ class BinTable:
         for start in range(0, self.n_bins, STRETCH):
             yield BinTable(self.sums[:, start : start + STRETCH], has_squares=self.has_squares)
 
-    def pooled_columns(self) -> NDArray[np.float64]:
-        """Sums of w, w z and w z^2 of nonempty bins of the first class, those pooled that any
-        increasing fit of the mean targets pools: some of them, as far as it is quick.
+    def pooled_columns(self) -> Array:
+        """Sums of w, w z and w z^2 of the nonempty bins of the first class. Neighbours that every
+        increasing fit of the mean targets pools are pooled, as far as that is quick.
         """
         columns = np.stack([self.sum_w[0], self.sum_wz[0], self.sum_wz2[0]])
         return pool_runs(columns if columns[0].all() else columns[:, columns[0] > 0])
@@ -81,65 +83,64 @@ class BinTable:
     @property
     def n(self) -> NDArray[np.int64]:
         """Rows per class and bin (rows of weight 0 do not count)."""
-        return self.sums[:, :, 0].astype(np.int64)
+        return self._column("n").astype(np.int64)
 
     @property
     def n_dropped(self) -> int:
         return int(self.dropped[0, 0])
 
-    def _column(self, name: str) -> NDArray[np.float64]:
+    def _column(self, name: str) -> Array:
         return self.sums[:, :, FIELDS.index(name)]
 
     @property
-    def sum_w(self) -> NDArray[np.float64]:
+    def sum_w(self) -> Array:
         return self._column("sum_w")
 
     @property
-    def sum_w2(self) -> NDArray[np.float64]:
+    def sum_w2(self) -> Array:
         return self._column("sum_w2")
 
     @property
-    def sum_wu(self) -> NDArray[np.float64]:
+    def sum_wu(self) -> Array:
         return self._column("sum_wu")
 
     @property
-    def sum_wz(self) -> NDArray[np.float64]:
+    def sum_wz(self) -> Array:
         return self._column("sum_wz")
 
     @property
-    def sum_wu2(self) -> NDArray[np.float64]:
+    def sum_wu2(self) -> Array:
         if not self.has_squares:
             raise ValueError("this table was summed without squares of predictions")
         return self._column("sum_wu2")
 
     @property
-    def sum_wuz(self) -> NDArray[np.float64]:
+    def sum_wuz(self) -> Array:
         if not self.has_squares:
             raise ValueError("this table was summed without products of predictions and targets")
         return self._column("sum_wuz")
 
     @property
-    def sum_wz2(self) -> NDArray[np.float64]:
+    def sum_wz2(self) -> Array:
         return self._column("sum_wz2")
 
     @property
-    def sum_w2z(self) -> NDArray[np.float64]:
+    def sum_w2z(self) -> Array:
         return self._column("sum_w2z")
 
     @property
-    def residual(self) -> NDArray[np.float64]:
+    def residual(self) -> Array:
         """R_B = sum over the bin of w (u - z)."""
         return self.sum_wu - self.sum_wz
 
     # Every measure of a table divides by it.
     @cached_property
-    def total_weight(self) -> NDArray[np.float64]:
+    def total_weight(self) -> Array:
         """W per class, dropped samples included."""
-        total: NDArray[np.float64] = self.sum_w.sum(axis=1) + self.dropped[:, 1]
-        return total
+        return self.sum_w.sum(axis=1) + self.dropped[:, 1]
 
     @property
-    def effective_rows(self) -> NDArray[np.float64]:
+    def effective_rows(self) -> Array:
         """W_B^2 / sum w^2: as many rows of equal weight say as much; 0 where a bin is empty."""
         out = np.zeros_like(self.sum_w)
         # In this order it is the count itself, to the bit, where every weight is 1.
@@ -147,40 +148,40 @@ class BinTable:
         return self.sum_w * out
 
     @property
-    def mean_u(self) -> NDArray[np.float64]:
+    def mean_u(self) -> Array:
         """Mean prediction per bin; NaN where a bin is empty."""
         return ratio(self.sum_wu, self.sum_w)
 
     @property
-    def mean_z(self) -> NDArray[np.float64]:
+    def mean_z(self) -> Array:
         """Mean target per bin; NaN where a bin is empty."""
         return ratio(self.sum_wz, self.sum_w)
 
 
 class ColumnTable(BinTable):
-    """Sums in columns of their own, (classes, bins): what a thousand tables share is held once, and
-    what no formula reads is never put in its place. Squares of predictions are not among them.
+    """A table that stores its columns apart, each (classes, bins). A thousand tables can share a
+    column, and no memory is written for columns that no formula reads. Squares of predictions are
+    not stored.
     """
 
-    def __init__(self, columns: dict[str, NDArray[np.float64]]) -> None:
+    def __init__(self, columns: dict[str, Array]) -> None:
         object.__setattr__(self, "_columns", columns)
         object.__setattr__(self, "dropped", np.zeros((len(columns["sum_w"]), len(FIELDS))))
         object.__setattr__(self, "has_squares", False)
-        self._columns: dict[str, NDArray[np.float64]]
+        self._columns: dict[str, Array]
 
     # Several measures read these of the same thousand tables.
 
     @cached_property
-    def residual(self) -> NDArray[np.float64]:
+    def residual(self) -> Array:
         return self.sum_wu - self.sum_wz
 
     @cached_property
-    def total_weight(self) -> NDArray[np.float64]:
-        total: NDArray[np.float64] = self.sum_w.sum(axis=1)
-        return total
+    def total_weight(self) -> Array:
+        return self.sum_w.sum(axis=1)
 
     @cached_property
-    def sums(self) -> NDArray[np.float64]:
+    def sums(self) -> Array:
         """All columns in their places (classes, bins, fields)."""
         out = empty_sums(*self.sum_w.shape)
         for name, column in self._columns.items():
@@ -196,7 +197,7 @@ class ColumnTable(BinTable):
     def n_bins(self) -> int:
         return int(self.sum_w.shape[1])
 
-    def _column(self, name: str) -> NDArray[np.float64]:
+    def _column(self, name: str) -> Array:
         return self._columns[name]
 
 
@@ -205,9 +206,10 @@ class ColumnTable(BinTable):
 FEW_COLUMNS = 4096
 
 
-def pool_runs(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Columns of bins (sums of w and w z, and any others), neighbours put together whose mean
-    targets do not rise: whole runs at once, as long as there are many. Few columns rise in the end.
+def pool_runs(columns: Array) -> Array:
+    """Pool neighbouring bins whose mean targets do not rise, given their sums of w and w z and any
+    others. Whole runs are pooled at once while there are many; at most FEW_COLUMNS bins are pooled
+    until all means rise.
     """
     while True:
         mean = columns[1] / columns[0]
@@ -219,20 +221,20 @@ def pool_runs(columns: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class OrderedLevels(BinTable):
-    """Level sets in order that lie elsewhere: far too many to be brought here for what one measure
-    reads of them. What is asked of them in another way brings them all.
+    """Level sets in order that lie on a device: too many to be copied for one measure. The methods
+    below are computed there; any other access copies all levels.
     """
 
-    def __init__(self, whole: Callable[[], NDArray[np.float64]], total: float) -> None:
+    def __init__(self, whole: Callable[[], Array], total: float) -> None:
         object.__setattr__(self, "_whole", whole)
         object.__setattr__(self, "_total", total)
         object.__setattr__(self, "dropped", np.zeros((1, len(FIELDS))))
         object.__setattr__(self, "has_squares", True)
-        self._whole: Callable[[], NDArray[np.float64]]
+        self._whole: Callable[[], Array]
         self._total: float
 
     @cached_property
-    def sums(self) -> NDArray[np.float64]:
+    def sums(self) -> Array:
         """Every level (1, levels, fields)."""
         return self._whole()
 
@@ -244,7 +246,7 @@ class OrderedLevels(BinTable):
         return 1
 
     @property
-    def total_weight(self) -> NDArray[np.float64]:
+    def total_weight(self) -> Array:
         return np.array([self._total])
 
     @property
@@ -255,15 +257,15 @@ class OrderedLevels(BinTable):
     @property
     @abstractmethod
     def rising(self) -> bool:
-        """Whether the mean target of no level is below that of the one before."""
+        """Whether the mean target never falls from one level to the next."""
 
     @property
     @abstractmethod
-    def totals(self) -> NDArray[np.float64]:
+    def totals(self) -> Array:
         """The sums of w and w z over all levels."""
 
     @abstractmethod
-    def before(self, j: NDArray[np.float64], m: NDArray[np.float64]) -> NDArray[np.float64]:
+    def sums_before(self, j: Array, m: Array) -> Array:
         """The sums of w and w z before the bins j of m bins of equal mass, (2, bins); bins are
         counted from 0, and j is above 0.
         """
@@ -301,12 +303,12 @@ class OrderedLevels(BinTable):
         """Levels of one block of the isotonic fit put together, some or all of them."""
 
 
-def squared(sums: NDArray[np.float64]) -> bool:
+def squared(sums: Array) -> bool:
     """Whether squares of predictions were summed: an engine that leaves them out says NaN."""
     return not np.isnan(sums[..., FIELDS.index("sum_wu2")]).any()
 
 
-def ratio(sums: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def ratio(sums: Array, weights: Array) -> Array:
     """sums / weights, NaN where there is no weight."""
     out = np.full(np.broadcast(sums, weights).shape, np.nan)
     np.divide(sums, weights, out=out, where=weights > 0)
@@ -319,8 +321,8 @@ class VectorTable:
     d).
     """
 
-    sum_w: NDArray[np.float64]
-    residual: NDArray[np.float64]
+    sum_w: Array
+    residual: Array
 
     def __add__(self, other: VectorTable) -> VectorTable:
         return VectorTable(self.sum_w + other.sum_w, self.residual + other.residual)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.bin_counts import BY_ROWS, RowCount, bins_by_rows, is_by_rows
 from calibrant._core.errors import InputError, nearest, one_of
+from calibrant._core.typing import Array, Index
 
 # Sums of weights may round either way. A rank this close to a border is on it: far above rounding,
 # far below half a row of any sample that fits a machine.
@@ -232,8 +233,8 @@ def _origin(rule: EqualWidth | Quantile) -> str:
 Counted = TypeVar("Counted", bound=EqualWidth | Quantile)
 
 
-def _of_origin(rule: Counted, origin: str) -> Counted:
-    """The rule, which says from now on where its number of bins comes from."""
+def _note_origin(rule: Counted, origin: str) -> Counted:
+    """Write down in the rule where its number of bins comes from, for its text."""
     object.__setattr__(rule, "origin", origin)
     return rule
 
@@ -263,7 +264,7 @@ def as_rule(
         if is_by_rows(bins):
             count, origin = bins_by_rows(bins, n)
             rule: EqualWidth | Quantile = default(count)
-            return _of_origin(rule, origin)
+            return _note_origin(rule, origin)
         raise InputError(f"bins={bins!r} is not a known rule: {nearest(bins, [*_NAMED, *BY_ROWS])}")
     if isinstance(bins, numbers.Integral):
         return default(_bin_count(bins))
@@ -282,14 +283,14 @@ def as_rule(
 class Cuts:
     """Inner edges ready for an engine, with the look-up table that finds a bin without a search."""
 
-    inner: NDArray[np.float64]
+    inner: Array
 
     @property
     def m(self) -> int:
         return self.inner.size + 1
 
     @cached_property
-    def guarded(self) -> NDArray[np.float64]:
+    def guarded(self) -> Array:
         """The inner edges with a sentinel, so that a walk along them always ends."""
         return np.append(self.inner, np.inf)
 
@@ -316,23 +317,23 @@ class Cuts:
         start = np.bincount(first, minlength=cells + 2).cumsum().astype(np.int32)
         return start, _share_a_cell(first, 5)
 
-    def _first_cells(self, cells: int) -> NDArray[np.intp]:
+    def _first_cells(self, cells: int) -> Index:
         # The product is exact: an edge counts from the first cell that begins at or above it.
         first = np.minimum(np.maximum(np.ceil(self.inner * cells), 0), cells + 1)
         return first.astype(np.intp)
 
-    def find(self, predictions: NDArray[np.floating[Any]]) -> NDArray[np.intp]:
+    def find(self, predictions: NDArray[np.floating[Any]]) -> Index:
         """The interval rule itself."""
         return np.searchsorted(self.inner, np.asarray(predictions, dtype=np.float64), side="right")
 
 
-def _share_a_cell(first: NDArray[np.intp], n: int) -> bool:
+def _share_a_cell(first: Index, n: int) -> bool:
     """Whether so many edges, which increase, are in one cell; those at 0 or below are in none."""
     last = first[n - 1 :]
     return bool(((last == first[: last.size]) & (last > 0)).any())
 
 
-def outer_edges(rule: FixedRule) -> NDArray[np.float64]:
+def outer_edges(rule: FixedRule) -> Array:
     """The m + 1 edges of a fixed rule, as doubles."""
     if isinstance(rule, EqualWidth):
         # j / m is correctly rounded; multiples of 1/m (np.linspace) are not.
@@ -364,13 +365,13 @@ def edges_at(cuts: Cuts) -> Edges:
     return Edges([0.0, *inner[(inner > 0.0) & (inner <= 1.0)], 2.0])
 
 
-def rank_bins(n: int, m: int) -> NDArray[np.intp]:
+def rank_bins(n: int, m: int) -> Index:
     """The bin of each rank 1..n when bin j holds the ranks (j-1)n/m < i <= jn/m."""
     ranks = np.arange(1, n + 1, dtype=np.int64)
     return ((ranks * m + n - 1) // n - 1).astype(np.intp)
 
 
-def middle_rank_bins(mass: NDArray[np.float64], m: int) -> NDArray[np.intp]:
+def middle_rank_bins(mass: Array, m: int) -> Index:
     """The bin of each distinct prediction, given the mass at each in increasing order.
 
     A prediction with mass T above mass L occupies the ranks (L, L + T]; it goes to the bin j with
@@ -378,9 +379,7 @@ def middle_rank_bins(mass: NDArray[np.float64], m: int) -> NDArray[np.intp]:
     """
     through = np.cumsum(mass)
     doubled_middle = 2.0 * (through - mass) + mass
-    bins: NDArray[np.float64] = (
-        np.ceil(doubled_middle * m / (2.0 * through[-1]) * (1 - ROUNDING)) - 1
-    )
+    bins: Array = np.ceil(doubled_middle * m / (2.0 * through[-1]) * (1 - ROUNDING)) - 1
     return np.clip(bins, 0, m - 1).astype(np.intp)
 
 
@@ -388,11 +387,11 @@ def middle_rank_bins(mass: NDArray[np.float64], m: int) -> NDArray[np.intp]:
 class MiddleRanks:
     """The bins of `middle_rank_bins` in any number, found without a look at every prediction."""
 
-    mass: NDArray[np.float64]
-    through: NDArray[np.float64]
+    mass: Array
+    through: Array
 
     @classmethod
-    def from_mass(cls, mass: NDArray[np.float64]) -> MiddleRanks:
+    def from_mass(cls, mass: Array) -> MiddleRanks:
         """From the mass at each distinct prediction in increasing order."""
         return cls(mass, np.cumsum(mass))
 
@@ -400,7 +399,7 @@ class MiddleRanks:
     def total(self) -> float:
         return float(self.through[-1])
 
-    def firsts(self, m: int) -> NDArray[np.intp]:
+    def firsts(self, m: int) -> Index:
         """Where each of m bins begins, and where the last one ends; an empty bin begins where the
         next one does.
         """
@@ -409,7 +408,7 @@ class MiddleRanks:
         out[-1] = self.mass.size
         return out
 
-    def begins(self, j: NDArray[np.float64], m: float | NDArray[np.float64]) -> NDArray[np.intp]:
+    def begins(self, j: Array, m: float | Array) -> Index:
         """Where the bin j of m begins, counted from 0; j is above 0.
 
         A search guesses and the formula of `middle_rank_bins` corrects: the bins are the same.
@@ -423,11 +422,10 @@ class MiddleRanks:
                 return at
             at = at - back + on
 
-    def _place(self, at: NDArray[np.intp], m: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    def _place(self, at: Index, m: float | Array) -> Array:
         mass = self.mass[at]
         doubled_middle = 2.0 * (self.through[at] - mass) + mass
-        place: NDArray[np.float64] = doubled_middle * m / (2.0 * self.total) * (1 - ROUNDING)
-        return place
+        return doubled_middle * m / (2.0 * self.total) * (1 - ROUNDING)
 
 
 def equal_mass_rule(rule: Rule) -> Quantile:
@@ -446,5 +444,5 @@ def both_rules(bins: Bins, n: RowCount | None = None) -> tuple[Rule, Rule]:
     """
     fixed = as_rule(bins, n=n)
     if not isinstance(bins, Rule) and isinstance(fixed, EqualWidth):
-        return fixed, _of_origin(Quantile(fixed.m), fixed.origin)
+        return fixed, _note_origin(Quantile(fixed.m), fixed.origin)
     return fixed, fixed

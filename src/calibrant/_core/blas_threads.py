@@ -19,5 +19,4 @@ def one_blas_thread(*, beside: int) -> AbstractContextManager[Any]:
         from threadpoolctl import threadpool_limits
     except ImportError:
         return nullcontext()
-    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
-    return limits
+    return threadpool_limits(1, user_api="blas")

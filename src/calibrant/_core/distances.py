@@ -5,25 +5,25 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.short_rows import row_sums
+from calibrant._core.typing import Array
 
-Rows = NDArray[np.float64]
+Rows = Array
 # Up to so many classes their pairs are fewer operations than sorting every row.
 _PAIRS_UP_TO = 5
 
 
 def distances(
     p: Rows, q: Rows, *, floor: float, only: str | None = None, spacing: Rows | None = None
-) -> dict[str, NDArray[np.float64]]:
-    """Every comparison of rows of predictions p with rows of targets q, by field of `LossSums`;
-    `only` one of them, if that is all that is asked for.
+) -> dict[str, Array]:
+    """Every comparison of rows of predictions p with rows of targets q, by field of `LossSums`; or
+    `only` one of them.
 
-    `floor` is what a prediction counts as at least where its logarithm is taken; `spacing` is how
+    `floor` is the smallest prediction whose logarithm is taken; `spacing` is how
     far neighbouring classes are apart, 1 by default.
     """
-    out: dict[str, NDArray[np.float64]] = {}
+    out: dict[str, Array] = {}
     if only in (None, "distribution", "absolute"):
         out["distribution"] = total_variation(p, q)
         out["absolute"] = 2.0 * out["distribution"]
@@ -42,19 +42,17 @@ def distances(
     return out
 
 
-def total_variation(p: Rows, q: Rows) -> NDArray[np.float64]:
+def total_variation(p: Rows, q: Rows) -> Array:
     """Half the sum of absolute differences of each pair of rows."""
-    out: NDArray[np.float64] = 0.5 * row_sums(np.abs(p - q))
-    return out
+    return 0.5 * row_sums(np.abs(p - q))
 
 
-def entropy(p: Rows) -> NDArray[np.float64]:
+def entropy(p: Rows) -> Array:
     """Entropy of each row, in nats; 0 log 0 is 0."""
-    out: NDArray[np.float64] = 0.0 - row_sums(_p_log_p(p))  # never -0
-    return out
+    return 0.0 - row_sums(_p_log_p(p))  # never -0
 
 
-def same_ranking(p: Rows, q: Rows) -> NDArray[np.float64]:
+def same_ranking(p: Rows, q: Rows) -> Array:
     """1 where every strict preference of the target row is kept strictly by the prediction, else 0.
 
     Classes that the target ranks equal may come in any order.
@@ -78,7 +76,7 @@ def same_ranking(p: Rows, q: Rows) -> NDArray[np.float64]:
     return np.asarray(kept, dtype=np.float64)
 
 
-def jensen_shannon(p: Rows, q: Rows) -> NDArray[np.float64]:
+def jensen_shannon(p: Rows, q: Rows) -> Array:
     """Jensen-Shannon divergence of each pair of rows, in nats: at least 0, at most log 2.
 
     With s = p + q and d = (p - q) / s an entry adds ``s / 4 ((1 + d) log(1 + d) + (1 - d) log(1 -
@@ -100,21 +98,19 @@ def jensen_shannon(p: Rows, q: Rows) -> NDArray[np.float64]:
 def _p_log_p(p: Rows) -> Rows:
     """``p log p``; 0 log 0 is 0."""
     # (A logarithm of all entries is faster than one of some, `where` these are above 0.)
-    out: Rows = p * np.log(np.where(p > 0, p, 1.0))
-    return out
+    return p * np.log(np.where(p > 0, p, 1.0))
 
 
-def kullback_leibler(p: Rows, q: Rows, floor: float) -> NDArray[np.float64]:
+def kullback_leibler(p: Rows, q: Rows, floor: float) -> Array:
     """Kullback-Leibler divergence of the target from the prediction, ``sum_r q_r log(q_r / p_r)``.
 
     It is never below 0 (Gibbs), which a row that sums to 1 but for rounding is held to.
     """
     ratio = np.where(q > 0, q / np.maximum(p, floor), 1.0)
-    out: NDArray[np.float64] = np.maximum(row_sums(q * np.log(ratio)), 0.0)
-    return out
+    return np.maximum(row_sums(q * np.log(ratio)), 0.0)
 
 
-def wasserstein(p: Rows, q: Rows, spacing: Rows | None = None) -> NDArray[np.float64]:
+def wasserstein(p: Rows, q: Rows, spacing: Rows | None = None) -> Array:
     """Wasserstein-1 (earth mover's) distance of each pair of rows over classes in order: the mass
     that crosses from a class to the next, times how far apart they are.
     """

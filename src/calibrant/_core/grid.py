@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+
+from calibrant._core.typing import Array
 
 # The logits that a grid holds. A probability this close to 0 or 1 is 4e-18 away from it.
 LOGIT_LIMIT = 40.0
@@ -31,8 +32,8 @@ class LogitGrid:
     """
 
     spacing: float
-    plus: NDArray[np.float64]
-    minus: NDArray[np.float64]
+    plus: Array
+    minus: Array
 
     def __add__(self, other: LogitGrid) -> LogitGrid:
         if self.spacing != other.spacing:
@@ -45,9 +46,8 @@ class LogitGrid:
         return 2 * (int(np.ceil(limit / spacing)) + SPARE) + 1
 
     @cached_property
-    def total_weight(self) -> NDArray[np.float64]:
-        total: NDArray[np.float64] = self.plus.sum(axis=1) + self.minus.sum(axis=1)
-        return total
+    def total_weight(self) -> Array:
+        return self.plus.sum(axis=1) + self.minus.sum(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class UnitGrid:
     With three rows in place of the one they are w, w u and w z, from which a curve can be drawn.
     """
 
-    sums: NDArray[np.float64]
+    sums: Array
 
     def __add__(self, other: UnitGrid) -> UnitGrid:
         if self.sums.shape != other.sums.shape:
@@ -77,7 +77,7 @@ class UnitGrid:
         return None
 
     @property
-    def residual(self) -> NDArray[np.float64]:
+    def residual(self) -> Array:
         """w (z - u) at the nodes, per class."""
         if self.sums.shape[1] == 1:
             return self.sums[:, 0]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
+from calibrant._core.typing import Array
 
 # The compiled kernels write the first seven by position.
 FIELDS = (
@@ -40,7 +39,7 @@ class LossSums:
     were.
     """
 
-    sums: NDArray[np.float64]
+    sums: Array
     n_classes: int
     has_distribution: bool = False
 

@@ -40,7 +40,7 @@ class RowProgress:
         self._drawn = False
 
     def add(self, rows: int, n_bytes: int) -> None:
-        """So many rows more, and so many bytes of the files."""
+        """Count rows that were read and their bytes, and redraw the line if it is time."""
         if not self._shown:
             return
         with self._lock:
@@ -112,10 +112,10 @@ class TaskProgress:
         elif not self._shown:
             yield _no_step
         elif importlib.util.find_spec("rich") is not None:
-            with self._rich(label, total) as step:
+            with self._rich_bar(label, total) as step:
                 yield step
         else:
-            with self._plain(label, total) as step:
+            with self._plain_bar(label, total) as step:
                 yield step
 
     def _log(self, label: str, total: int) -> Step:
@@ -131,7 +131,7 @@ class TaskProgress:
         return step
 
     @contextmanager
-    def _rich(self, label: str, total: int) -> Iterator[Step]:
+    def _rich_bar(self, label: str, total: int) -> Iterator[Step]:
         from rich.console import Console
         from rich.progress import Progress as Bars
 
@@ -140,7 +140,7 @@ class TaskProgress:
             yield lambda: bars.advance(task)
 
     @contextmanager
-    def _plain(self, label: str, total: int) -> Iterator[Step]:
+    def _plain_bar(self, label: str, total: int) -> Iterator[Step]:
         done = drawn = 0
 
         def step() -> None:

@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.atomic_files import FileChanged, Version, atomic_write, version_of
 from calibrant._core.errors import StateError
+from calibrant._core.typing import Array
 
 MAGIC = b"calibrant-state "
 # 1 had no kind, no index, no measures, no missing; 2 had bins without sum_w2z.
@@ -47,7 +47,7 @@ class State:
 
     kind: str
     recipe: Mapping[str, Any]
-    arrays: Mapping[str, NDArray[np.float64]]
+    arrays: Mapping[str, Array]
     index: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -65,7 +65,7 @@ class Saved:
 
     def arrays(
         self, needed: Callable[[int], Mapping[str, Shape]], n_windows: int | None = None
-    ) -> dict[str, NDArray[np.float64]]:
+    ) -> dict[str, Array]:
         """The arrays, if they are those that a stream of so many columns needs, neither more nor
         larger; with `n_windows`, each as often as there are windows.
         """
@@ -97,7 +97,7 @@ class _Unpacking:
         self._rest = packed
         self._stream = zlib.decompressobj()
 
-    def next(self, shape: Shape) -> NDArray[np.float64]:
+    def next(self, shape: Shape) -> Array:
         length = 8 * math.prod(shape)
         part = self._stream.decompress(self._rest, length)
         self._rest = self._stream.unconsumed_tail

@@ -53,9 +53,7 @@ class Engine(Protocol):
         """The table of every class against the rest, each with its own bins."""
 
     def top_class_table(self, samples: Any, rule: Rule) -> tuple[BinTable, Findings]:
-        """The table of the top label's problem, the rows of each predicted class for
-        themselves.
-        """
+        """The table of the top label's problem, separately for each predicted class."""
 
     def vector_table(
         self, samples: Any, rule: Rule, phi: Array | None = None
@@ -93,8 +91,8 @@ class Engine(Protocol):
         """Each class against the rest, as a binary problem of its own."""
 
     def rows_above(self, samples: Any, threshold: float) -> Any:
-        """The rows of a binary problem with weight and a prediction above a threshold; None if
-        none.
+        """The rows of a binary problem with positive weight and a prediction above a threshold;
+        None if there are none.
         """
 
     def whole_problem(

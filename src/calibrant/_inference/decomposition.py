@@ -12,7 +12,7 @@ from calibrant._inference.cells import Cells, Drawn, Problem
 from calibrant._inference.inversion import Path
 from calibrant._inference.means import influences, mean_limits
 from calibrant._inference.null import outcome_noise
-from calibrant._measures.of_cells import isotonic_parts
+from calibrant._measures.cell_formulas import isotonic_parts
 from calibrant._measures.proportions import wilson
 
 

@@ -18,7 +18,7 @@ from calibrant._inference.numbers import FINE_CELLS, ROWS_OF_WIDE, WIDE_CELLS
 from calibrant._inference.second_moments import Slots
 from calibrant._inference.squares import Form, matrix_form, scaled_identity
 from calibrant._measures.catalogue import Measure
-from calibrant._measures.of_cells import CellSums
+from calibrant._measures.cell_formulas import CellSums
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from calibrant._measures.peer_rules import Array, PeerRule
+from calibrant._core.typing import Array
+from calibrant._measures.peer_rules import PeerRule
 
 # Rows of a bin in the rule of Hendrycks.
 HENDRYCKS_ROWS = 100

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import one_of
+from calibrant._core.typing import Array
 
 NORMS = ("l1", "l2", "max")
 # More effective rows than this are more than one, whatever rounding made of them.
 ONE_ROW = 1.0 + 1e-9
 
 
-def binned_errors(table: BinTable, norm: str = "l1") -> NDArray[np.float64]:
+def binned_errors(table: BinTable, norm: str = "l1") -> Array:
     """The error of each class: sum |R_B| / W, its root-mean-square, or the worst bin's gap."""
     one_of("norm", norm, NORMS)
     total = table.total_weight
     gap = np.abs(table.residual)
     if norm == "l1":
-        out: NDArray[np.float64] = gap.sum(axis=1) / total
-        return out
+        return gap.sum(axis=1) / total
     mean_gap = np.divide(gap, table.sum_w, out=np.zeros_like(gap), where=table.sum_w > 0)
     if norm == "max":
-        worst: NDArray[np.float64] = mean_gap.max(axis=1)
-        return worst
-    root: NDArray[np.float64] = np.sqrt((gap * mean_gap).sum(axis=1) / total)
-    return root
+        return mean_gap.max(axis=1)
+    return np.sqrt((gap * mean_gap).sum(axis=1) / total)
 
 
 def binned_error(table: BinTable, norm: str = "l1") -> float:
@@ -39,7 +36,7 @@ def binned_error(table: BinTable, norm: str = "l1") -> float:
     return float(np.sqrt((errors * errors).mean()))
 
 
-def debiased_l2s(table: BinTable) -> NDArray[np.float64]:
+def debiased_l2s(table: BinTable) -> Array:
     """Mean square gap of each class, less what sampling noise adds to it: may be below 0.
 
     Each bin's squared gap is lowered by the variance of its mean target,
@@ -53,7 +50,7 @@ def debiased_l2s(table: BinTable) -> NDArray[np.float64]:
     gap = table.residual / safe
     mean_z = table.sum_wz / safe
     variance = np.maximum(table.sum_wz2 / safe - mean_z**2, 0.0) / (n - 1.0)
-    out: NDArray[np.float64] = np.where(counts, w * (gap**2 - variance), 0.0).sum(axis=1)
+    out: Array = np.where(counts, w * (gap**2 - variance), 0.0).sum(axis=1)
     return out / table.total_weight
 
 

@@ -14,11 +14,20 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.errors import InputError, NotDefined, nearest
+from calibrant._core.typing import Array
 from calibrant._measures.binned import binned_error, binned_errors, debiased_l2, debiased_l2s
+from calibrant._measures.cell_formulas import (
+    brier_discriminations,
+    brier_miscalibrations,
+    brier_uncertainties,
+    ks_errors,
+    ls_eces,
+    smooth_eces,
+    sweep_errors,
+)
 from calibrant._measures.cutoffs import (
     averaged_two_bin_error,
     averaged_two_bin_errors,
@@ -37,24 +46,15 @@ from calibrant._measures.local_regression import (
     icis,
 )
 from calibrant._measures.measure import GROUPS, Claim, Claims, Group, Listed, Measure, Shape
-from calibrant._measures.of_cells import (
-    brier_discriminations,
-    brier_miscalibrations,
-    brier_uncertainties,
-    ks_errors,
-    ls_eces,
-    smooth_eces,
-    sweep_errors,
-)
 from calibrant._measures.ordered import ks_error, sweep_error
 from calibrant._measures.ranking import (
     COVERAGE,
     accuracy_at,
-    accuracy_moved,
+    accuracy_influence,
     aurc,
-    aurc_moved,
+    aurc_influence,
     auroc,
-    auroc_moved,
+    auroc_influence,
     mean_target,
 )
 from calibrant._measures.smooth import LS_SIGMA, ls_ece_of_grid
@@ -134,9 +134,8 @@ def _uncertainty(summary: Statistics) -> float:
         return decompose(summary.bins).uncertainty
 
 
-def _root_debiased(table: BinTable) -> NDArray[np.float64]:
-    out: NDArray[np.float64] = np.sqrt(np.maximum(debiased_l2s(table), 0.0))
-    return out
+def _root_debiased(table: BinTable) -> Array:
+    return np.sqrt(np.maximum(debiased_l2s(table), 0.0))
 
 
 def _mean_loss(loss: str) -> Callable[[Statistics], float]:
@@ -432,21 +431,21 @@ _ENTRIES: tuple[Measure, ...] = (
             _NONE, "Hanley and McNeil (1982), Radiology 143; DeLong, DeLong and Clarke-Pearson "
             "(1988), doi:10.2307/2531595", "auroc", lambda s: auroc(s.levels),
             higher_is_better=True, group="ranking", rank=1, label="AUROC", cost="low",
-            moved=auroc_moved, listed=Listed(compare=7, headline=9, clinical=1),
+            moved=auroc_influence, listed=Listed(compare=7, headline=9, clinical=1),
             aliases=("roc_auc", "roc_auc_score", "AUC", "c_statistic", "concordance")),
     *(Measure("aurc", "area under the risk-coverage curve" + of_what,
               "(1/W) sum w (mean of 1 - z over rows predicted at least as high)", "scalar",
               (shape,), "levels", 0, 1, _NONE,
               "Geifman, Uziel and El-Yaniv (2019), arXiv:1805.08206", "aurc",
               lambda s: aurc(s.levels), group="ranking", rank=2, label="AURC", cost="low",
-              moved=aurc_moved, listed=Listed(compare=8 if shape == "multiclass" else 0))
+              moved=aurc_influence, listed=Listed(compare=8 if shape == "multiclass" else 0))
       for shape, of_what in _RISKS),
     *(Measure("accuracy_at_coverage", f"accuracy at {COVERAGE:.0%} coverage" + of_what,
               f"mean z of the {COVERAGE:.0%} of rows with the highest predictions", "scalar",
               (shape,), "levels", 0, 1, _NONE,
               "Geifman and El-Yaniv (2017), arXiv:1705.08500", "accuracy_at_coverage",
               lambda s: accuracy_at(s.levels), higher_is_better=True, group="ranking", rank=3,
-              label=f"accuracy at {COVERAGE:.0%} coverage", cost="low", moved=accuracy_moved)
+              label=f"accuracy at {COVERAGE:.0%} coverage", cost="low", moved=accuracy_influence)
       for shape, of_what in _RISKS),
 )  # fmt: skip
 
@@ -454,7 +453,8 @@ _ENTRIES: tuple[Measure, ...] = (
 _OF_ANSWERS = Measure(
     "accuracy", "accuracy", "(1/W) sum w z", "scalar", _BINARY, "bins", 0, 1, _NONE, _BREIMAN,
     "accuracy", lambda s: mean_target(s.bins), higher_is_better=True, group="ranking", rank=0,
-    label="accuracy", cost="low", needs_order=False, moved=partial(accuracy_moved, coverage=1.0),
+    label="accuracy", cost="low", needs_order=False,
+    moved=partial(accuracy_influence, coverage=1.0),
     listed=Listed(headline=7, compare=6, monitor=4), aliases=_ACCURACY,
 )  # fmt: skip
 
@@ -535,14 +535,14 @@ def equal_mass_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(m.name for m in _ENTRIES if m.equal_mass))
 
 
-# Names of other people's measures, which are about the order of predictions.
-# What is asked for by another name that is no alias, for its numbers are others.
+# Hints for names of other people's measures whose numbers differ: they are no aliases.
 _ELSEWHERE = {
     **dict.fromkeys(("error", "error_rate", "err"), "did you mean 'classification_error'?"),
     **dict.fromkeys(("mae", "mse", "rmse"), "'brier' is the mean squared error of probabilities"),
     "ks": "did you mean 'ks_error'?",
     "f1": "calibration has no use for it; 'classification_error' is the rate of errors",
 }
+# Names of other people's measures that are about the order of predictions.
 _RANKING = ("auprc", "average_precision", "gini", "pr_auc")
 
 

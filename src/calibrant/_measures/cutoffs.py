@@ -10,12 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable, OrderedLevels
-from calibrant._measures.of_cells import CellSums
-
-Array = NDArray[np.float64]
+from calibrant._core.typing import Array
+from calibrant._measures.cell_formulas import CellSums
 
 
 def averaged_two_bin_error(levels: BinTable, norm: str = "l2") -> float:
@@ -50,8 +48,7 @@ def _averaged(levels: BinTable, norm: str, *, unit: bool = False) -> float:
 
 def _two_bins(below: Array, total: float, norm: str) -> Array:
     above = total - below
-    out: Array = np.abs(below) + np.abs(above) if norm == "l1" else below**2 + above**2
-    return out
+    return np.abs(below) + np.abs(above) if norm == "l1" else below**2 + above**2
 
 
 def averaged_two_bin_errors(sums: CellSums) -> Array:
@@ -62,8 +59,7 @@ def averaged_two_bin_errors(sums: CellSums) -> Array:
     inside = np.einsum("ij,ij,j->i", partial, partial, widths)
     rest = ends - partial
     inside += np.einsum("ij,ij,j->i", rest, rest, widths)
-    out: Array = (inside + sums.u[0] * ends[:, 0] ** 2) / sums.w.sum(axis=1) ** 2
-    return out
+    return (inside + sums.u[0] * ends[:, 0] ** 2) / sums.w.sum(axis=1) ** 2
 
 
 @dataclass(frozen=True)
@@ -116,8 +112,7 @@ def cutoff_errors(sums: CellSums) -> Array:
     """The cutoff error of each draw."""
     partial = np.cumsum(sums.wu - sums.wz, axis=1)
     high, low = partial.max(axis=1).clip(min=0.0), partial.min(axis=1).clip(max=0.0)
-    out: Array = (high - low) / sums.w.sum(axis=1)
-    return out
+    return (high - low) / sums.w.sum(axis=1)
 
 
 def _classes(levels: BinTable) -> Iterator[BinTable]:
@@ -142,5 +137,4 @@ def _path(levels: BinTable, unit: bool = False) -> Iterator[tuple[Array, Array]]
 
 def _steps(stretch: BinTable, unit: bool) -> Array:
     """What each level adds to the path: its residual, or, as if every gap were 1, its weight."""
-    out: Array = stretch.sum_w[0] if unit else stretch.residual[0]
-    return out
+    return stretch.sum_w[0] if unit else stretch.residual[0]

@@ -18,9 +18,8 @@ twice the ECE (Hu and Wu, 2024, arXiv:2404.13503).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from calibrant._core.typing import Array
 
 
 def calibration_decision_loss(p: Array, q: Array, w: Array) -> float:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FEW_COLUMNS, BinTable, OrderedLevels, pool_runs
+from calibrant._core.typing import Array
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,7 +65,7 @@ def _sum(parts: list[BrierDecomposition]) -> BrierDecomposition:
     return total
 
 
-def isotonic_blocks(levels: BinTable) -> NDArray[np.float64]:
+def isotonic_blocks(levels: BinTable) -> Array:
     """Sums of w, w z and w z^2 over the blocks of the increasing least-squares fit of the mean
     targets (pool adjacent violators).
     """

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable, VectorTable
+from calibrant._core.typing import Array
 from calibrant._core.validation import check_tolerance
 from calibrant._measures.catalogue import THRESHOLD, Measure, catalogue
 from calibrant._measures.statistics import Statistics
@@ -72,11 +72,10 @@ def _table(measure: Measure, summary: Statistics) -> BinTable | VectorTable:
         return summary.above(THRESHOLD)
     own = {"quantile_bins": "equal_mass_bins", "class_quantile_bins": "class_equal_mass_bins"}
     name = own.get(measure.statistic) if measure.equal_mass else None
-    table: BinTable | VectorTable = getattr(summary, name or measure.statistic)
-    return table
+    return getattr(summary, name or measure.statistic)
 
 
-def _spread(shares: NDArray[np.float64]) -> float:
+def _spread(shares: Array) -> float:
     # Bins that hold nothing (a rule that drops every row) leave the scale as it is.
     return float(np.square(shares).sum(axis=1).mean()) or 1.0
 

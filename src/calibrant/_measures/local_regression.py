@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
-from calibrant._measures.of_cells import CellSums
-
-Array = NDArray[np.float64]
+from calibrant._core.typing import Array, Index, Mask
+from calibrant._measures.cell_formulas import CellSums
 
 # R's defaults: the share of rows near a vertex that count, and of those, the most in a cell.
 SPAN, CELL = 0.75, 0.2
@@ -38,8 +36,8 @@ class Vertices:
 
     at: Array
     reach: Array
-    first: NDArray[np.intp]
-    last: NDArray[np.intp]
+    first: Index
+    last: Index
 
     @classmethod
     def from_levels(cls, u: Array, w: Array, span: float = SPAN) -> Vertices:
@@ -88,7 +86,7 @@ def _reaches(u: Array, through: Array, at: Array, span: float) -> Array:
     """How far from each vertex a share of the weight lies, and enough levels for a parabola."""
     wanted = span * through[-1] * (1.0 - _TINY)
 
-    def enough_within(distance: Array) -> NDArray[np.bool_]:
+    def enough_within(distance: Array) -> Mask:
         # A hair more, for what is lost by rounding.
         more = distance * (1.0 + 1e-14) + 1e-300
         low, high = np.searchsorted(u, at - more), np.searchsorted(u, at + more, "right")
@@ -116,8 +114,7 @@ def _reaches(u: Array, through: Array, at: Array, span: float) -> Array:
     off = np.sort(np.where(there, off, np.inf), axis=1)
     last = off[np.arange(at.size), there.sum(axis=1) - 1]
     enough = np.where(there.sum(axis=1) > _NEEDED, off[:, _NEEDED], last / _EDGE + 1e-9)
-    out: Array = np.maximum(np.maximum(best, enough), 1e-300)
-    return out
+    return np.maximum(np.maximum(best, enough), 1e-300)
 
 
 def local_fit(u: Array, w: Array, wz: Array, span: float = SPAN) -> Array:
@@ -140,7 +137,7 @@ def local_fit(u: Array, w: Array, wz: Array, span: float = SPAN) -> Array:
                 weight *= x
                 target *= x
     value, slope = _parabolas(moments, products)
-    return _between(vertices, u, value, slope / vertices.reach)
+    return _interpolate(vertices, u, value, slope / vertices.reach)
 
 
 def curve_matrix(u: Array, w: Array, span: float = SPAN) -> Array:
@@ -157,7 +154,7 @@ def curve_matrix(u: Array, w: Array, span: float = SPAN) -> Array:
     inverse = np.linalg.pinv(matrix, rcond=1e-10, hermitian=True)
     value = np.einsum("ji,jin->jn", inverse[:, 0], powers)
     slope = np.einsum("ji,jin->jn", inverse[:, 1], powers) / vertices.reach[:, None]
-    return _between(vertices, u, value.T, slope.T).T
+    return _interpolate(vertices, u, value.T, slope.T).T
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +180,7 @@ class _CellFit:
             powers[some, j] = kernel[:, None] * np.power.outer(x, np.arange(5))
         one, none = np.eye(m), np.zeros((m, m))
         values, slopes = np.concatenate([one, none]), np.concatenate([none, one / own.reach])
-        return cls(vertices, powers, _between(vertices, u, values, slopes))
+        return cls(vertices, powers, _interpolate(vertices, u, values, slopes))
 
 
 def local_fits(sums: CellSums) -> Array:
@@ -195,19 +192,18 @@ def local_fits(sums: CellSums) -> Array:
         return np.divide(
             sums.wz, sums.w, out=np.broadcast_to(u, sums.w.shape).copy(), where=sums.w > 0
         )
-    fit, lines = _of_cells(sums), sums.of_weights(_lines)
+    fit, lines = _fit_of_cells(sums), sums.of_weights(_lines)
     n, m = len(sums.wz), fit.vertices.at.size
     products = (sums.wz @ fit.powers[..., :3].reshape(u.size, -1)).reshape(n, 1, m, 3)
     solved = (lines * products).sum(axis=3).reshape(n, 2 * m)
-    out: Array = solved @ fit.between
-    return out
+    return solved @ fit.between
 
 
 def _lines(sums: CellSums, w: Array) -> Array:
     """What the products of targets add to value and slope at each vertex, (draws, 2, vertices, 3):
     the first rows of the inverse moments.
     """
-    powers = _of_cells(sums).powers
+    powers = _fit_of_cells(sums).powers
     moments = (w @ powers.reshape(len(powers), -1)).reshape(len(w), -1, 5)
     matrix = moments[..., np.add.outer(np.arange(3), np.arange(3))]
     regular = _regular(matrix)
@@ -217,7 +213,7 @@ def _lines(sums: CellSums, w: Array) -> Array:
     return np.ascontiguousarray(inverse[:, :, :2].transpose(0, 2, 1, 3))
 
 
-def _of_cells(sums: CellSums) -> _CellFit:
+def _fit_of_cells(sums: CellSums) -> _CellFit:
     """The fit of cells, found once for all draws of them."""
     known: list[_CellFit] = sums.once(_known)
     if not known:
@@ -229,10 +225,9 @@ def _known(u: Array) -> list[_CellFit]:
     return []
 
 
-def _regular(matrix: Array) -> NDArray[np.bool_]:
+def _regular(matrix: Array) -> Mask:
     """Whether matrices of moments (..., 3, 3) can be solved."""
-    out: NDArray[np.bool_] = np.linalg.det(matrix) > 1e-12 * matrix[..., 0, 0] ** 3
-    return out
+    return np.linalg.det(matrix) > 1e-12 * matrix[..., 0, 0] ** 3
 
 
 def _parabolas(moments: Array, products: Array) -> tuple[Array, Array]:
@@ -249,20 +244,19 @@ def _parabolas(moments: Array, products: Array) -> tuple[Array, Array]:
     return solved[..., 0], solved[..., 1]
 
 
-def _between(vertices: Vertices, u: Array, value: Array, slope: Array) -> Array:
+def _interpolate(vertices: Vertices, u: Array, value: Array, slope: Array) -> Array:
     """The cubics through values and slopes at the vertices, (..., vertices), at u."""
     at = vertices.at
     j = np.clip(np.searchsorted(at, u, side="right") - 1, 0, at.size - 2)
     width = at[j + 1] - at[j]
     t = (u - at[j]) / width
     s = 1.0 - t
-    out: Array = (
+    return (
         (1.0 + 2.0 * t) * s * s * value[..., j]
         + t * s * s * width * slope[..., j]
         + t * t * (3.0 - 2.0 * t) * value[..., j + 1]
         - t * t * s * width * slope[..., j + 1]
     )
-    return out
 
 
 # --- how far the curve is from the diagonal -------------------------------------------------------

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable
-from calibrant._measures.of_cells import CellSums, each_draw, levels_of_draws
+from calibrant._core.typing import Array
+from calibrant._measures.cell_formulas import CellSums, each_draw, levels_of_draws
 from calibrant._measures.ranking import Levels, Moved
 from calibrant._measures.statistics import STATISTICS, OneTable, Statistics
-
-Array = NDArray[np.float64]
 
 Shape = Literal["binary", "answers", "multiclass"]
 # True, False, or None where the property does not apply.

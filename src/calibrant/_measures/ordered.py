@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from calibrant._core.bin_tables import FIELDS, BinTable, OrderedLevels
 from calibrant._core.binning import ROUNDING, MiddleRanks
 from calibrant._core.level_table import LevelTable
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._measures.binned import binned_error
 
 # Bins that a sweep looks at together, at first and at most; where each look takes a way to a
@@ -70,17 +71,17 @@ def sweep_bins(levels: BinTable) -> BinTable:
 class _Levels:
     """Level sets as `OrderedLevels` describes them, in memory."""
 
-    def __init__(self, ranks: MiddleRanks, wz: NDArray[np.float64]) -> None:
+    def __init__(self, ranks: MiddleRanks, wz: Array) -> None:
         self.ranks = ranks
         self.n_levels = wz.size
         self.rising = bool((np.diff(wz / ranks.mass) >= 0.0).all())
         self._targets = np.cumsum(wz)
 
     @property
-    def totals(self) -> NDArray[np.float64]:
+    def totals(self) -> Array:
         return np.array([self.ranks.total, self._targets[-1]])
 
-    def before(self, j: NDArray[np.float64], m: NDArray[np.float64]) -> NDArray[np.float64]:
+    def sums_before(self, j: Array, m: Array) -> Array:
         at = self.ranks.begins(j, m)
         last = np.maximum(at - 1, 0)
         through = np.stack([self.ranks.through[last], self._targets[last]])
@@ -106,7 +107,7 @@ def _first_fall(order: OrderedLevels | _Levels, at_once: int) -> int:
     return most + 1
 
 
-def _falls(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _falls(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> Mask:
     """For each number of bins whether some bin's mean target is below that of the one before."""
     owner = np.repeat(np.arange(tried.size), tried + 1)
     m = tried[owner]
@@ -114,7 +115,7 @@ def _falls(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> NDArray[
     j = np.arange(owner.size) - np.repeat(np.cumsum(tried + 1) - (tried + 1), tried + 1)
     before = np.where(j == 0, 0.0, order.totals[:, None])
     inner = (j > 0) & (j < m)
-    before[:, inner] = order.before(j[inner].astype(np.float64), m[inner].astype(np.float64))
+    before[:, inner] = order.sums_before(j[inner].astype(np.float64), m[inner].astype(np.float64))
     # Bins without a prediction say nothing; nor does the step from one number to the next.
     nonempty = np.flatnonzero(before[0, :-1] < before[0, 1:])
     weight, target = before[:, nonempty + 1] - before[:, nonempty]
@@ -123,7 +124,7 @@ def _falls(order: OrderedLevels | _Levels, tried: NDArray[np.int64]) -> NDArray[
     return np.bincount(owner[nonempty][1:][falls], minlength=tried.size) > 0
 
 
-def _merged(column: NDArray[np.float64], firsts: NDArray[np.intp]) -> NDArray[np.float64]:
+def _merged(column: Array, firsts: Index) -> Array:
     """A column of level sets, or rows of them, put together into bins that begin at `firsts`."""
     nonempty = firsts[:-1] < firsts[1:]
     merged = np.zeros((firsts.size - 1, *column.shape[1:]))
@@ -131,6 +132,6 @@ def _merged(column: NDArray[np.float64], firsts: NDArray[np.intp]) -> NDArray[np
     return merged
 
 
-def merge_levels(sums: NDArray[np.float64], m: int) -> BinTable:
+def merge_levels(sums: Array, m: int) -> BinTable:
     """Level sets (levels x fields) put together into m equal-mass bins."""
     return BinTable(_merged(sums, MiddleRanks.from_mass(sums[:, 1]).firsts(m))[None])

@@ -20,7 +20,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from calibrant._core.typing import Array, Index
+
 Precision = type[np.float32] | type[np.float64]
 
 
@@ -34,12 +35,11 @@ class _BinSums(NamedTuple):
     @property
     def gaps(self) -> Array:
         """|sum of predictions - sum of targets|: the bin's mean gap times its number of rows."""
-        gaps: Array = np.abs(self.predictions - self.targets)
-        return gaps
+        return np.abs(self.predictions - self.targets)
 
 
 def _sums_of(
-    bin_of_row: NDArray[np.intp],
+    bin_of_row: Index,
     n_bins: int,
     predictions: Array,
     targets: Array,
@@ -74,8 +74,7 @@ def _sums_between(
 
 def _ratio_edges(n_bins: int) -> Array:
     """Inner edges j/m, each the double nearest to the fraction: 3/10 is 0.3."""
-    edges: Array = np.arange(1, n_bins) / n_bins
-    return edges
+    return np.arange(1, n_bins) / n_bins
 
 
 def _product_edges(n_bins: int) -> Array:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable, ratio
 from calibrant._core.errors import one_of
+from calibrant._core.typing import Array, Index
 from calibrant._core.validation import check_level
 
-Array = NDArray[np.float64]
 METHODS = ("wilson", "clopper-pearson", "normal", "beta")
 
 
@@ -18,9 +17,7 @@ def is_hard(table: BinTable) -> bool:
     return bool(np.allclose(table.sum_wz2, table.sum_wz, rtol=1e-12, atol=1e-12))
 
 
-def design_effects(
-    bins: NDArray[np.intp], z: Array, w: Array | None, groups: NDArray[np.intp], m: int
-) -> Array:
+def design_effects(bins: Index, z: Array, w: Array | None, groups: Index, m: int) -> Array:
     """How many rows of each bin say as much as one independent row, where rows come in clusters.
 
     The variance of a bin's mean target over clusters, by that over rows. Bins hold few clusters, so
@@ -47,8 +44,7 @@ def design_effects(
     # Where no bin scatters nothing is known of the correlation: it may be complete.
     shared = float((over_clusters - over_rows).sum()) / possible if possible > 0 else 1.0
     pooled = 1.0 + (size - 1.0) * min(max(shared, 0.0), 1.0)
-    out: Array = np.maximum(np.maximum(own, pooled), 1.0)
-    return out
+    return np.maximum(np.maximum(own, pooled), 1.0)
 
 
 def wilson(p: Array, n: Array, level: float) -> tuple[Array, Array]:
@@ -92,7 +88,7 @@ def mean_target_limits(
         with np.errstate(invalid="ignore"):
             low = np.where(hits > 0, special.betaincinv(hits, n - hits + 1, tail), 0.0)
             high = np.where(hits < n, special.betaincinv(hits + 1, n - hits, 1 - tail), 1.0)
-        return _where_held(low, n), _where_held(high, n)
+        return _nan_where_empty(low, n), _nan_where_empty(high, n)
     spread = np.maximum(ratio(table.sum_wz2[0], table.sum_w[0]) - p * p, 0.0)
     # Of one row nothing is known but that it lies in [0, 1].
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -109,9 +105,8 @@ def mean_target_limits(
     a, b = np.where(inside, p * size, 1.0), np.where(inside, (1 - p) * size, 1.0)
     low = np.where(inside, special.betaincinv(a, b, tail), np.where(unknown, 0.0, p))
     high = np.where(inside, special.betaincinv(a, b, 1 - tail), np.where(unknown, 1.0, p))
-    return _where_held(low, n), _where_held(high, n)
+    return _nan_where_empty(low, n), _nan_where_empty(high, n)
 
 
-def _where_held(values: Array, n: Array) -> Array:
-    out: Array = np.where(np.isnan(n), np.nan, values)
-    return out
+def _nan_where_empty(values: Array, n: Array) -> Array:
+    return np.where(np.isnan(n), np.nan, values)

@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable, OrderedLevels
 from calibrant._core.errors import NotDefined
-
-Array = NDArray[np.float64]
+from calibrant._core.typing import Array, Index
 
 # The share of rows that `accuracy_at_coverage` keeps unless another is named.
 COVERAGE = 0.8
@@ -101,7 +99,7 @@ def mean_target(table: BinTable) -> float:
 # --- what each row moves a value by ---------------------------------------------------------------
 
 # The number of each row's prediction among the distinct ones, in increasing order.
-Levels = NDArray[np.intp]
+Levels = Index
 
 
 class Moved(NamedTuple):
@@ -124,7 +122,7 @@ def _worth(w: Array) -> float:
     return total * total / float((w * w).sum()) if total > 0 else 0.0
 
 
-def auroc_moved(at: Levels, z: Array, w: Array) -> Moved:
+def auroc_influence(at: Levels, z: Array, w: Array) -> Moved:
     """DeLong's placements: the share of the other outcome that a row is on the right side of."""
     both, up = _by_level(at, z, w)
     down = np.maximum(both - up, 0.0)
@@ -136,7 +134,7 @@ def auroc_moved(at: Levels, z: Array, w: Array) -> Moved:
     return Moved(values, min(_worth(w * z), _worth(w * (1.0 - z))))
 
 
-def aurc_moved(at: Levels, z: Array, w: Array) -> Moved:
+def aurc_influence(at: Levels, z: Array, w: Array) -> Moved:
     """A row's own risk, and what it adds to that of every row predicted no higher."""
     both, up = _by_level(at, z, w)
     total = both.sum()
@@ -148,7 +146,7 @@ def aurc_moved(at: Levels, z: Array, w: Array) -> Moved:
     return Moved(risk[at] - value + (1.0 - z) * reach[at] - paid[at], _worth(w))
 
 
-def accuracy_moved(at: Levels, z: Array, w: Array, coverage: float = COVERAGE) -> Moved:
+def accuracy_influence(at: Levels, z: Array, w: Array, coverage: float = COVERAGE) -> Moved:
     """A kept row counts by how far its target is from that of rows at the threshold."""
     both, up = _by_level(at, z, w)
     total = both.sum()

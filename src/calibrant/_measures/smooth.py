@@ -1,4 +1,4 @@
-"""Smooth errors: integrals over smoothing grids, and their exact or sampled versions over samples.
+"""Logit-smoothed errors: integrals over the logit grid, and their exact or sampled versions.
 
 ``integral |f|`` is a sum over nodes plus a term for every change of sign, where |f| has a kink that
 the sum does not see.
@@ -9,13 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant._core.grid import LogitGrid, Smoothed, UnitGrid
-from calibrant._measures.convolution import valid_convolution
-from calibrant._measures.fixed_point import fixed_point
-
-Array = NDArray[np.float64]
+from calibrant._core.grid import LogitGrid
+from calibrant._core.typing import Array, Index
 
 # The bandwidth of LS-ECE where none is asked for by name: the same for every model, so that values
 # can be compared.
@@ -72,6 +68,20 @@ def integral_of_absolute(f: Array, spacing: float) -> float:
     total -= float(second @ (q * (at - 0.5))) / 6
     total += float(third @ (q * q - 1 / 30)) / 24
     return spacing * total
+
+
+def valid_convolution(values: Array, kernel: Array) -> Array:
+    """The convolution where the kernel, the shorter of the two, lies within the values.
+
+    The same steps as ``scipy.signal.fftconvolve(values, kernel, mode="valid")``, whose package
+    takes longer to load than all else on a page.
+    """
+    from scipy import fft
+
+    size = values.size + kernel.size - 1
+    n = [fft.next_fast_len(size, real=True)]
+    product = fft.rfftn(values, n) * fft.rfftn(kernel, n)
+    return fft.irfftn(product, n)[kernel.size - 1 : values.size]
 
 
 def _logistic(t: Array) -> tuple[Array, Array]:
@@ -187,7 +197,7 @@ def ls_ece_uniform(h: Array, z: Array, w: Array, sigma: float, *, in_order: bool
     return float(total / sigma / w.sum())
 
 
-def _sorted_ends(h: Array, sigma: float) -> tuple[NDArray[np.intp], Array]:
+def _sorted_ends(h: Array, sigma: float) -> tuple[Index, Array]:
     """The ends h - sigma/2 (sign 1) and h + sigma/2 (sign -1) of sorted h, in order, as rows and
     signs. They are compared by differences of h, which are exact where sigma is small.
     """
@@ -264,153 +274,6 @@ def ls_ece_monte_carlo(
     return float(gaps.mean()), spread / math.sqrt(n_draws)
 
 
-# --- smECE ---
-
-
-def _cosines(rows: Array) -> Array:
-    """Rows of masses at the nodes of [0, 1] as coefficients of cosines."""
-    from scipy import fft
-
-    ends_doubled = rows.copy()
-    ends_doubled[:, [0, -1]] *= 2.0
-    out: Array = fft.dct(ends_doubled, type=1, axis=1, overwrite_x=True)
-    out /= 2.0
-    return out
-
-
-def smoothed_units(cosines: Array, sigma: float, cells: int | None = None) -> Array:
-    """The rows after the reflected Gaussian, which only damps each cosine.
-
-    They are given at ``j / cells``: with fewer cells than the rows have, where the cosines that are
-    left allow it.
-    """
-    from scipy import fft
-
-    full = cosines.shape[1] - 1
-    cells = full if cells is None else cells
-    sigma = min(sigma, WIDE_SIGMA)  # nothing but the mean is left long before
-    # Beyond TAIL the noise leaves nothing of a frequency.
-    left = min(full, math.ceil(TAIL / (np.pi * sigma)))
-    damped = np.zeros((cosines.shape[0], cells + 1))
-    k = np.arange(left + 1)
-    damped[:, : left + 1] = cosines[:, : left + 1] * np.exp(-0.5 * (sigma * np.pi * k) ** 2)
-    damped[:, -1] *= 2.0
-    out: Array = fft.dct(damped, type=1, axis=1, overwrite_x=True)
-    return out
-
-
-# Nodes per sigma at which a fixed point is looked for first, where it takes MANY_NODES or more, and
-# how far apart two numbers must be for these to tell which is larger.
-ROUGH_PER_SIGMA, MANY_NODES, ROUGHLY = 8, 1 << 12, 1e-4
-# Where a fixed point may lie.
-ANYWHERE = (0.0, 1.0)
-
-
-def smooth_errors(
-    grid: UnitGrid,
-    total: float,
-    sigma: float | None,
-    between: tuple[float, float] = ANYWHERE,
-) -> list[float]:
-    """smECE of each class: at its fixed point, or at a given bandwidth.
-
-    A fixed point is looked for `between` two widths first. Of one below the first no more is told
-    than that: any number below it.
-    """
-    values = []
-    for r in range(grid.n_classes):
-        error = _SmoothError(grid.smoothed(r) or _smoothed(grid.residual[r]), grid.cells, total)
-        values.append(error(sigma) if sigma is not None else error.fixed_point(*between))
-    return values
-
-
-def _smoothed(residual: Array) -> Smoothed:
-    """The integral of a residual's |f| after noise, from its values at nodes."""
-    cosines = _cosines(residual[None])
-
-    def integral(width: float, cells: int) -> float:
-        f = smoothed_units(cosines, width, cells)[0]
-        # The end nodes stand for half a cell each.
-        ends = 0.5 * (abs(float(f[0])) + abs(float(f[-1]))) / cells
-        return integral_of_absolute(f, 1.0 / cells) - ends
-
-    return integral
-
-
-class _SmoothError:
-    """The smooth error of a class as a function of the width, and where it equals the width."""
-
-    def __init__(self, smoothed: Smoothed, cells: int, total: float) -> None:
-        self.smoothed, self.cells, self.total = smoothed, cells, total
-        # The ends of a bracket are asked for again.
-        self.known: dict[tuple[float, int], float] = {}
-
-    def nodes(self, width: float, per_sigma: int = NODES_PER_SIGMA) -> int:
-        """No more than the bandwidth needs; for the next fast length, of 2 x nodes."""
-        return min(self.cells, 1 << math.ceil(math.log2(max(64.0, per_sigma / width))))
-
-    def __call__(self, width: float, per_sigma: int = NODES_PER_SIGMA) -> float:
-        nodes = self.nodes(width, per_sigma)
-        if (width, nodes) not in self.known:
-            self.known[width, nodes] = float(self.smoothed(width, nodes) / self.total)
-        return self.known[width, nodes]
-
-    def rough(self, width: float) -> float:
-        """The same of a quarter of the nodes, which is right to some eight digits."""
-        return self(width, ROUGH_PER_SIGMA)
-
-    def fixed_point(self, least: float, most: float) -> float:
-        """Where error and width are equal, looked for between two widths first."""
-        # At four cells to the bandwidth the grid still resolves the kernel; what is finer, it
-        # cannot tell.
-        finest = 4.0 / self.cells
-        narrow = least or NODES_PER_SIGMA / self.cells
-        if finest < narrow < most < 1.0 and self.rough(most) < (1.0 - ROUGHLY) * most:
-            if self.rough(narrow) > (1.0 + ROUGHLY) * narrow:
-                return self._between(narrow, most)
-            if self.rough(narrow) < (1.0 - ROUGHLY) * narrow and least:
-                return max(self.rough(least), finest)
-        widest = self(1.0)
-        if widest >= 1.0:  # as wrong as can be: every prediction 0 or 1, and every one wrong
-            return 1.0
-        # Kernels add up, so more noise never enlarges the error: the answer is at least what the
-        # widest noise leaves, and at most what that width leaves. A little room is for rounding.
-        low = max(finest, (1.0 - 1e-6) * widest)
-        if low < least:
-            if self(least) < (1.0 - 1e-9) * least:
-                # Without any residual no finer grid shows one, and 0 says so.
-                nothing = self(least) == 0.0 and self(finest) == 0.0
-                return 0.0 if nothing else max(self(least), finest)
-            low = least if self(least) > least else low
-        at_low = self(low)
-        if low == finest and at_low <= finest:
-            return at_low
-        high = min(1.0, (1.0 + 1e-6) * at_low)
-        if not (at_low > low and self(high) < high):
-            low, high = finest, 1.0
-        return self._between(low, high)
-
-    def _between(self, low: float, high: float) -> float:
-        fewer = self.nodes(high) >= MANY_NODES and self.nodes(low, ROUGH_PER_SIGMA) < self.cells
-        return fixed_point(self, low, high, self.rough if fewer else None)
-
-
-def smooth_ece_of_grid(
-    grid: UnitGrid,
-    total: float,
-    sigma: float | None = None,
-    between: tuple[float, float] = ANYWHERE,
-) -> float:
-    """smECE, the mean over classes; `total` is the sum of weights.
-
-    Of one class, any number below the first of two widths, where the fixed point lies there.
-    """
-    one = grid.n_classes == 1
-    return float(np.mean(smooth_errors(grid, total, sigma, between if one else ANYWHERE)))
-
-
-# --- curves ---
-
 # Points of a curve: more than a screen can show.
 N_POINTS = 513
 
@@ -423,29 +286,19 @@ def logit_curve(grid: LogitGrid, sigma: float) -> dict[str, Array]:
     mass = plus + minus
     seen = np.flatnonzero(mass > 1e-12 * mass.max())
     keep = np.unique(np.linspace(seen[0], seen[-1], N_POINTS).astype(np.intp))
-    # Between predictions that lie far apart there may be no mass at all.
-    nonempty = mass[keep] > 1e-12 * mass.max()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean_target = np.where(nonempty, np.clip(plus[keep] / mass[keep], 0.0, 1.0), np.nan)
     return {
         "logit": t[keep],
         "prediction": up[keep],
         "density": mass[keep] / total,
-        "mean_target": mean_target,
+        "mean_target": mean_targets(plus, mass, keep),
         "difference": (plus * down - minus * up)[keep] / total,
     }
 
 
-def unit_curve(grid: UnitGrid, total: float, sigma: float) -> dict[str, Array]:
-    """What smECE integrates, point by point, on [0, 1]."""
-    mass, predictions, targets = smoothed_units(_cosines(grid.sums[0]), sigma)
-    keep = np.linspace(0, grid.cells, N_POINTS).astype(np.intp)
+def mean_targets(targets: Array, mass: Array, keep: Index) -> Array:
+    """Mean targets at some nodes of a curve; NaN where there is no mass, as there may be between
+    predictions that lie far apart.
+    """
     nonempty = mass[keep] > 1e-12 * mass.max()
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean_target = np.where(nonempty, np.clip(targets[keep] / mass[keep], 0.0, 1.0), np.nan)
-    return {
-        "prediction": keep / grid.cells,
-        "density": mass[keep] / total,
-        "mean_target": mean_target,
-        "difference": (targets - predictions)[keep] / total,
-    }
+        return np.where(nonempty, np.clip(targets[keep] / mass[keep], 0.0, 1.0), np.nan)

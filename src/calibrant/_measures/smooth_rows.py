@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.typing import Array
 from calibrant._measures.proportions import mean_target_limits
-
-Array = NDArray[np.float64]
 
 # Nodes to a bandwidth: a count of rows need not be known to many places.
 _NODES_PER_SIGMA = 8
@@ -41,8 +39,7 @@ def effective_rows(
 
 def _gaussian(t: Array, u: Array, sigma: float, reflected: bool) -> Array:
     def bell(distance: Array) -> Array:
-        out: Array = np.exp(-0.5 * (distance / sigma) ** 2)
-        return out
+        return np.exp(-0.5 * (distance / sigma) ** 2)
 
     if not reflected:
         return bell(t - u)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibrant._measures.convolution import valid_convolution
-from calibrant._measures.peer_rules import Array, PeerRule
+from calibrant._core.typing import Array
+from calibrant._measures.peer_rules import PeerRule
+from calibrant._measures.smooth import valid_convolution
 
 # relplot 1.0.3: points at which the smoothed residuals are read, and what is added to a density.
 _MESH, _ADDED = 200, 1e-4
@@ -17,14 +18,14 @@ def relplot_smooth_ece(predictions: Array, targets: Array, n_bins: int = 0) -> f
     """`relplot.smECE`: the smoothed residual at its own bandwidth; there are no bins."""
     residuals = predictions - targets
     width = _bandwidth(predictions, residuals)
-    return _at_bandwidth(predictions, residuals, width)
+    return _error_at_bandwidth(predictions, residuals, width)
 
 
 def _bandwidth(predictions: Array, residuals: Array) -> float:
     """The smallest width that its search finds to be above the error at that width."""
 
     def too_small(width: float) -> bool:
-        return width < _SMALLEST or width < _at_bandwidth(predictions, residuals, width)
+        return width < _SMALLEST or width < _error_at_bandwidth(predictions, residuals, width)
 
     if too_small(1.0):
         return 1.0
@@ -38,7 +39,7 @@ def _bandwidth(predictions: Array, residuals: Array) -> float:
     return above
 
 
-def _at_bandwidth(predictions: Array, residuals: Array, width: float) -> float:
+def _error_at_bandwidth(predictions: Array, residuals: Array, width: float) -> float:
     mesh = np.linspace(0, 1, max(round(10 / width), _MESH))
     error = _smoothed(predictions, residuals, mesh, width)
     density = _smoothed(predictions, np.ones(predictions.size), mesh, width) + _ADDED
@@ -61,8 +62,7 @@ def _smoothed(predictions: Array, values: Array, mesh: Array, width: float) -> A
     kernel = np.exp(-(steps**2) / (2 * width**2)) / (np.sqrt(2 * np.pi) * width)
     mirrored = np.concatenate([grid[::-1][:-1], grid, grid[::-1][1:]])
     smooth = valid_convolution(mirrored, kernel)[nodes // 2 : nodes // 2 + nodes]
-    out: Array = np.interp(mesh, np.linspace(0, 1, nodes), smooth)
-    return out
+    return np.interp(mesh, np.linspace(0, 1, nodes), smooth)
 
 
 SMOOTH_RULES: tuple[PeerRule, ...] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NoReturn, Protocol
+from typing import Literal, Protocol
 
 from calibrant._core.bin_tables import BinTable, VectorTable
 from calibrant._core.errors import NotDefined
@@ -11,154 +11,93 @@ from calibrant._core.grid import LogitGrid
 from calibrant._core.loss_sums import LossSums
 
 
+def _not_given(statistic: str) -> NotDefined:
+    return NotDefined(f"these data do not give the statistic {statistic!r}")
+
+
 class Statistics(Protocol):
     """The statistics of one set of samples, whether an array, a frame, a file or a stream has them.
 
-    A measure reads these and nothing else. A source without a statistic raises `NotDefined`.
+    A measure reads these and nothing else. A source that inherits from this class raises
+    `NotDefined` for each statistic that it does not define.
     """
 
     @property
     def bins(self) -> BinTable:
         """The scalar problem (P(y = 1), or the top label) in the ordinary bins."""
-        ...
+        raise _not_given("bins")
 
     @property
     def quantile_bins(self) -> BinTable:
         """The scalar problem in bins of equal mass, or in the rule given for all measures."""
-        ...
+        raise _not_given("quantile_bins")
 
     @property
     def equal_mass_bins(self) -> BinTable:
         """The scalar problem in bins of equal mass, whatever rule was given."""
-        ...
+        raise _not_given("equal_mass_bins")
 
     @property
     def confidence_bins(self) -> BinTable:
         """The top-label problem in the rule of `quantile_bins`."""
-        ...
+        raise _not_given("confidence_bins")
 
     @property
     def levels(self) -> BinTable:
         """The scalar problem with a bin for each distinct prediction, in order."""
-        ...
+        raise _not_given("levels")
 
     @property
     def class_bins(self) -> BinTable:
         """Each class against the rest in the ordinary bins."""
-        ...
+        raise _not_given("class_bins")
 
     @property
     def class_quantile_bins(self) -> BinTable:
         """Each class against the rest in the rule of `quantile_bins`."""
-        ...
+        raise _not_given("class_quantile_bins")
 
     @property
     def class_equal_mass_bins(self) -> BinTable:
         """Each class against the rest in bins of equal mass, whatever rule was given."""
-        ...
+        raise _not_given("class_equal_mass_bins")
 
     @property
     def confidence_by_class(self) -> BinTable:
         """The top-label problem in the ordinary bins, the rows of each predicted class apart."""
-        ...
+        raise _not_given("confidence_by_class")
 
     @property
     def full_bins(self) -> VectorTable:
         """The whole distribution as a vector prediction, by cell."""
-        ...
+        raise _not_given("full_bins")
 
     @property
     def losses(self) -> LossSums:
         """Sums of the proper losses."""
-        ...
+        raise _not_given("losses")
 
     @property
     def distribution(self) -> LossSums:
         """Sums of distances between predicted and target distributions."""
-        ...
+        raise _not_given("distribution")
 
     @property
     def logit_grid(self) -> LogitGrid:
         """The scalar problem as masses on the logit grid."""
-        ...
+        raise _not_given("logit_grid")
 
     @property
     def smooth(self) -> float:
         """The smooth calibration error at its fixed point."""
-        ...
+        raise _not_given("smooth")
 
     def above(self, threshold: float) -> BinTable:
         """Predictions above a threshold in bins of equal mass, for each class that has any."""
-        ...
+        raise _not_given("above")
 
 
-class NoStatistics:
-    """`Statistics` of a source that has none; subclasses override those that they have."""
-
-    def _refuse(self, name: str) -> NoReturn:
-        raise NotDefined(f"these data do not give the statistic {name!r}")
-
-    @property
-    def bins(self) -> BinTable:
-        self._refuse("bins")
-
-    @property
-    def quantile_bins(self) -> BinTable:
-        self._refuse("quantile_bins")
-
-    @property
-    def equal_mass_bins(self) -> BinTable:
-        self._refuse("equal_mass_bins")
-
-    @property
-    def confidence_bins(self) -> BinTable:
-        self._refuse("confidence_bins")
-
-    @property
-    def levels(self) -> BinTable:
-        self._refuse("levels")
-
-    @property
-    def class_bins(self) -> BinTable:
-        self._refuse("class_bins")
-
-    @property
-    def class_quantile_bins(self) -> BinTable:
-        self._refuse("class_quantile_bins")
-
-    @property
-    def class_equal_mass_bins(self) -> BinTable:
-        self._refuse("class_equal_mass_bins")
-
-    @property
-    def confidence_by_class(self) -> BinTable:
-        self._refuse("confidence_by_class")
-
-    @property
-    def full_bins(self) -> VectorTable:
-        self._refuse("full_bins")
-
-    @property
-    def losses(self) -> LossSums:
-        self._refuse("losses")
-
-    @property
-    def distribution(self) -> LossSums:
-        self._refuse("distribution")
-
-    @property
-    def logit_grid(self) -> LogitGrid:
-        self._refuse("logit_grid")
-
-    @property
-    def smooth(self) -> float:
-        self._refuse("smooth")
-
-    def above(self, threshold: float) -> BinTable:
-        self._refuse("above")
-
-
-class OneTable(NoStatistics):
+class OneTable(Statistics):
     """One bin table of a scalar problem, under every name by which a measure may ask for it."""
 
     def __init__(self, table: BinTable) -> None:
@@ -168,37 +107,8 @@ class OneTable(NoStatistics):
     def bins(self) -> BinTable:
         return self._table
 
-    @property
-    def quantile_bins(self) -> BinTable:
-        return self._table
-
-    @property
-    def equal_mass_bins(self) -> BinTable:
-        return self._table
-
-    @property
-    def confidence_bins(self) -> BinTable:
-        return self._table
-
-    @property
-    def levels(self) -> BinTable:
-        return self._table
-
-    @property
-    def class_bins(self) -> BinTable:
-        return self._table
-
-    @property
-    def class_quantile_bins(self) -> BinTable:
-        return self._table
-
-    @property
-    def class_equal_mass_bins(self) -> BinTable:
-        return self._table
-
-    @property
-    def confidence_by_class(self) -> BinTable:
-        return self._table
+    quantile_bins = equal_mass_bins = confidence_bins = levels = bins
+    class_bins = class_quantile_bins = class_equal_mass_bins = confidence_by_class = bins
 
     def above(self, threshold: float) -> BinTable:
         return self._table

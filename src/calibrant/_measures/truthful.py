@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import BinTable, VectorTable
+from calibrant._core.typing import Array
 
 
-def linear_errors(table: BinTable) -> NDArray[np.float64]:
+def linear_errors(table: BinTable) -> Array:
     """LinCE of each class: ``sum_B R_B^2 / W^2``."""
-    out: NDArray[np.float64] = (table.residual**2).sum(axis=1) / table.total_weight**2
-    return out
+    return (table.residual**2).sum(axis=1) / table.total_weight**2
 
 
 def linear_error(table: BinTable) -> float:
@@ -30,7 +29,7 @@ def vector_absolute_error(table: VectorTable) -> float:
     return float(np.abs(table.residual).sum() / table.sum_w.sum())
 
 
-def confidence_corrections(table: BinTable) -> NDArray[np.float64]:
+def confidence_corrections(table: BinTable) -> Array:
     """What makes the confidence error truthful, of each class: ``sum w^2 (1 - z) / W^2``.
 
     A row adds ``w^2 q (1 - q)`` to the expected square, where q is the true probability of its
@@ -38,11 +37,10 @@ def confidence_corrections(table: BinTable) -> NDArray[np.float64]:
     label, whatever the weights.
     """
     misses = (table.sum_w2 - table.sum_w2z).sum(axis=1) + table.dropped[:, 2] - table.dropped[:, 8]
-    out: NDArray[np.float64] = misses / table.total_weight**2
-    return out
+    return misses / table.total_weight**2
 
 
-def corrected_errors(table: BinTable) -> NDArray[np.float64]:
+def corrected_errors(table: BinTable) -> Array:
     """The truthful confidence error of each class."""
     return linear_errors(table) + confidence_corrections(table)
 
@@ -52,15 +50,12 @@ def confidence_correction(table: BinTable) -> float:
     return float(confidence_corrections(table)[0])
 
 
-def vector_linear_errors(
-    residual: NDArray[np.float64], total: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def vector_linear_errors(residual: Array, total: Array) -> Array:
     """LinCE of vector predictions in many samples: residuals (samples, cells times classes)."""
-    out: NDArray[np.float64] = np.einsum("ij,ij->i", residual, residual) / total**2
-    return out
+    return np.einsum("ij,ij->i", residual, residual) / total**2
 
 
-def linear_null_mean(u: NDArray[np.float64], w: NDArray[np.float64]) -> float:
+def linear_null_mean(u: Array, w: Array) -> float:
     """The exact mean of LinCE where predictions are calibrated (Lu et al., theorem 3.1).
 
     Calibrated predictions have residuals of mean 0, so ``E[sum_B R_B^2] = sum_i w_i^2 u_i (1 -
@@ -70,7 +65,7 @@ def linear_null_mean(u: NDArray[np.float64], w: NDArray[np.float64]) -> float:
     return float((w * w * u * (1.0 - u)).sum()) / total**2
 
 
-def corrected_null_mean(u: NDArray[np.float64], w: NDArray[np.float64]) -> float:
+def corrected_null_mean(u: Array, w: Array) -> float:
     """The exact mean of the truthful confidence error where predictions are calibrated."""
     total = float(w.sum())
     return linear_null_mean(u, w) + float((w * w * (1.0 - u)).sum()) / total**2

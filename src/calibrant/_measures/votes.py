@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from calibrant._core.typing import Array
 
 
 def vote_variances(z: Array, votes: NDArray[np.int64]) -> Array:
@@ -17,25 +17,21 @@ def vote_variances(z: Array, votes: NDArray[np.int64]) -> Array:
     nothing of it.
     """
     room = np.maximum(votes - 1, 1).astype(np.float64)[:, None]
-    out: Array = np.where(votes[:, None] > 1, z * (1.0 - z) / room, 0.0)
-    return out
+    return np.where(votes[:, None] > 1, z * (1.0 - z) / room, 0.0)
 
 
 def top_excess(p: Array, variances: Array) -> Array:
-    """Of squares of the top label's share. For two classes both have the same."""
-    out: Array = np.take_along_axis(variances, p.argmax(axis=1)[:, None], axis=1)[:, 0]
-    return out
+    """What votes add to the square of the top label's share; two classes have the same."""
+    return np.take_along_axis(variances, p.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
 def summed_excess(p: Array, variances: Array) -> Array:
-    """Of squares summed over classes."""
+    """What votes add to squares summed over classes."""
     del p
-    out: Array = variances.sum(axis=1)
-    return out
+    return variances.sum(axis=1)
 
 
 def mean_excess(p: Array, variances: Array) -> Array:
-    """Of squares averaged over classes; of P(y = 1), whose two classes have the same."""
+    """What votes add to squares averaged over classes, or to that of P(y = 1)."""
     del p
-    out: Array = variances.mean(axis=1)
-    return out
+    return variances.mean(axis=1)

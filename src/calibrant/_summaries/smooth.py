@@ -26,9 +26,8 @@ from calibrant._measures.smooth import (
     ls_ece_monte_carlo,
     ls_ece_of_grid,
     ls_ece_uniform,
-    smooth_ece_of_grid,
-    unit_curve,
 )
+from calibrant._measures.smooth_ece import smooth_ece_of_grid, unit_curve
 from calibrant._measures.smooth_rows import effective_rows
 
 NOISES = ("gaussian", "uniform")

@@ -18,14 +18,14 @@ from calibrant._engines.cells import Cells
 from calibrant._engines.protocol import Findings
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.ordered import merge_levels
-from calibrant._measures.smooth import smooth_ece_of_grid
-from calibrant._measures.statistics import NoStatistics
+from calibrant._measures.smooth_ece import smooth_ece_of_grid
+from calibrant._measures.statistics import Statistics
 from calibrant._summaries.requirements import in_stream, is_from_cells
 from calibrant._summaries.smooth import is_fine_enough
 
 
 @dataclass
-class StreamSummary(NoStatistics):
+class StreamSummary(Statistics):
     """The `Statistics` of a stream, put together from its sums."""
 
     cells: Cells

@@ -25,7 +25,7 @@ from calibrant._data.samples import Notion
 from calibrant._engines.arrays.counting import stack
 from calibrant._engines.refine import Refinement, refine
 from calibrant._measures.catalogue import THRESHOLD, Measure
-from calibrant._measures.smooth import smooth_ece_of_grid
+from calibrant._measures.smooth_ece import smooth_ece_of_grid
 from calibrant._summaries.samples import none_above
 from calibrant._summaries.smooth import MOST_UNIT_CELLS, is_fine_enough
 from calibrant._summaries.stream import StreamSummary

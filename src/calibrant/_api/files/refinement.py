@@ -24,7 +24,6 @@ from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.losses import loss_sums
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
 from calibrant._engines.arrays.passes import scalar_blocks
-from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.arrays.smooth import unit_grid
 from calibrant._engines.arrays.vectors import vector_table
 from calibrant._engines.protocol import new_status
@@ -185,12 +184,12 @@ def _columns(
     notions: tuple[Notion, ...] = ("binary", "confidence")
     for notion in notions:
         if notion in wanted:
-            for _, u, z, w in scalar_blocks(samples, notion, whole, kernels(), status):
+            for _, u, z, w in scalar_blocks(samples, notion, whole, status):
                 yield notion, u, z, w
     if any(isinstance(column, int) for column in wanted):
         for r, column in enumerate(class_columns(samples)):
             if r in wanted:
-                for _, u, z, w in scalar_blocks(column, "binary", whole, kernels(), status):
+                for _, u, z, w in scalar_blocks(column, "binary", whole, status):
                     yield r, u, z, w
 
 

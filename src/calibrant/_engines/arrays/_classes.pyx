@@ -3,7 +3,7 @@
 """Compiled bins of equal mass of every class against the rest.
 
 Nothing is checked here: rows have been read and found sound before they are taken apart.
-`calibrant._engines.arrays.class_quantiles` says how the functions fit together.
+`calibrant._engines.arrays.counting` says how the functions fit together.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.math cimport nextafter

@@ -1,4 +1,11 @@
-"""From samples and a rule to the statistic: where measures get their tables from."""
+"""From samples and a rule to the statistic: where measures get their tables from.
+
+Bins of equal mass of every class against the rest have a compiled path. Columns of a matrix in the
+order of rows are far apart, so a few of them are copied out together. Each is then put in order
+cell by cell, cut into bins and summed while it is in the cache (`_columns.h`); with weights, or
+soft labels, the weight of cells tells where bins begin, and only what lies in these cells is put in
+order. Memory beyond the input: the copies, one group for each thread.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +22,6 @@ from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import NO_WEIGHT, InputError
 from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Notion, Samples
-from calibrant._engines.arrays.class_quantiles import class_sums, is_compiled, log_normaliser
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
 from calibrant._engines.arrays.ordering import level_table, stable_order
 from calibrant._engines.arrays.passes import (
@@ -27,10 +33,18 @@ from calibrant._engines.arrays.passes import (
     whole_problem,
 )
 from calibrant._engines.arrays.quantiles import quantile_cuts
+from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.protocol import Findings
 
-# Columns that are copied out together: as many float32 as fill a cache line.
+# Columns that NumPy copies out together: as many float32 as fill a cache line.
 COLUMN_GROUP = 16
+# Columns that a kernel gets together: whole cache lines, and few enough to stay near.
+MOST_COLUMNS, FEWEST_COLUMNS = 64, 4
+GROUP_BYTES = 1 << 24
+# Beyond the copies of columns: so that they do not all begin at the same place of the cache.
+PADDING = 48
+# Ranks are counted in 32 bits.
+MOST_ROWS = 1 << 31
 
 
 def bin_table(
@@ -41,7 +55,8 @@ def bin_table(
     Without `squares` the sums of squared predictions may be left out, which is faster.
     """
     if isinstance(rule, LevelSets):
-        return _level_sets(samples, notion)
+        levels, findings = level_table(samples, notion)
+        return levels, Cuts(levels.mean_u[0, 1:]), findings
     if isinstance(rule, Quantile):
         if rule.ties == "rank":
             return _rank_table(samples, notion, rule.m)
@@ -77,9 +92,9 @@ def class_tables(
     samples = _with_class_labels(samples)  # the same sums, to the last bit, and as fast
     if is_compiled(samples, rule):
         assert isinstance(rule, Quantile)
-        sums = class_sums(samples, rule.m, every=every, threshold=threshold)
-        table = None if sums.every is None else BinTable(sums.every)
-        nonempty = None if sums.above is None else sums.above[sums.above[:, :, 0].any(axis=1)]
+        sums, sums_above = class_sums(samples, rule.m, every=every, threshold=threshold)
+        table = None if sums is None else BinTable(sums)
+        nonempty = None if sums_above is None else sums_above[sums_above[:, :, 0].any(axis=1)]
         return table, BinTable(nonempty) if nonempty is not None and len(nonempty) else None
 
     def tables(column: Samples) -> tuple[BinTable | None, BinTable | None]:
@@ -159,11 +174,6 @@ def without_dropped(sums: Array, rule: Rule, squares: bool) -> BinTable:
     return BinTable(sums, has_squares=squares)
 
 
-def _level_sets(samples: Samples, notion: Notion) -> tuple[BinTable, Cuts, Findings]:
-    levels, findings = level_table(samples, notion)
-    return levels, Cuts(levels.mean_u[0, 1:]), findings
-
-
 def rank_order(u: Array, w: Array | None, m: int) -> tuple[Index, Index]:
     """The rows in order of predictions, and the bin of each, in that order, by rank."""
     order = stable_order(u)
@@ -183,3 +193,110 @@ def _rank_table(samples: Samples, notion: Notion, m: int) -> tuple[BinTable, Cut
     firsts = np.searchsorted(bins, np.arange(1, m))
     cuts = Cuts(np.append(u[order], 1.0)[firsts])  # for display: ties may straddle a cut
     return BinTable(sums[None]), cuts, findings
+
+
+def is_compiled(samples: Samples, rule: Rule) -> bool:
+    """Whether there is a kernel for these rows and this rule."""
+    together = isinstance(rule, Quantile) and rule.ties == "together"
+    return together and kernels().name == "native" and samples.n < MOST_ROWS
+
+
+def class_sums(
+    samples: Samples, m: int, *, every: bool = True, threshold: float | None = None
+) -> tuple[Array | None, Array | None]:
+    """Sums (classes x bins x fields) of m bins of equal mass of `every` prediction of each class,
+    and with a `threshold` of its predictions above the threshold; a class without any has sums of
+    0. Rows must have been checked as rows.
+    """
+    from calibrant._engines.arrays.native import classes
+
+    n, k = samples.predictions.shape
+    weights = None if samples.weights is None else samples.weights.astype(np.float64)
+    if weights is not None and not weights.sum() > 0:
+        raise InputError(NO_WEIGHT)
+    soft = samples.targets.ndim == 2
+    rows, firsts = (None, None) if soft else _rows_by_label(samples)
+    shape = (k, m, len(FIELDS))
+    sums = np.zeros(shape) if every else None
+    above = None if threshold is None else np.zeros(shape)
+    bound = 0.0 if threshold is None else _in_precision(threshold, samples)
+    columns = _Columns(samples)
+
+    def work(groups: list[int]) -> None:
+        targets = np.empty((columns.size, n)) if soft else None
+        for first, group in columns.read(groups):
+            last = first + len(group)
+            some = slice(first, last)
+            own = None if firsts is None else firsts[first : last + 1]
+            into = None if sums is None else sums[some], None if above is None else above[some]
+            if rows is not None and own is not None and weights is None:
+                edges = np.empty((len(group), m - 1))
+                classes.add_bins(group, n, rows, own, 1 + ROUNDING, into[0], edges, into[1], bound)
+                continue
+            if targets is not None:
+                classes.take_columns(samples.targets[:, some].astype(np.float64), targets)
+            classes.add_weighed_bins(
+                group, n, weights, rows, own, targets, 1 + ROUNDING, *into, bound
+            )
+
+    threads = n_threads() if n * k >= THREADS_FROM else 1
+    # Each thread keeps one group's memory and goes from group to group.
+    in_threads(work, [columns.firsts[t::threads] for t in range(threads)], threads)
+    return sums, above
+
+
+def _rows_by_label(samples: Samples) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows in order of their labels, and where each class's begin and the last one's end."""
+    k = samples.n_classes
+    # Short labels are sorted in one pass.
+    labels = samples.targets.astype(np.uint16 if k <= 1 << 16 else np.int64)
+    counts = np.bincount(labels, minlength=k)
+    return np.argsort(labels, kind="stable"), np.append(0, np.cumsum(counts))
+
+
+def _in_precision(threshold: float, samples: Samples) -> float:
+    """A threshold as predictions meet it: a float32 one is compared with it rounded to float32."""
+    return float(np.asarray(threshold, dtype=samples.precision))
+
+
+class _Columns:
+    """Groups of columns as probabilities in [0, 1], each column as a run."""
+
+    def __init__(self, samples: Samples) -> None:
+        self.samples = samples
+        self.log_total = log_normaliser(samples) if samples.from_logits else None
+        raw = samples.predictions.dtype
+        half = np.dtype(np.float32 if raw == np.float16 else np.float64)
+        self.precision = raw if raw in (np.float32, np.float64) and raw.isnative else half
+        if samples.from_logits:
+            self.precision = np.dtype(np.float64)
+        room = GROUP_BYTES // max(1, samples.n * self.precision.itemsize)
+        self.size = min(max(room, FEWEST_COLUMNS), MOST_COLUMNS, samples.n_classes)
+        self.firsts = list(range(0, samples.n_classes, self.size))
+
+    def read(self, firsts: list[int]) -> Iterator[tuple[int, NDArray[Any]]]:
+        """The groups that begin at these classes; each is gone when the next one comes."""
+        from calibrant._engines.arrays.native import classes
+
+        n, k = self.samples.predictions.shape
+        room = np.empty((self.size, n + PADDING), dtype=self.precision)
+        for first in firsts:
+            last = min(first + self.size, k)
+            group = self.samples.predictions[:, first:last]
+            if self.log_total is not None:
+                with np.errstate(over="ignore"):  # past the largest double: a probability of 0
+                    group = np.exp(group.T.astype(np.float64) - self.log_total).T
+            classes.take_columns(group.astype(self.precision, copy=False), room)
+            yield first, room[: last - first]
+
+
+def log_normaliser(samples: Samples) -> Array:
+    """log sum exp of each row, so that one class's probability needs no other class."""
+    out = np.empty(samples.n)
+    rows = row_block(samples.n_classes)
+    for start in range(0, samples.n, rows):
+        h = samples.predictions[start : start + rows].astype(np.float64)
+        top = h.max(axis=1)
+        with np.errstate(over="ignore"):
+            out[start : start + rows] = top + np.log(np.exp(h - top[:, None]).sum(axis=1))
+    return out

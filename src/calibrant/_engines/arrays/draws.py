@@ -47,7 +47,7 @@ def _compiled() -> Any:
 
 
 def _numbers(bits: np.random.SFC64, shape: tuple[int, int]) -> Numbers:
-    """Random whole numbers of 31 bits: half as dear as any other kind."""
+    """Random whole numbers of 31 bits: at half the cost of any other kind."""
     size = shape[0] * shape[1]
     compiled = _compiled()
     if compiled is not None:
@@ -60,7 +60,7 @@ def _numbers(bits: np.random.SFC64, shape: tuple[int, int]) -> Numbers:
 
 
 def _last_below(chances: Array) -> Numbers:
-    """The last number whose share of all is within a chance; -1 for none."""
+    """The largest random number that counts as an outcome of a given chance; -1 for none."""
     return (np.ceil(np.clip(chances, 0.0, 1.0) * _END) - 1.0).astype(np.int32)
 
 

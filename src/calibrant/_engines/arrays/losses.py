@@ -12,16 +12,17 @@ from calibrant._core.loss_sums import FIELDS, N_PROPER, LossSums
 from calibrant._core.typing import Array
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
+from calibrant._engines.arrays.numpy_kernels import one_hot
 from calibrant._engines.arrays.passes import (
     Span,
-    in_lanes,
     matrix_sums,
     raise_bad,
-    row_block,
+    sum_over_lanes,
     top_label_block,
+    usual_block,
 )
 from calibrant._engines.arrays.selection import kernels
-from calibrant._engines.protocol import BLOCK_ENTRIES, Findings, new_status
+from calibrant._engines.protocol import Findings, new_status
 
 
 def loss_sums(
@@ -41,15 +42,12 @@ def loss_sums(
         assert total.losses is not None
         return LossSums(total.losses, samples.n_classes), total.findings
     wanted = Wanted(distribution, only, spacing)
-    parts = in_lanes(
-        samples.n,
-        samples.n_classes,
-        _block_rows(samples, distribution),
-        lambda spans: _lane(samples, spans, wanted),
+    sums, findings = sum_over_lanes(
+        samples,
+        lambda spans: _lane_sums(samples, spans, wanted),
+        block_rows=_block_rows(samples, distribution),
+        entries_per_row=samples.n_classes,
     )
-    sums, findings = parts[0]
-    for more, more_findings in parts[1:]:
-        sums, findings = sums + more, findings + more_findings
     sums[wanted.absent(samples.multiclass)] = np.nan
     return LossSums(sums, samples.n_classes, distribution), findings
 
@@ -82,19 +80,17 @@ class Wanted:
 
 
 def _block_rows(samples: Samples, distribution: bool) -> int:
-    if samples.multiclass:
-        return row_block(samples.n_classes)
     # The compiled kernel needs no blocks where nothing must be converted.
-    whole_lanes = kernels().name == "native" and samples.is_plain and not distribution
-    return max(1, samples.n) if whole_lanes else BLOCK_ENTRIES
+    compiled = kernels().name == "native" and not samples.multiclass and not distribution
+    return max(1, samples.n) if compiled and samples.is_plain else usual_block(samples)
 
 
-def _lane(samples: Samples, spans: list[Span], wanted: Wanted) -> tuple[Array, Findings]:
+def _lane_sums(samples: Samples, spans: list[Span], wanted: Wanted) -> tuple[Array, Findings]:
     sums, status = np.zeros(len(FIELDS)), new_status()
     for start, stop in spans:
         part = np.zeros(len(FIELDS))
         if samples.multiclass:
-            block, _, _ = top_label_block(kernels(), samples, start, stop, status, losses=part)
+            block, _, _ = top_label_block(samples, start, stop, status, losses=part)
             p, q, w = block.predictions, block.targets, block.weights
         else:
             block = samples.block(start, stop)
@@ -119,11 +115,8 @@ def _add_distribution(
     sums: Array, p: Array, q: NDArray[np.generic], weights: Array | None, wanted: Wanted
 ) -> None:
     p = np.clip(p.astype(np.float64), 0.0, 1.0)
-    if q.ndim == 1:
-        rows = np.zeros(p.shape)
-        rows[np.arange(len(p)), q.astype(np.int64)] = 1.0
-    else:
-        rows = np.clip(q.astype(np.float64), 0.0, 1.0)
+    hard = q.ndim == 1
+    rows = one_hot(q.astype(np.int64), p.shape[1]) if hard else np.clip(q.astype(np.float64), 0, 1)
     w = np.ones(len(p)) if weights is None else weights
     values = distances(p, rows, floor=LOG_FLOOR, only=wanted.only, spacing=wanted.spacing)
     for name, value in values.items():

@@ -47,6 +47,13 @@ def sums_by_index(
     return out
 
 
+def one_hot(labels: NDArray[Any], n_classes: int) -> Array:
+    """Labels as rows of targets, 1 for the label's own class."""
+    rows = np.zeros((len(labels), n_classes))
+    rows[np.arange(len(labels)), labels] = 1.0
+    return rows
+
+
 def add_scalar(
     sums: Array,
     predictions: NDArray[Any],
@@ -93,8 +100,7 @@ def add_rows(
         good &= (p >= -OVERSHOOT).all(axis=1) & (p <= 1 + OVERSHOOT).all(axis=1)
     if targets.ndim == 1:
         good &= (targets >= 0) & (targets < k)
-        q = np.zeros((n, k))
-        q[np.arange(n), np.clip(targets, 0, k - 1)] = 1.0
+        q = one_hot(np.clip(targets, 0, k - 1), k)
     else:
         q = targets
         good &= (q >= -OVERSHOOT).all(axis=1) & (q <= 1 + OVERSHOOT).all(axis=1)

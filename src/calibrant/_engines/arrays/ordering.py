@@ -166,7 +166,7 @@ class _Deal:
 
     @property
     def rows(self) -> Index:
-        """The numbers of the rows, in order."""
+        """The row numbers in order of the predictions."""
         keyed, other = self._dealt_rows()
 
         def sort(cells: tuple[int, int]) -> None:
@@ -187,7 +187,7 @@ class _Deal:
         return keyed
 
     def _together(self, columns: tuple[Array, ...], sizes: list[int]) -> list[Array]:
-        """The levels of all groups without the room that equal predictions left behind them."""
+        """The levels of all groups, without the unused space that equal predictions leave."""
         if sum(sizes) == self.n:
             return list(columns)
         begins = [int(self.starts[first]) for first, _ in self.groups]

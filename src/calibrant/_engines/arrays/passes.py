@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -19,14 +20,13 @@ from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Cuts
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.loss_sums import FIELDS as LOSS_FIELDS
-from calibrant._core.typing import Array
+from calibrant._core.typing import Array, Counts
 from calibrant._data.samples import BadRow, Block, Notion, Samples
 from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.protocol import (
     BAD_ROW,
     BLOCK_ENTRIES,
     Findings,
-    Kernels,
     new_status,
     scalar_block,
 )
@@ -67,6 +67,32 @@ def in_lanes(
     return in_threads(work, spans, n_threads() if worth_it else 1)
 
 
+def sum_over_lanes(
+    samples: Samples,
+    work: Callable[[list[Span]], T],
+    *,
+    block_rows: int | None = None,
+    entries_per_row: int | None = None,
+    state_size: int = 0,
+    threads_from: int | None = None,
+) -> T:
+    """What `work` gives for each lane of the samples, added up in the order of the lanes."""
+    lanes = in_lanes(
+        samples.n,
+        entries_per_row or samples.n_columns,
+        block_rows or usual_block(samples),
+        work,
+        state_size=state_size,
+        threads_from=threads_from,
+    )
+    return reduce(_sum_of_two, lanes)
+
+
+def _sum_of_two(a: Any, b: Any) -> Any:
+    """a + b; of two tuples entry by entry."""
+    return tuple(map(_sum_of_two, a, b)) if isinstance(a, tuple) else a + b
+
+
 def in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list[T]:
     """`work` on each item, in order, with the caller's choice of engine."""
     if threads == 1:
@@ -76,7 +102,7 @@ def in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list
     pool = ThreadPoolExecutor(threads)
     try:
         jobs = ((copy_context(), item) for item in items)
-        found = list(pool.map(lambda job: job[0].run(work, job[1]), jobs))
+        results = list(pool.map(lambda job: job[0].run(work, job[1]), jobs))
     except KeyboardInterrupt:
         # Whoever interrupts does not wait for work that may take minutes.
         pool.shutdown(wait=False, cancel_futures=True)
@@ -85,7 +111,7 @@ def in_threads(work: Callable[[S], T], items: Iterable[S], threads: int) -> list
         pool.shutdown(cancel_futures=True)
         raise
     pool.shutdown()
-    return found
+    return results
 
 
 def row_block(n_classes: int) -> int:
@@ -93,15 +119,25 @@ def row_block(n_classes: int) -> int:
     return max(64, (1 << 20) // n_classes)
 
 
+def usual_block(samples: Samples) -> int:
+    """Rows of a block where nothing asks for another number."""
+    return row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
+
+
+def cut_into_spans(n: int, block_rows: int) -> list[Span]:
+    """The first row of each block of rows, and the row after its last."""
+    return [(start, min(start + block_rows, n)) for start in range(0, n, block_rows)]
+
+
 def scalar_blocks(
-    samples: Samples, notion: Notion, spans: list[Span], engine: Kernels, status: NDArray[np.int64]
+    samples: Samples, notion: Notion, spans: list[Span], status: Counts
 ) -> Iterator[ScalarBlock]:
     """The scalar problem of a notion, block by block: (first row, predictions, targets,
     weights).
     """
     for start, stop in spans:
         if samples.multiclass:
-            block, u, z = top_label_block(engine, samples, start, stop, status)
+            block, u, z = top_label_block(samples, start, stop, status)
             yield start, u, z, block.weights
             continue
         block = samples.block(start, stop)
@@ -112,13 +148,11 @@ def scalar_blocks(
 
 
 def top_label_block(
-    engine: Kernels,
     samples: Samples,
     start: int,
     stop: int,
-    status: NDArray[np.int64],
+    status: Counts,
     *,
-    confidences: Array | None = None,
     classwise: Array | None = None,
     losses: Array | None = None,
     cuts: Cuts = NO_CUTS,
@@ -129,9 +163,8 @@ def top_label_block(
     The same read adds to the `classwise` sums in the bins of `cuts`, and to the `losses`.
     """
     block = samples.block(start, stop)
-    u = np.empty(stop - start) if confidences is None else confidences
-    z = np.empty(stop - start)
-    engine.add_rows(
+    u, z = np.empty((2, stop - start))
+    kernels().add_rows(
         block.predictions,
         block.targets,
         block.weights,
@@ -156,7 +189,7 @@ def fold_to_top_label(block: Block) -> tuple[NDArray[Any], Array]:
     return u, z
 
 
-def raise_bad(status: NDArray[np.int64], start: int) -> None:
+def raise_bad(status: Counts, start: int) -> None:
     if status[BAD_ROW] >= 0:
         raise BadRow(start + int(status[BAD_ROW]))
 
@@ -172,7 +205,7 @@ def scalar_sums(
     def work(spans: list[Span]) -> tuple[Array, Findings]:
         sums = np.zeros((cuts.m, len(FIELDS)))
         status = new_status()
-        for start, u, z, w in scalar_blocks(samples, notion, spans, engine, status):
+        for start, u, z, w in scalar_blocks(samples, notion, spans, status):
             engine.add_scalar(sums, u, z, w, cuts, squares, status)
             raise_bad(status, start)
         return sums, Findings.from_status(status)
@@ -182,27 +215,23 @@ def scalar_sums(
         # The compiled kernel cuts a lane into blocks itself where nothing must be converted.
         whole_lanes = engine.name == "native" and notion == "binary" and samples.is_plain
         rows = max(1, samples.n) if whole_lanes else scalar_block(cuts)
-    entries = samples.n_columns
-    parts = in_lanes(samples.n, entries, rows, work)
-    return sum((p[0] for p in parts[1:]), parts[0][0]), sum((p[1] for p in parts), Findings())
+    return sum_over_lanes(samples, work, block_rows=rows)
 
 
 def whole_problem(samples: Samples, notion: Notion) -> tuple[Array, Array, Array | None, Findings]:
     """The scalar problem in full, as checked float64 arrays, for rules that must sort."""
-    engine = kernels()
     u, z = np.empty(samples.n), np.empty(samples.n)
 
     def work(spans: list[Span]) -> Findings:
         checked, status = np.zeros((1, len(FIELDS))), new_status()
-        for start, a, b, w in scalar_blocks(samples, notion, spans, engine, status):
-            engine.add_scalar(checked, a, b, w, NO_CUTS, False, status)
+        for start, a, b, w in scalar_blocks(samples, notion, spans, status):
+            kernels().add_scalar(checked, a, b, w, NO_CUTS, False, status)
             raise_bad(status, start)
             np.clip(a, 0.0, 1.0, out=u[start : start + a.size])
             np.clip(b, 0.0, 1.0, out=z[start : start + a.size])
         return Findings.from_status(status)
 
-    rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
-    findings = sum(in_lanes(samples.n, samples.n_columns, rows, work), Findings())
+    findings = sum_over_lanes(samples, work)
     w = None if samples.weights is None else samples.weights.astype(np.float64)
     return u, z, w, findings
 
@@ -210,17 +239,15 @@ def whole_problem(samples: Samples, notion: Notion) -> tuple[Array, Array, Array
 def top_label_problem(samples: Samples) -> tuple[Array, Array, Findings]:
     """Confidence and target of the top label of (n, k) predictions, in full, from one read."""
     u, z = np.empty(samples.n), np.empty(samples.n)
-    engine = kernels()
 
     def work(spans: list[Span]) -> Findings:
         status = new_status()
-        for start, a, b, _ in scalar_blocks(samples, "confidence", spans, engine, status):
+        for start, a, b, _ in scalar_blocks(samples, "confidence", spans, status):
             u[start : start + a.size] = a
             z[start : start + a.size] = b
         return Findings.from_status(status)
 
-    k = samples.n_classes
-    return u, z, sum(in_lanes(samples.n, k, row_block(k), work), Findings())
+    return u, z, sum_over_lanes(samples, work)
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +281,6 @@ def matrix_sums(
     squares: bool = True,
 ) -> MatrixSums:
     """Classwise bin sums, top-label bin sums and loss sums of (n, k) predictions, in one read."""
-    engine = kernels()
     k = samples.n_classes
 
     def work(spans: list[Span]) -> MatrixSums:
@@ -265,7 +291,6 @@ def matrix_sums(
         for start, stop in spans:
             part = np.zeros_like(table) if table is not None else None
             block, u, z = top_label_block(
-                engine,
                 samples,
                 start,
                 stop,
@@ -278,12 +303,8 @@ def matrix_sums(
             if table is not None and part is not None:
                 table += part
             if top is not None and confidence is not None:
-                engine.add_scalar(top, u, z, block.weights, confidence, squares, status)
+                kernels().add_scalar(top, u, z, block.weights, confidence, squares, status)
         return MatrixSums(table, top, sums, Findings.from_status(status))
 
     state_size = k * classwise.m * len(FIELDS) if classwise else 0
-    parts = in_lanes(samples.n, k, row_block(k), work, state_size=state_size)
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
+    return sum_over_lanes(samples, work, state_size=state_size)

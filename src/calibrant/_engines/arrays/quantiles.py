@@ -16,19 +16,20 @@ from numpy.typing import NDArray
 
 from calibrant._core.binning import ROUNDING, Cuts
 from calibrant._core.errors import NO_WEIGHT, InputError
-from calibrant._core.typing import Array, Index
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import (
     NO_CUTS,
     Span,
+    cut_into_spans,
     in_lanes,
     raise_bad,
-    row_block,
     scalar_blocks,
     scalar_sums,
+    usual_block,
 )
 from calibrant._engines.arrays.selection import kernels
-from calibrant._engines.protocol import BLOCK_ENTRIES, new_status
+from calibrant._engines.protocol import new_status
 
 # Samples smaller than this are sorted outright.
 SORT_BELOW = 1 << 17
@@ -49,14 +50,13 @@ def quantile_cuts(samples: Samples, notion: Notion, m: int, *, checked: bool = F
             scalar_sums(samples, notion, NO_CUTS, squares=False)
         values, mass = distinct(_predictions(samples, notion), samples.weights)
         return Cuts(_cuts_from_distinct(values.astype(np.float64), mass, m))
-    return Cuts(_select(samples, notion, m))
+    return Cuts(_Selection(samples, notion, m).edges())
 
 
 def _predictions(samples: Samples, notion: Notion) -> NDArray[Any]:
     """The predictions of the scalar problem, in their own precision."""
-    rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
-    spans = [(i, min(i + rows, samples.n)) for i in range(0, samples.n, rows)]
-    blocks = scalar_blocks(samples, notion, spans, kernels(), new_status())
+    spans = cut_into_spans(samples.n, usual_block(samples))
+    blocks = scalar_blocks(samples, notion, spans, new_status())
     predictions: NDArray[Any] = np.concatenate([u for _, u, _, _ in blocks])
     return predictions.clip(0, 1)
 
@@ -104,155 +104,147 @@ class _Ranges:
     below: Array
     mass: Array
 
-    def keep(self, which: Index) -> _Ranges:
-        return _Ranges(self.low[which], self.high[which], self.below[which], self.mass[which])
+    @property
+    def are_wide(self) -> Mask:
+        """Which ranges are not yet down to a single value."""
+        return self.high - self.low > 1
+
+    def indices_of(self, ranks: Array) -> Index:
+        """The range that holds each of the ranks."""
+        return np.minimum(np.searchsorted(self.below + self.mass, ranks), self.low.size - 1)
 
 
 def _bits(x: Array) -> NDArray[np.uint64]:
     return x.view(np.uint64)
 
 
-def _select(samples: Samples, notion: Notion, m: int) -> Array:
-    from calibrant._engines.arrays.native import ranks
-
-    wanted = np.zeros(N_CELLS + 1, dtype=np.uint8)
-    engine = kernels()
-
-    def read(make: Callable[[], tuple[Any, Feed]]) -> list[Any]:
-        """One pass; each lane fills a state of its own."""
-
-        def work(spans: list[Span]) -> Any:
-            state, feed = make()
-            for start, u, _, w in scalar_blocks(samples, notion, spans, engine, new_status()):
-                feed(start, u, w)
-            return state
-
-        rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
-        return in_lanes(samples.n, samples.n_columns, rows, work)
-
-    def cells() -> tuple[Any, Feed]:
-        mass, status = np.zeros(N_CELLS + 1), new_status()
-
-        def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
-            ranks.add_cells(mass, u, w, status)
-            raise_bad(status, start)
-
-        return mass, feed
-
-    mass = np.sum(read(cells), axis=0)
-    through = np.cumsum(mass)
-    total = float(through[-1])
-    if not total > 0:
-        raise InputError(NO_WEIGHT)
-    sought = np.arange(1, m) * total / m
-    ends = np.append(np.arange(N_CELLS + 1) / N_CELLS, np.nextafter(1.0, 2.0))
-    hit = np.unique(_nonempty_at_or_after(mass, np.searchsorted(through, sought)))
-    wanted[hit] = 1
-    ranges = _Ranges(_bits(ends)[hit], _bits(ends)[hit + 1], (through - mass)[hit], mass[hit])
-
-    n_sub = max(64, 1 << ((1 << 16) // m).bit_length() - 1)
-    # The rows in the ranges, estimated from their mass.
-    while _wide_mass(ranges) * samples.n / total > GATHER:
-        ranges = _refine(ranges, sought, n_sub, read, wanted)
-
-    values, masses = _gather(ranges, read, wanted, samples.weights is not None)
-    at_edges = np.empty((3, m - 1))
-    home = np.minimum(np.searchsorted(ranges.below + ranges.mass, sought), ranges.low.size - 1)
-    for j, i in enumerate(home):
-        low, high, below = ranges.low[i], ranges.high[i], ranges.below[i]
-        if high - low == 1:  # a single value: nothing to sort
-            at_edges[:, j] = float(low.view(np.float64)), below, ranges.mass[i]
-        else:
-            a, b = np.searchsorted(_bits(values), (low, high))
-            inside = below + np.cumsum(masses[a:b])
-            s = min(int(np.searchsorted(inside, sought[j])), b - a - 1)
-            at_edges[:, j] = values[a + s], inside[s] - masses[a + s], masses[a + s]
-    return _edges(at_edges[0], at_edges[1], at_edges[2], total, m)
-
-
 def _nonempty_at_or_after(mass: Array, at: Any) -> Index:
-    """The first cell with mass at or after each position, or the last one where none follows:
-    sums may round either way.
+    """The first cell with mass at or after each position, or the last cell with mass where none
+    follows, as rounding of sums may cause.
     """
     nonempty = np.flatnonzero(mass)
     nearest = np.minimum(np.searchsorted(nonempty, at), nonempty.size - 1)
     return np.asarray(nonempty[nearest], dtype=np.intp)
 
 
-def _wide_mass(ranges: _Ranges) -> float:
-    """The mass in ranges that are not yet down to a single value."""
-    return float(ranges.mass[ranges.high - ranges.low > 1].sum())
+class _Selection:
+    """The search for the edges of m bins of equal mass, in a few passes over the predictions."""
 
+    def __init__(self, samples: Samples, notion: Notion, m: int) -> None:
+        from calibrant._engines.arrays.native import ranks
 
-def _refine(
-    ranges: _Ranges,
-    sought: Array,
-    n_sub: int,
-    read: Callable[[Callable[[], tuple[Any, Feed]]], list[Any]],
-    wanted: NDArray[np.uint8],
-) -> _Ranges:
-    """Cut each range into subcells and keep those that hold a sought rank."""
-    from calibrant._engines.arrays.native import ranks
+        self.samples, self.notion, self.m = samples, notion, m
+        self.kernels = ranks
+        # Which cells hold a sought rank: predictions in other cells are passed over.
+        self.wanted = np.zeros(N_CELLS + 1, dtype=np.uint8)
 
-    width = (ranges.high - ranges.low).astype(np.float64)
-    shift = np.maximum(0, np.ceil(np.log2(width / n_sub))).astype(np.int32)
+    def edges(self) -> Array:
+        ranges = self._cells_with_sought_ranks()
+        # The rows in the ranges, estimated from their mass.
+        while ranges.mass[ranges.are_wide].sum() * self.samples.n / self.total > GATHER:
+            ranges = self._refine(ranges)
+        values, masses = self._gather(ranges)
+        at_edges = np.empty((3, self.m - 1))
+        for j, i in enumerate(ranges.indices_of(self.sought)):
+            low, high, below = ranges.low[i], ranges.high[i], ranges.below[i]
+            if high - low == 1:  # a single value: nothing to sort
+                at_edges[:, j] = float(low.view(np.float64)), below, ranges.mass[i]
+            else:
+                a, b = np.searchsorted(_bits(values), (low, high))
+                inside = below + np.cumsum(masses[a:b])
+                s = min(int(np.searchsorted(inside, self.sought[j])), b - a - 1)
+                at_edges[:, j] = values[a + s], inside[s] - masses[a + s], masses[a + s]
+        return _edges(at_edges[0], at_edges[1], at_edges[2], self.total, self.m)
 
-    shape = (ranges.low.size, n_sub + 1)
+    def _read(self, make: Callable[[], tuple[Any, Feed]]) -> list[Any]:
+        """One pass over the predictions; each lane fills a state of its own."""
 
-    def subcells() -> tuple[Any, Feed]:
-        mass = np.zeros(shape)
-        smallest, largest = np.full(shape, np.uint64(2**64 - 1)), np.zeros(shape, np.uint64)
+        def work(spans: list[Span]) -> Any:
+            state, feed = make()
+            for start, u, _, w in scalar_blocks(self.samples, self.notion, spans, new_status()):
+                feed(start, u, w)
+            return state
 
-        def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
-            ranks.add_subcells(
-                mass, smallest, largest, u, w, wanted, ranges.low, ranges.high, shift
-            )
+        rows = usual_block(self.samples)
+        return in_lanes(self.samples.n, self.samples.n_columns, rows, work)
 
-        return (mass, smallest, largest), feed
+    def _cells_with_sought_ranks(self) -> _Ranges:
+        """Count predictions in equal cells of [0, 1], and keep those that hold a sought rank."""
 
-    lanes = read(subcells)
-    mass = np.sum([lane[0] for lane in lanes], axis=0)
-    smallest = np.min([lane[1] for lane in lanes], axis=0)
-    largest = np.max([lane[2] for lane in lanes], axis=0)
-    through = ranges.below[:, None] + np.cumsum(mass, axis=1)
-    home = np.minimum(np.searchsorted(ranges.below + ranges.mass, sought), ranges.low.size - 1)
-    pairs = {
-        (int(i), int(_nonempty_at_or_after(mass[i], np.searchsorted(through[i], s))))
-        for i, s in zip(home, sought, strict=True)
-    }
-    at, sub = np.array(sorted(pairs)).T
-    # The keys seen bound the new range as closely as can be; one key is a range of one value.
-    return _Ranges(
-        smallest[at, sub],
-        largest[at, sub] + np.uint64(1),
-        through[at, sub] - mass[at, sub],
-        mass[at, sub],
-    )
+        def cells() -> tuple[Any, Feed]:
+            mass, status = np.zeros(N_CELLS + 1), new_status()
 
+            def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
+                self.kernels.add_cells(mass, u, w, status)
+                raise_bad(status, start)
 
-def _gather(
-    ranges: _Ranges,
-    read: Callable[[Callable[[], tuple[Any, Feed]]], list[Any]],
-    wanted: NDArray[np.uint8],
-    weighted: bool,
-) -> tuple[Array, Array]:
-    """The distinct predictions within the ranges, in order, and the mass at each."""
-    from calibrant._engines.arrays.native import ranks
+            return mass, feed
 
-    wide = ranges.keep(np.flatnonzero(ranges.high - ranges.low > 1))
-    if wide.low.size == 0:
-        return np.empty(0), np.empty(0)
+        mass = np.sum(self._read(cells), axis=0)
+        through = np.cumsum(mass)
+        self.total = float(through[-1])
+        if not self.total > 0:
+            raise InputError(NO_WEIGHT)
+        self.sought = np.arange(1, self.m) * self.total / self.m
+        ends = _bits(np.append(np.arange(N_CELLS + 1) / N_CELLS, np.nextafter(1.0, 2.0)))
+        hit = np.unique(_nonempty_at_or_after(mass, np.searchsorted(through, self.sought)))
+        self.wanted[hit] = 1
+        return _Ranges(ends[hit], ends[hit + 1], (through - mass)[hit], mass[hit])
 
-    def taken() -> tuple[Any, Feed]:
-        parts: list[tuple[Array, Array]] = []
+    def _refine(self, ranges: _Ranges) -> _Ranges:
+        """Cut each range into subcells and keep those that hold a sought rank."""
+        n_sub = max(64, 1 << ((1 << 16) // self.m).bit_length() - 1)
+        width = (ranges.high - ranges.low).astype(np.float64)
+        shift = np.maximum(0, np.ceil(np.log2(width / n_sub))).astype(np.int32)
+        shape = (ranges.low.size, n_sub + 1)
 
-        def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
-            buffer = np.empty((2, u.size))
-            n_gathered = ranks.gather(buffer[0], buffer[1], u, w, wanted, wide.low, wide.high)
-            parts.append((buffer[0, :n_gathered].copy(), buffer[1, :n_gathered].copy()))
+        def subcells() -> tuple[Any, Feed]:
+            mass = np.zeros(shape)
+            smallest, largest = np.full(shape, np.uint64(2**64 - 1)), np.zeros(shape, np.uint64)
 
-        return parts, feed
+            def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
+                self.kernels.add_subcells(
+                    mass, smallest, largest, u, w, self.wanted, ranges.low, ranges.high, shift
+                )
 
-    parts = [part for lane in read(taken) for part in lane]
-    values = np.concatenate([p[0] for p in parts])
-    return distinct(values, np.concatenate([p[1] for p in parts]) if weighted else None)
+            return (mass, smallest, largest), feed
+
+        masses, least, most = zip(*self._read(subcells), strict=True)
+        mass, smallest, largest = (
+            np.sum(masses, axis=0),
+            np.min(least, axis=0),
+            np.max(most, axis=0),
+        )
+        through = ranges.below[:, None] + np.cumsum(mass, axis=1)
+        pairs = {
+            (int(i), int(_nonempty_at_or_after(mass[i], np.searchsorted(through[i], s))))
+            for i, s in zip(ranges.indices_of(self.sought), self.sought, strict=True)
+        }
+        at, sub = np.array(sorted(pairs)).T
+        # The keys seen bound the new range as closely as can be; one key is a range of one value.
+        return _Ranges(
+            smallest[at, sub],
+            largest[at, sub] + np.uint64(1),
+            through[at, sub] - mass[at, sub],
+            mass[at, sub],
+        )
+
+    def _gather(self, ranges: _Ranges) -> tuple[Array, Array]:
+        """The distinct predictions within wide ranges, in order, and the mass at each."""
+        low, high = ranges.low[ranges.are_wide], ranges.high[ranges.are_wide]
+        if low.size == 0:
+            return np.empty(0), np.empty(0)
+
+        def gathered() -> tuple[Any, Feed]:
+            parts: list[Array] = []
+
+            def feed(start: int, u: NDArray[Any], w: Array | None) -> None:
+                both = np.empty((2, u.size))
+                n_gathered = self.kernels.gather(both[0], both[1], u, w, self.wanted, low, high)
+                parts.append(both[:, :n_gathered].copy())
+
+            return parts, feed
+
+        parts = [part for lane in self._read(gathered) for part in lane]
+        values, weights = np.concatenate(parts, axis=1)
+        return distinct(values, None if self.samples.weights is None else weights)

@@ -3,40 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.grid import LOGIT_LIMIT, LogitGrid, UnitGrid
-from calibrant._core.typing import Array
+from calibrant._core.typing import Array, Counts
+from calibrant._data.links import sigmoid
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.ordering import level_table
 from calibrant._engines.arrays.passes import (
     LANES_FROM,
     N_LANES,
+    ScalarBlock,
     Span,
-    in_lanes,
     in_threads,
     matrix_sums,
     raise_bad,
-    row_block,
     scalar_blocks,
+    sum_over_lanes,
 )
 from calibrant._engines.arrays.selection import kernels
-from calibrant._engines.protocol import (
-    BLOCK_ENTRIES,
-    N_LOGIT_CLIPPED,
-    Findings,
-    Kernels,
-    new_status,
-)
+from calibrant._engines.protocol import N_LOGIT_CLIPPED, Findings, new_status
 
-Sum = tuple[Array, Findings, int]
+# Masses at nodes, what was seen on the way, and how many logits were clipped.
+Masses = tuple[Array, Findings, int]
+# Predictions (or logits), targets and weights; and what adds them to masses at nodes.
+Block = Sequence[Any]
+Deposit = Callable[[Array, Block, bool, Counts], None]
 
 
 def logit_grid(
@@ -46,21 +44,12 @@ def logit_grid(
 
     The nodes that clipped probabilities cannot reach are left out, unless the `whole` is asked for.
     """
-    low, high = eps, 1.0 - eps
     nodes = LogitGrid.n_nodes(spacing, logit_reach(eps, whole or samples.from_logits))
 
-    def add(
-        engine: Kernels,
-        problem: Samples,
-        state: NDArray[Any],
-        u: NDArray[Any],
-        z: NDArray[Any],
-        w: Array | None,
-        status: NDArray[np.int64],
-    ) -> None:
-        raw = problem.from_logits and not problem.multiclass
-        ends = (-LOGIT_LIMIT, LOGIT_LIMIT) if raw else (low, high)
-        engine.deposit_logits(state[0], state[1], u, z, w, 1.0 / spacing, *ends, raw, status)
+    def add(masses: Array, block: Block, are_logits: bool, status: Counts) -> None:
+        (plus, minus), (u, z, w) = masses, block
+        low, high = (-LOGIT_LIMIT, LOGIT_LIMIT) if are_logits else (eps, 1.0 - eps)
+        kernels().deposit_logits(plus, minus, u, z, w, 1.0 / spacing, low, high, are_logits, status)
 
     sums, findings, n_clipped = _deposited(samples, notion, (2, nodes), add)
     return LogitGrid(spacing, sums[:, 0], sums[:, 1]), findings, n_clipped
@@ -80,20 +69,9 @@ def unit_grid(
 ) -> tuple[UnitGrid, Findings]:
     """w (z - u), or w, w u and w z, on the unit grid, folded at its ends."""
 
-    def add(
-        engine: Kernels,
-        problem: Samples,
-        state: NDArray[Any],
-        u: NDArray[Any],
-        z: NDArray[Any],
-        w: Array | None,
-        status: NDArray[np.int64],
-    ) -> None:
-        if problem.from_logits and not problem.multiclass:
-            from calibrant._data.links import sigmoid
-
-            u = sigmoid(u)
-        engine.deposit_units(state, u, z, w, status)
+    def add(masses: Array, block: Block, are_logits: bool, status: Counts) -> None:
+        u, z, w = block
+        kernels().deposit_units(masses, sigmoid(u) if are_logits else u, z, w, status)
 
     sums, findings, _ = _deposited(samples, notion, (1 if residual_only else 3, cells + 4), add)
     return folded(sums), findings
@@ -106,8 +84,7 @@ def uniform_error(
     findings. None without a compiled kernel, for the classwise notion, and for binary logits.
     Probabilities are kept `eps` away from 0 and 1 before their logits are taken.
     """
-    raw = samples.from_logits and not samples.multiclass
-    if kernels().name == "numpy" or notion == "classwise" or raw:
+    if kernels().name == "numpy" or notion == "classwise" or _are_logits(samples):
         return None
     from calibrant._engines.arrays.native import uniform_error as integral
 
@@ -142,45 +119,44 @@ def folded(sums: Array) -> UnitGrid:
     return UnitGrid(inside)
 
 
-def _deposited(
-    samples: Samples, notion: Notion, shape: tuple[int, int], add: Callable[..., None]
-) -> Sum:
+def _are_logits(samples: Samples) -> bool:
+    """Whether a grid gets the logits of a binary problem as they are."""
+    return samples.from_logits and not samples.multiclass
+
+
+def _deposited(samples: Samples, notion: Notion, shape: tuple[int, int], add: Deposit) -> Masses:
     """Grids (classes, *shape) of a notion's problem or problems."""
     if notion != "classwise":
-        sums, findings, n_clipped = _one(samples, notion, shape, add)
+        sums, findings, n_clipped = _deposited_once(samples, notion, shape, add)
         return sums[None], findings, n_clipped
     rows_checked = matrix_sums(samples).findings
-    parts = [_one(column, "binary", shape, add) for column in class_columns(samples)]
+    parts = [_deposited_once(column, "binary", shape, add) for column in class_columns(samples)]
     return np.stack([p[0] for p in parts]), rows_checked, sum(p[2] for p in parts)
 
 
-def _one(samples: Samples, notion: Notion, shape: tuple[int, int], add: Callable[..., None]) -> Sum:
-    engine = kernels()
+def _deposited_once(
+    samples: Samples, notion: Notion, shape: tuple[int, int], add: Deposit
+) -> Masses:
+    """The grid of one scalar problem."""
 
-    def work(spans: list[Span]) -> Sum:
-        state, status = np.zeros(shape), new_status()
-        for start, u, z, w in _problem(samples, notion, spans, engine, status):
-            add(engine, samples, state, u, z, w, status)
+    def work(spans: list[Span]) -> Masses:
+        sums, status = np.zeros(shape), new_status()
+        for start, *block in _grid_blocks(samples, notion, spans, status):
+            add(sums, block, _are_logits(samples), status)
             raise_bad(status, start)
-        return state, Findings.from_status(status), int(status[N_LOGIT_CLIPPED])
+        return sums, Findings.from_status(status), int(status[N_LOGIT_CLIPPED])
 
-    rows = row_block(samples.n_classes) if samples.multiclass else BLOCK_ENTRIES
-    entries = samples.n_columns
     size = shape[0] * shape[1]
     # A deposit costs ten times a bin's sums: threads are worth it earlier.
-    parts = in_lanes(samples.n, entries, rows, work, state_size=size // 8, threads_from=LANES_FROM)
-    sums, findings, n_clipped = parts[0]
-    for more, more_findings, clipped in parts[1:]:
-        sums, findings, n_clipped = sums + more, findings + more_findings, n_clipped + clipped
-    return sums, findings, n_clipped
+    return sum_over_lanes(samples, work, state_size=size // 8, threads_from=LANES_FROM)
 
 
-def _problem(
-    samples: Samples, notion: Notion, spans: list[Span], engine: Kernels, status: NDArray[np.int64]
-) -> Iterator[tuple[int, NDArray[Any], NDArray[Any], Array | None]]:
+def _grid_blocks(
+    samples: Samples, notion: Notion, spans: list[Span], status: Counts
+) -> Iterator[ScalarBlock]:
     """Blocks of the scalar problem; of binary logits the logits themselves, untouched."""
-    if samples.multiclass or not samples.from_logits:
-        yield from scalar_blocks(samples, notion, spans, engine, status)
+    if not _are_logits(samples):
+        yield from scalar_blocks(samples, notion, spans, status)
         return
     for start, stop in spans:
         block = samples.block(start, stop)

@@ -7,17 +7,21 @@ alone what confidence calibration asks of all together.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import Cuts, LevelSets, Quantile, Rule, fixed_cuts
-from calibrant._core.typing import Array, Index
+from calibrant._core.typing import Array, Counts, Index
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.counting import rank_order, without_dropped
 from calibrant._engines.arrays.numpy_kernels import sums_by_index
-from calibrant._engines.arrays.passes import Span, in_lanes, row_block, top_label_block
+from calibrant._engines.arrays.passes import (
+    Span,
+    in_lanes,
+    row_block,
+    sum_over_lanes,
+    top_label_block,
+)
 from calibrant._engines.arrays.quantiles import quantile_cuts
-from calibrant._engines.arrays.selection import kernels
 from calibrant._engines.protocol import Findings, new_status
 
 
@@ -55,25 +59,25 @@ def top_class_sums(samples: Samples, cuts: Cuts) -> tuple[Array, Findings]:
             out += sums_by_index(top * cuts.m + cuts.find(u), cells, u, z, w)
         return out, Findings.from_status(status)
 
-    k = samples.n_classes
-    parts = in_lanes(samples.n, k, row_block(k), work, state_size=cells * len(FIELDS))
-    total = sum((part[0] for part in parts[1:]), parts[0][0])
-    return _split_by_class(total, cuts.m), sum((part[1] for part in parts), Findings())
+    sums, findings = sum_over_lanes(samples, work, state_size=cells * len(FIELDS))
+    return _split_by_class(sums, cuts.m), findings
 
 
-def top_classes(samples: Samples) -> tuple[Index, Array, Array, Findings]:
-    """The predicted class, its probability and its target of every row."""
-    top, u, z = np.empty(samples.n, np.intp), np.empty(samples.n), np.empty(samples.n)
+def top_classes(
+    samples: Samples, start: int = 0, stop: int | None = None
+) -> tuple[Index, Array, Array, Findings]:
+    """The predicted class, its probability and its target, of every row or of a run of rows."""
+    n, k = (samples.n if stop is None else stop) - start, samples.n_classes
+    top, u, z = np.empty(n, np.intp), np.empty(n), np.empty(n)
 
     def work(spans: list[Span]) -> Findings:
         status = new_status()
-        for start, stop in spans:
-            rows = slice(start, stop)
-            top[rows], u[rows], z[rows], _ = _top_block(samples, start, stop, status)
+        for i, j in spans:
+            rows = slice(i, j)
+            top[rows], u[rows], z[rows], _ = _top_block(samples, start + i, start + j, status)
         return Findings.from_status(status)
 
-    k = samples.n_classes
-    return top, u, z, sum(in_lanes(samples.n, k, row_block(k), work), Findings())
+    return top, u, z, sum(in_lanes(n, k, row_block(k), work), Findings())
 
 
 def level_index(top: Index, u: Array) -> tuple[Index, int]:
@@ -84,10 +88,10 @@ def level_index(top: Index, u: Array) -> tuple[Index, int]:
 
 
 def _top_block(
-    samples: Samples, start: int, stop: int, status: NDArray[np.int64]
+    samples: Samples, start: int, stop: int, status: Counts
 ) -> tuple[Index, Array, Array, Array | None]:
     """Predicted class, confidence, target and weights of some rows, all checked."""
-    block, u, z = top_label_block(kernels(), samples, start, stop, status)
+    block, u, z = top_label_block(samples, start, stop, status)
     top = block.predictions.argmax(axis=1)  # the first of equals
     return top, np.clip(u, 0.0, 1.0), np.clip(z, 0.0, 1.0), block.weights
 

@@ -17,19 +17,20 @@ from calibrant._core.engine_choice import n_threads
 from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Block, Samples
 from calibrant._engines.arrays.counting import rank_order
+from calibrant._engines.arrays.numpy_kernels import one_hot
 from calibrant._engines.arrays.passes import (
     NO_CUTS,
     THREADS_FROM,
     Span,
-    in_lanes,
+    cut_into_spans,
     in_threads,
     matrix_sums,
     row_block,
-    top_label_block,
 )
 from calibrant._engines.arrays.quantiles import quantile_cuts
 from calibrant._engines.arrays.selection import kernels
-from calibrant._engines.protocol import Findings, new_status
+from calibrant._engines.arrays.top_classes import top_classes
+from calibrant._engines.protocol import Findings
 
 # Rows that are put in order together: many rows of a cell are then added at once.
 MANY_ROWS = 1 << 16
@@ -80,7 +81,7 @@ def _full_table(samples: Samples, rule: Rule) -> tuple[VectorTable, Findings]:
     total = VectorTable(np.zeros(k * m), np.zeros((k * m, k)))
     findings = Findings()
     for start, stop in _spans(samples, 0 if _is_converted(samples) else MANY_ROWS):
-        top, largest, more = _top_labels(samples, start, stop)
+        top, largest, _, more = top_classes(samples, start, stop)
         at = cuts.find(largest) if ranked is None else ranked[1][start:stop]
         _add_rows(total, samples.block(start, stop), top * m + at)
         findings = findings + more
@@ -93,23 +94,6 @@ def _is_converted(samples: Samples) -> bool:
     """Whether a block of rows is a copy, so that blocks must be small."""
     plain = samples.predictions.flags.c_contiguous and not samples.from_logits
     return not plain or samples.predictions.dtype not in (np.float32, np.float64)
-
-
-def _top_labels(samples: Samples, start: int, stop: int) -> tuple[Index, Array, Findings]:
-    """The top label of some rows, its probability, and what was seen while checking them."""
-    engine, k = kernels(), samples.n_classes
-    top, largest = np.empty(stop - start, np.intp), np.empty(stop - start)
-
-    def work(spans: list[Span]) -> Findings:
-        status = new_status()
-        for i, j in spans:
-            block, _, _ = top_label_block(
-                engine, samples, start + i, start + j, status, confidences=largest[i:j]
-            )
-            block.predictions.argmax(axis=1, out=top[i:j])
-        return Findings.from_status(status)
-
-    return top, largest, sum(in_lanes(stop - start, k, row_block(k), work), Findings())
 
 
 def _add_rows(total: VectorTable, block: Block, index: Index) -> None:
@@ -136,8 +120,7 @@ def _add_rows(total: VectorTable, block: Block, index: Index) -> None:
 
 def _spans(samples: Samples, at_least: int = 0) -> list[Span]:
     """Runs of rows: a block, or more if asked for."""
-    rows = max(row_block(samples.n_classes), at_least)
-    return [(i, min(i + rows, samples.n)) for i in range(0, samples.n, rows)]
+    return cut_into_spans(samples.n, max(row_block(samples.n_classes), at_least))
 
 
 def _block(
@@ -146,17 +129,13 @@ def _block(
     """Vector predictions, vector targets and weights of a run of rows."""
     block = samples.block(start, stop)
     p = np.clip(block.predictions.astype(np.float64), 0.0, 1.0)
-    if block.targets.ndim == 1:
-        q = np.zeros(p.shape)
-        q[np.arange(len(p)), block.targets] = 1.0
-    else:
-        q = block.targets
+    q = one_hot(block.targets, p.shape[1]) if block.targets.ndim == 1 else block.targets
     w = np.ones(len(p)) if block.weights is None else block.weights
     return (p, q, w) if phi is None else (p @ phi, q @ phi, w)
 
 
 def _range(phi: Array | None) -> tuple[Array | float, Array | float]:
-    """Where each coordinate lies, so that coordinates of any scale can be compared and binned."""
+    """The lower end and the width of each coordinate's range, by which coordinates are scaled."""
     if phi is None:
         return 0.0, 1.0
     low = phi.min(axis=0)

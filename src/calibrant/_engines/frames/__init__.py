@@ -8,13 +8,13 @@ from calibrant._engines.frames.classes import class_columns, matrix_sums, rows_a
 from calibrant._engines.frames.grids import logit_grid, unit_grid
 from calibrant._engines.frames.losses import loss_sums
 from calibrant._engines.frames.quantiles import level_sets
+from calibrant._engines.frames.streams import stream_sums
 from calibrant._engines.frames.tables import (
     ClassQuantiles,
     bin_table,
     check_ranks,
     classwise_table,
     scalar_sums,
-    stream_sums,
     top_class_table,
     whole_problem,
 )

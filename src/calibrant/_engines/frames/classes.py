@@ -19,7 +19,7 @@ from calibrant._engines.frames.columns import has_weights, prediction_names
 from calibrant._engines.frames.expressions import Expr, Frame, col, exact, number
 from calibrant._engines.frames.losses import ask_losses, losses_of
 from calibrant._engines.frames.partitions import stacked
-from calibrant._engines.frames.problem import clean, once, scalar
+from calibrant._engines.frames.problem import clean, plan_once, scalar
 from calibrant._engines.frames.quantiles import group_key, refinement_pass
 from calibrant._engines.frames.query import Query
 from calibrant._engines.refine import JointPass, Spans
@@ -151,7 +151,7 @@ def _query_groups(asked: dict[int, Spans]) -> Iterator[dict[int, Spans]]:
         yield some
 
 
-@once
+@plan_once
 def _long(samples: FrameSamples, wanted: tuple[str, ...] = ()) -> FrameSamples:
     """A row for every row and class (of those wanted, or all), with the class in the column
     `class`.

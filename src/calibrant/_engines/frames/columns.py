@@ -1,4 +1,6 @@
-"""A frame's columns as numbers under names of our own, and what must hold of every row."""
+"""A frame's columns as numbers under names of our own, what must hold of every row, and the errors
+of rows for which it does not: how many, why, and one of them as an example.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +8,73 @@ from collections.abc import Sequence
 
 import narwhals as nw
 
+from calibrant._core.errors import InputError, nearest
 from calibrant._data.frame_samples import FrameSamples, Labels
-from calibrant._data.links import OVERSHOOT
+from calibrant._data.links import OVERSHOOT, ROUNDED
+from calibrant._engines.frames.collecting import collected
 from calibrant._engines.frames.expressions import (
     Expr,
     Float64,
     Frame,
+    all_of,
+    any_of,
     col,
-    every,
     exact,
     floor,
     is_within,
+    number,
     smallest,
-    some,
     sums_to_one,
     total,
 )
 from calibrant._engines.frames.partitions import opened
+
+_NOTHING = "y_true and y_proba must hold at least one row; got none"
+_LOGITS = "If these are logits, pass from_logits=True"
+# What is wrong with rows that fail a check of `sound`, and what to do.
+_WHY = {
+    "gone": (
+        "lack a prediction, a label or a weight (null or NaN)",
+        "evaluate(..., missing='drop') leaves such rows out and counts them",
+    ),
+    "weight": ("have a sample_weight that is negative or not finite", "mend or remove them"),
+    "logit": ("have a logit in y_proba that is not finite", "mend or remove them"),
+    "prediction": (
+        "have a prediction in y_proba outside [0, 1]",
+        _LOGITS + "; if they are percentages, divide by 100",
+    ),
+    "row": (
+        "have predictions in y_proba that do not sum to 1",
+        _LOGITS + "; if they are one-against-rest scores, or labels that a row may have several "
+        "of, collect the frame: multilabel(y_true, y_proba) measures each column",
+    ),
+    "soft": (
+        "have a soft label in y_true outside [0, 1]",
+        "Counts of votes must be whole numbers in every row, or be divided by their row's total",
+    ),
+    "soft row": (
+        "have soft labels in y_true that do not sum to 1",
+        f"Rows without votes must be left out{ROUNDED}",
+    ),
+    "count": (
+        "have counts of votes that are negative, not whole, or more than all votes",
+        "Fix or remove them; shares of votes must be in every row, or in none",
+    ),
+    "no votes": ("have no votes", "Remove them: counts need at least one vote in every row"),
+    "stated": (
+        "have another number of votes than votes= says",
+        "Counts carry their own numbers of votes, so leave out votes=",
+    ),
+    "class": (
+        "have a y_true that is none of the classes",
+        "Class indices start at 0; other labels need classes=[...] in column order",
+    ),
+    "target": (
+        "have a y_true that is neither 0, 1 nor a probability",
+        "If the labels are names or other numbers, pass classes=[negative, positive]; if they "
+        "count the votes for class 1, votes= names the column of all votes",
+    ),
+}
 
 
 def prediction_names(samples: FrameSamples) -> list[str]:
@@ -58,7 +110,7 @@ def raw(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
         out["m"] = total(votes)
         # The counts of the other class of a binary problem, which must be sound too.
         out["fewest"] = smallest(votes)
-        out["whole"] = every([floor(each) == each for each in votes])
+        out["whole"] = all_of([floor(each) == each for each in votes])
         if samples.stated_votes is not None:
             out["stated"] = samples.column(samples.stated_votes).cast(Float64)
     if samples.weight is not None:
@@ -89,7 +141,7 @@ def missing(samples: FrameSamples) -> Expr:
     flags += [
         samples.is_nan(samples.column(name)) for name in samples.columns if schema[name].is_float()
     ]
-    return some(flags)
+    return any_of(flags)
 
 
 def sound(samples: FrameSamples) -> dict[str, Expr]:
@@ -99,7 +151,7 @@ def sound(samples: FrameSamples) -> dict[str, Expr]:
         out["weight"] = col("w").is_finite() & (col("w") >= 0.0)
     names = prediction_names(samples)
     if samples.from_logits:
-        out["logit"] = every([col(name).is_finite() for name in names])
+        out["logit"] = all_of([col(name).is_finite() for name in names])
     elif samples.multiclass:
         # Where engines pass over NaN, the sum of the row is NaN.
         not_below = nw.min_horizontal(*names) >= exact(-OVERSHOOT)
@@ -109,14 +161,14 @@ def sound(samples: FrameSamples) -> dict[str, Expr]:
         out["prediction"] = is_within(col("p0"), -OVERSHOOT, 1 + OVERSHOOT)
     if samples.vote_columns:
         targets = [col(name) for name in target_names(samples)]
-        whole = every([(q >= 0.0) & (floor(q) == q) & (q <= col("m")) for q in targets])
+        whole = all_of([(q >= 0.0) & (floor(q) == q) & (q <= col("m")) for q in targets])
         out["count"] = whole & col("whole") & (col("fewest") >= 0.0) & col("m").is_finite()
         out["no votes"] = col("m") >= 1.0
         if samples.stated_votes is not None:
             out["stated"] = col("stated") == col("m")
     elif samples.soft_rows:
         targets = [col(name) for name in target_names(samples)]
-        out["soft"] = every([is_within(q, -OVERSHOOT, 1 + OVERSHOOT) for q in targets])
+        out["soft"] = all_of([is_within(q, -OVERSHOOT, 1 + OVERSHOOT) for q in targets])
         out["soft row"] = sums_to_one(targets, samples.label_sum_tolerance)
     elif samples.multiclass:
         q = col("q0")
@@ -124,3 +176,46 @@ def sound(samples: FrameSamples) -> dict[str, Expr]:
     else:
         out["target"] = is_within(col("q0"), -OVERSHOOT, 1 + OVERSHOOT)
     return out
+
+
+def check_rows(samples: FrameSamples, n_rows: float, n_sound: float, n_missing: int) -> None:
+    """Raise InputError if there are rows that are neither sound nor to be dropped."""
+    if n_rows == 0:
+        raise InputError(_NOTHING)
+    if n_rows == n_sound + n_missing:
+        return
+    checks = {"gone": ~col("gone"), **sound(samples)}
+    frame = raw(samples).with_columns(
+        **{f"is {name}": number(~check.fill_null(False)) for name, check in checks.items()}
+    )
+    if samples.missing == "drop":
+        frame = frame.filter(~col("gone"))
+    sums = [col(f"is {name}").sum() for name in checks]
+    counts = collected(frame.with_columns(key=nw.lit(0)).group_by("key").agg(*sums))
+    for name in checks:
+        count = int(counts[f"is {name}"].to_list()[0] or 0)
+        if count:
+            rows, example = f"{count} of {n_rows:.0f} rows", _example(samples, checks[name])
+            if samples.labels is not None and name in ("class", "target"):
+                raise InputError(f"{rows} have {_not_in_classes(samples, example)}")
+            problem, hint = _WHY[name]
+            raise InputError(f"{rows} {problem}, such as {example}. {hint}")
+    raise InputError("the data changed while they were read: measure a copy nobody writes to")
+
+
+def _not_in_classes(samples: FrameSamples, example: dict[str, object]) -> str:
+    """The reason why a label is not among the classes that were given."""
+    label = example[samples.targets[0]]
+    hint = nearest(label, samples.class_names or ())
+    return f"a y_true that is not in classes, such as {label!r}: {hint}"
+
+
+def _example(samples: FrameSamples, check: Expr) -> dict[str, object]:
+    """The columns of one row that fails a check."""
+    frame = raw(samples, samples.columns)
+    bad = ~check.fill_null(False)
+    if samples.missing == "drop":
+        bad = bad & ~col("gone")
+    names = [f"by{j}" for j in range(len(samples.columns))]
+    row = collected(frame.filter(bad).select(*names).head(1))
+    return {column: row[f"by{j}"].to_list()[0] for j, column in enumerate(samples.columns)}

@@ -62,11 +62,11 @@ def total(parts: Sequence[Expr]) -> Expr:
     return _in_pairs(lambda a, b: a + b, parts)
 
 
-def every(flags: Sequence[Expr]) -> Expr:
+def all_of(flags: Sequence[Expr]) -> Expr:
     return _in_pairs(lambda a, b: a & b, flags)
 
 
-def some(flags: Sequence[Expr]) -> Expr:
+def any_of(flags: Sequence[Expr]) -> Expr:
     return _in_pairs(lambda a, b: a | b, flags)
 
 

@@ -24,7 +24,7 @@ from calibrant._data.logits import (
     VALUES_THAT_TELL,
     check_kind_of_logits,
 )
-from calibrant._engines.frames.refusal import check_rows
+from calibrant._engines.frames.columns import check_rows
 from calibrant._engines.protocol import Findings
 
 # Cells of the logit grid are this far apart in keys: step functions add up to less.

@@ -14,7 +14,7 @@ from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.links import LOG_FLOOR
 from calibrant._engines.frames.columns import prediction_names, target_names
-from calibrant._engines.frames.expressions import Expr, at_least, col, every, exact, number, total
+from calibrant._engines.frames.expressions import Expr, all_of, at_least, col, exact, number, total
 from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.problem import lifted
 from calibrant._engines.frames.query import Query
@@ -97,7 +97,7 @@ def _distances(p: list[Expr], q: list[Expr], spacing: Array | None) -> dict[str,
             f"engine (up to {MOST_RANKED} are): collect the frame first"
         )
     ranked = [
-        every([(q[a] <= q[b]) | (p[a] > p[b]), (q[b] <= q[a]) | (p[b] > p[a])])
+        all_of([(q[a] <= q[b]) | (p[a] > p[b]), (q[b] <= q[a]) | (p[b] > p[a])])
         for a, b in combinations(range(len(p)), 2)
     ]
     ratios = [col(f"ratio{r}") for r in range(len(p))]
@@ -114,7 +114,7 @@ def _distances(p: list[Expr], q: list[Expr], spacing: Array | None) -> dict[str,
         "distribution": (manhattan, 0.5 * col("manhattan")),
         "entropy": (entropies, col("entropies").abs()),
         "entropy_signed": (entropies, col("entropies")),
-        "rank": ([], number(every(ranked))),
+        "rank": ([], number(all_of(ranked))),
         "absolute": (manhattan, col("manhattan")),
         "jensen_shannon": (divergence, col("divergence")),
         "root_jensen_shannon": (divergence, col("divergence").sqrt()),

@@ -98,7 +98,7 @@ class Partitioned:
         keys = self.steps[last][1][0] if "sums" in names else None
         # Bound to functions: what a task is given Dask looks through, expression by expression.
         summed = delayed(partial(_sum_partition, steps=self.steps[: last + 1], keys=keys))
-        joined = delayed(partial(_together, keys=keys))
+        joined = delayed(partial(_merge_parts, keys=keys))
         lots = [summed(part) for part in self.parts]
         while len(lots) > 1:
             lots = [joined(*lots[i : i + FAN_IN]) for i in range(0, len(lots), FAN_IN)]
@@ -106,8 +106,8 @@ class Partitioned:
         whole = lots[0].compute()
         if whole is None:
             empty = self.frame.to_native().get_partition(0).compute()
-            whole = _after_steps(nw.from_native(empty), self.steps[: last + 1]).to_native()
-        return _after_steps(nw.from_native(whole), after)
+            whole = _apply_steps(nw.from_native(empty), self.steps[: last + 1]).to_native()
+        return _apply_steps(nw.from_native(whole), after)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,13 +119,13 @@ class _Grouped:
         return self.frame._then("sums", self.keys, sums)
 
 
-def _after_steps(frame: Any, steps: tuple[Step, ...]) -> Any:
+def _apply_steps(frame: Any, steps: tuple[Step, ...]) -> Any:
     """An eager frame after the steps."""
     for name, args, kwargs in steps:
         if name == "sums":
             frame = frame.group_by(*args[0]).agg(*args[1])
         elif name == "stacked":
-            frame = nw.concat([_after_steps(frame, part) for part in args], how="vertical")
+            frame = nw.concat([_apply_steps(frame, part) for part in args], how="vertical")
         else:
             frame = getattr(frame, name)(*args, **kwargs)
     return frame
@@ -136,11 +136,11 @@ def _sum_partition(part: Any, steps: tuple[Step, ...], keys: tuple[str, ...] | N
     if not len(part):
         return None
     chunks = [part.iloc[i : i + CHUNK] for i in range(0, len(part), CHUNK)]
-    taken = (_after_steps(nw.from_native(chunk), steps).to_native() for chunk in chunks)
-    return _together(*taken, keys=keys)
+    taken = (_apply_steps(nw.from_native(chunk), steps).to_native() for chunk in chunks)
+    return _merge_parts(*taken, keys=keys)
 
 
-def _together(*parts: Any, keys: tuple[str, ...] | None) -> Any:
+def _merge_parts(*parts: Any, keys: tuple[str, ...] | None) -> Any:
     """Parts put together: sums of equal groups added up, or rows one after another."""
     some = [part for part in parts if part is not None]
     if not some:

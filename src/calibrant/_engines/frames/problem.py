@@ -27,14 +27,14 @@ from calibrant._engines.frames.expressions import (
     Expr,
     Float64,
     Frame,
+    all_of,
+    any_of,
     at_least,
     clipped,
     col,
-    every,
     exact,
     is_within,
     number,
-    some,
     sums_to_one,
     total,
 )
@@ -42,36 +42,37 @@ from calibrant._engines.frames.expressions import (
 Plan = TypeVar("Plan")
 
 
-def once(plan: Callable[..., Plan]) -> Callable[..., Plan]:
-    """The plan of these samples, made when it is first asked for: each pass starts from the same
-    one, and making it takes as long as a query of a few thousand rows.
+def plan_once(plan: Callable[..., Plan]) -> Callable[..., Plan]:
+    """Cache the plans of samples for as long as these live: every pass starts from the same plan,
+    and making it takes as long as a query of a few thousand rows.
     """
-    made: WeakKeyDictionary[FrameSamples, dict[tuple[object, ...], Plan]] = WeakKeyDictionary()
+    cache: WeakKeyDictionary[FrameSamples, dict[tuple[object, ...], Plan]] = WeakKeyDictionary()
 
     @wraps(plan)
-    def kept(samples: FrameSamples, *asked: object) -> Plan:
-        own = made.setdefault(samples, {})
+    def cached_plan(samples: FrameSamples, *options: object) -> Plan:
+        plans = cache.setdefault(samples, {})
         # No columns to keep are the same whether they are given or not.
-        key = tuple(tuple(each) if isinstance(each, list) else each for each in asked if each)
-        if key not in own:
-            own[key] = plan(samples, *asked)
-        return own[key]
+        key = tuple(tuple(each) if isinstance(each, list) else each for each in options if each)
+        if key not in plans:
+            plans[key] = plan(samples, *options)
+        return plans[key]
 
-    return kept
+    return cached_plan
 
 
-@once
+@plan_once
 def clean(samples: FrameSamples, keep: Sequence[str] = ()) -> Frame:
     """Rows of probabilities and targets in [0, 1], with the findings about each:
 
-    `found_ok` and `found_gone`; `found_clipped`, numbers brought back to [0, 1]; `found_off`, 1 for
-    a row that sums to 1 only just; `found_fraction`, 1 for a target that is one.
+    `found_ok`, 1 for a row that can be measured; `found_gone`, 1 where something is missing;
+    `found_clipped`, the count of numbers brought back to [0, 1]; `found_off`, 1 for a row whose sum
+    is tolerated but not 1; `found_fraction`, 1 for a soft target.
     """
     names, targets = prediction_names(samples), target_names(samples)
     if samples.sound:
         return raw(samples, keep)
-    ok = every(list(sound(samples).values())).fill_null(False)
-    # DuckDB holds NaN to be is_within the limits that a Parquet file's statistics give.
+    ok = all_of(list(sound(samples).values())).fill_null(False)
+    # DuckDB takes NaN to lie within the limits that a Parquet file's statistics give.
     if samples.missing == "drop" or samples.frame.implementation.is_duckdb():
         ok = ok & ~col("gone")
     frame = raw(samples, keep).with_columns(ok=ok)
@@ -113,7 +114,7 @@ def findings(samples: FrameSamples) -> dict[str, Expr]:
         out["found_off"] = _if_sound(number(~exact_row))
     if samples.from_logits:
         predictions = [col(name) for name in names]
-        unit = every([is_within(prediction, 0.0, 1.0) for prediction in predictions])
+        unit = all_of([is_within(prediction, 0.0, 1.0) for prediction in predictions])
         if samples.multiclass:
             unit = unit & sums_to_one(predictions, samples.row_sum_tolerance)
         else:
@@ -121,7 +122,7 @@ def findings(samples: FrameSamples) -> dict[str, Expr]:
         out["found_unit"] = _if_sound(number(unit))
     if not samples.hard:
         whole = col("m") if samples.vote_columns else nw.lit(1.0)
-        fractions = some([(col(q) > 0.0) & (col(q) < whole) for q in targets])
+        fractions = any_of([(col(q) > 0.0) & (col(q) < whole) for q in targets])
         out["found_fraction"] = _if_sound(number(fractions))
     return out
 
@@ -143,7 +144,7 @@ def _probabilities(samples: FrameSamples, frame: Frame) -> Frame:
     return frame.with_columns(**{name: col(name) / col("top") for name in names})
 
 
-@once
+@plan_once
 def scalar(samples: FrameSamples, notion: Notion, keep: Sequence[str] = ()) -> Frame:
     """Clean rows with the scalar problem of a notion: prediction `u`, target `z`."""
     frame = clean(samples, keep)
@@ -191,5 +192,5 @@ def with_top_label(samples: FrameSamples, frame: Frame) -> Frame:
 
 
 def lifted(x: Expr, low: float) -> Expr:
-    """x, or the floor that it is below."""
+    """The larger of x and a floor."""
     return at_least(x, exact(low))

@@ -12,7 +12,7 @@ from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._engines.cells import Cells
-from calibrant._engines.frames.expressions import Expr, col, exact_in, floor, some, total
+from calibrant._engines.frames.expressions import Expr, any_of, col, exact_in, floor, total
 from calibrant._engines.frames.query import Query
 from calibrant._engines.protocol import Findings
 from calibrant._engines.refine import RefinementPass, quantile_groups
@@ -51,7 +51,7 @@ def group_key(samples: FrameSamples, low: Array, high: Array, parts: int | None)
     u, exact = col("u"), exact_in(samples.frame)
     spans = [u.is_between(exact(a), exact(b)) for a, b in zip(low, high, strict=True)]
     if parts is None:
-        return nw.when(some(spans)).then(u).otherwise(nw.lit(-1.0))
+        return nw.when(any_of(spans)).then(u).otherwise(nw.lit(-1.0))
     keys = []
     for j, (a, b, span) in enumerate(zip(low, high, spans, strict=True)):
         part = floor((u - exact(a)) / exact(b - a) * float(parts))

@@ -23,13 +23,13 @@ from calibrant._engines.frames.keys import octave_layers, steps_of
 from calibrant._engines.frames.problem import findings, folded, scalar
 from calibrant._engines.protocol import Findings
 
-# What a pass found about the rows of these samples, all of which can be measured.
+# The findings of the last pass over samples whose rows can all be measured.
 _CHECKED: WeakKeyDictionary[FrameSamples, Findings] = WeakKeyDictionary()
 
 
 def checked(samples: FrameSamples) -> Findings:
-    """What there is to tell about the rows, which can all be measured: as an earlier pass found,
-    or one of its own, for frames elsewhere may be large.
+    """The findings about the rows, all of which can be measured: those of an earlier pass where
+    there was one, since frames may be large, else of a pass of its own.
     """
     if samples not in _CHECKED:
         Query(samples, "confidence").run()

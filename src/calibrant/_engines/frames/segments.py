@@ -16,7 +16,7 @@ from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._data.segment_columns import SegmentColumn, SegmentRule, rule_of_counts, rule_of_cuts
 from calibrant._engines.frames.collecting import collected
-from calibrant._engines.frames.expressions import Expr, Float64, col, exact, number, some, total
+from calibrant._engines.frames.expressions import Expr, Float64, any_of, col, exact, number, total
 from calibrant._engines.frames.groups import Groups
 from calibrant._engines.frames.query import Query
 
@@ -63,7 +63,10 @@ def _rule_of_many_numbers(samples: FrameSamples, name: str, parts: int) -> Segme
     between = [first[f"q{j}"] for j in range(shares.size)]
     near: dict[str, Expr] = {}
     for j, q in enumerate(between):
-        near |= {f"a{j}": _where(x <= exact(q), x).max(), f"b{j}": _where(x > exact(q), x).min()}
+        near |= {
+            f"a{j}": _value_where(x <= exact(q), x).max(),
+            f"b{j}": _value_where(x > exact(q), x).min(),
+        }
     ends = _one_row(known.select(**near))
     above = {
         f"{end}{j}": number(x <= exact(ends[f"{end}{j}"])).sum()
@@ -83,7 +86,7 @@ def _rule_of_many_numbers(samples: FrameSamples, name: str, parts: int) -> Segme
     return rule_of_cuts(name, first["low"], np.array(cuts), first["high"], some_missing)
 
 
-def _where(flag: Expr, value: Expr) -> Expr:
+def _value_where(flag: Expr, value: Expr) -> Expr:
     return nw.when(flag).then(value)
 
 
@@ -169,7 +172,7 @@ def _code(samples: FrameSamples, x: Expr, rule: SegmentRule, kind: Any) -> Expr:
         x = x.cast(nw.String)
         absent.append((x == "").fill_null(False))
     if rule.cuts is not None:
-        value = nw.when(some(absent)).then(None).otherwise(x) if text else x
+        value = nw.when(any_of(absent)).then(None).otherwise(x) if text else x
         steps = [number(value.cast(Float64) >= exact(cut)) for cut in rule.cuts]
         inner = total(steps) if steps else nw.lit(0.0)
     else:
@@ -182,7 +185,7 @@ def _code(samples: FrameSamples, x: Expr, rule: SegmentRule, kind: Any) -> Expr:
         inner = total([*hits, nw.lit(float(base))])
     if rule.missing is None:
         return inner
-    return nw.when(some(absent)).then(nw.lit(float(rule.missing))).otherwise(inner)
+    return nw.when(any_of(absent)).then(nw.lit(float(rule.missing))).otherwise(inner)
 
 
 def _literal(value: Any) -> Any:

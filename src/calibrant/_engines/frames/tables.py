@@ -1,10 +1,9 @@
-"""Tables of bins, and the sums of a stream."""
+"""Tables of bins."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -20,12 +19,10 @@ from calibrant._core.binning import (
     fixed_cuts,
 )
 from calibrant._core.errors import NO_WEIGHT, InputError
-from calibrant._core.grid import STREAM_SPACING, STREAM_UNIT_CELLS, LogitGrid
 from calibrant._core.typing import Array
 from calibrant._data.frame_samples import FrameSamples
 from calibrant._data.samples import Notion
 from calibrant._engines.arrays.counting import stack, without_dropped
-from calibrant._engines.arrays.streams import EPS, StreamSums, loss_arrays
 from calibrant._engines.cells import Cells
 from calibrant._engines.frames.classes import (
     class_cells,
@@ -34,8 +31,6 @@ from calibrant._engines.frames.classes import (
     class_sums,
 )
 from calibrant._engines.frames.expressions import col
-from calibrant._engines.frames.grids import ask_logits, ask_units, logit_nodes, unit_nodes
-from calibrant._engines.frames.losses import MOST_RANKED, ask_losses, loss_sums, losses_of
 from calibrant._engines.frames.quantiles import level_sets, quantile_table
 from calibrant._engines.frames.query import Query, checked
 from calibrant._engines.protocol import Findings
@@ -155,49 +150,10 @@ def top_class_sums(samples: FrameSamples, cuts: Cuts) -> tuple[Array, Findings]:
     return np.stack(parts), groups.findings
 
 
-def stream_sums(
-    samples: FrameSamples, cells: Cells, holds: frozenset[str], *, distances: bool = True
-) -> StreamSums:
-    """The sums that an Accumulator keeps: one query for all but the classes' own bins, and the
-    distances of soft labels, which are not known to be soft before; these only if `distances`.
-    """
-    query = Query(samples, "confidence" if samples.multiclass else "binary")
-    query.add_fields().add_cells(cells)
-    if "top_cells" in holds:
-        query.add_top_cells(cells)
-    if "losses" in holds:
-        ask_losses(query)
-    if "logits" in holds:
-        ask_logits(query, STREAM_SPACING, EPS)
-    if "residuals" in holds:
-        ask_units(query, STREAM_UNIT_CELLS)
-    groups = query.run()
-    cuts = cells.cuts(samples.precision)
-    out: dict[str, Any] = {"cells": groups.binned(cuts)}
-    if "top_cells" in holds:
-        out["top_cells"] = groups.binned(cuts, groups.top_fields, fold=True)
-    if "classwise" in holds:
-        out["classwise"] = class_sums(samples, fixed_cuts(cells.rule, samples.precision))
-    if "by_class" in holds:
-        out["by_class"], _ = top_class_sums(samples, fixed_cuts(cells.rule, samples.precision))
-    if "losses" in holds:
-        losses = losses_of(groups, samples.n_classes)
-        wanted = groups.findings.soft or "distribution" in holds
-        if distances and wanted and samples.n_classes <= MOST_RANKED:
-            losses, _ = loss_sums(samples, distribution=True)
-        out |= loss_arrays(losses)
-    if "logits" in holds:
-        out["logits"] = logit_nodes(groups, LogitGrid.n_nodes(STREAM_SPACING))
-        out["logits_clipped"] = np.array([groups.total("found_logit_clipped")])
-    if "residuals" in holds:
-        out["residuals"] = unit_nodes(groups, STREAM_UNIT_CELLS).sums
-    return StreamSums(out, groups.findings, groups.n_rows, groups.n_missing)
-
-
 def whole_problem(
     samples: FrameSamples, notion: Notion
 ) -> tuple[Array, Array, Array | None, Findings]:
-    """Not to be had: only sums leave a frame's engine."""
+    """An InputError: only sums leave a frame's engine."""
     raise InputError(
         f"this measure needs the rows themselves, which stay in {samples.where}: collect the frame "
         "(or a sample of it) first"

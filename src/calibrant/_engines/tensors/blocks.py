@@ -46,6 +46,13 @@ class Rows:
     w: Tensor | None
     good: Tensor
 
+    def target_rows(self) -> Tensor:
+        """Probabilities of targets; of a label, 1 for its class."""
+        if self.q is not None:
+            return self.q
+        assert self.label is not None
+        return torch.zeros_like(self.p).scatter(1, self.label[:, None], 1.0)
+
     def top_label(self) -> Scalars:
         """The largest probability, of the lowest class that has it, and the target there."""
         u, top = self.p.max(dim=1)  # the first of equals

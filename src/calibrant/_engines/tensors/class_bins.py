@@ -75,13 +75,13 @@ class Entries:
     def _counts(self, *shape: int) -> Tensor:
         return torch.zeros(shape, dtype=torch.int32, device=self.device)
 
-    def in_equal_mass(self, m: int, *, squares: bool) -> Tensor:
+    def quantile_fields(self, m: int, *, squares: bool) -> Tensor:
         """The fields of every class in m bins of equal mass, (classes, m, fields)."""
         edges, n = self._edges(m)
         u, u2 = self._sums(edges, m, squares=squares)
         return fields_of_labels(n.double(), u, u2, *self._labels(edges, m))
 
-    def between(self, inner: Tensor) -> Tensor:
+    def fixed_fields(self, inner: Tensor) -> Tensor:
         """The fields of every class in bins between the same edges, but for squares."""
         m = inner.numel() + 1
         edges = self.top.new_full((self.k, MOST_BINS), 3.0)
@@ -124,7 +124,7 @@ class Entries:
 
     def _leading_bits(self, j: Tensor, m: int) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
         """The rank that decides each border, the number of entries, and the leading bits there:
-        see `_picked`. A part of the rows tells where to look, so that most entries need not be
+        see `_find_rank`. A part of the rows tells where to look, so that most entries need not be
         written down; should it mislead, all are.
         """
         if self.n >= MANY_ROWS and m > 1:
@@ -142,7 +142,7 @@ class Entries:
         through = self._cells().cumsum(1)
         total = through[:, -1:].double()
         rank = _ranks(j, m, total)
-        return rank, total, _picked(through, rank)
+        return rank, total, _find_rank(through, rank)
 
     def _cells(self) -> Tensor:
         counts = self._counts(self.k, CELLS)
@@ -179,7 +179,7 @@ class Entries:
         # Entries below a window that are in none.
         upto = torch.nn.functional.pad(through, (1, 0)).gather(1, first)
         elsewhere = (total - reached[:, : m - 1]).long() - upto
-        cell, before, equal = _picked(through, rank - elsewhere)
+        cell, before, equal = _find_rank(through, rank - elsewhere)
         sound = (rank >= elsewhere) & (cell >= first) & (cell <= last) | (total == 0)
         return (rank, total, (cell, before + elsewhere, equal)) if bool(sound.all()) else None
 
@@ -198,7 +198,7 @@ class Entries:
             )
             place = torch.searchsorted(bits, bits)
             mine = parts.gather(1, place[:, :, None].expand(-1, -1, PARTS)).cumsum(2)
-            part, more, equal = _picked(mine, (rank - before)[:, :, None])
+            part, more, equal = _find_rank(mine, (rank - before)[:, :, None])
             bits, before = bits * PARTS + part[:, :, 0], before + more[:, :, 0]
             equal = equal[:, :, 0]
         in_lower = (2 * before + equal).double() * m <= 2.0 * j * total * (1 + ROUNDING)
@@ -217,9 +217,9 @@ def _ranks(j: Tensor, m: int, total: Tensor) -> Tensor:
     return ((j * total / m).ceil() - 1).clamp(min=0).long()
 
 
-def _picked(through: Tensor, rank: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Of counts summed along their last dimension: the cell that holds a rank (from 0), how many
-    are before it, and how many in it.
+def _find_rank(through: Tensor, rank: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The cell that holds a rank (from 0), how many entries are before the cell, and how many in
+    it, given counts summed along their last dimension.
     """
     cell = torch.searchsorted(through, rank, right=True).clamp(max=through.shape[-1] - 1)
     upto = through.gather(-1, cell)

@@ -1,5 +1,5 @@
 """Triton kernels over every entry of (n, k) predictions, for bins of equal mass in each class.
-`class_quantiles` calls them; nothing else knows them.
+`class_bins` calls them; nothing else knows them.
 
 A thread owns a class: what it compares with and what it sums stay in its registers from row to row,
 one tensor of threads for each edge, in tuples. (A tensor of edges and threads would be spread over
@@ -11,9 +11,9 @@ and 9 at a time.
 import triton
 import triton.language as tl
 
+from calibrant._engines.tensors.kernels import LOG2E
 from calibrant._engines.tensors.short_kernels import copies_of
 
-LOG2E = tl.constexpr(1.4426950408889634)
 # Edges of a class, at most.
 EDGES = tl.constexpr(16)
 PARTS = tl.constexpr(512)
@@ -23,8 +23,11 @@ NO_ENTRY = tl.constexpr(9.0)
 
 
 @triton.jit
-def probability(x_ptr, top_ptr, share_ptr, row, col, there, STRIDE, LOGITS: tl.constexpr):
-    """Entries as probabilities in float32: the same from the same row, whoever asks."""
+def probability(entries, row, col, there, LOGITS: tl.constexpr):
+    """Entries as probabilities in float32: the same from the same row, whoever asks. `entries` are
+    the predictions, each row's largest logit and 1 over its sum, and the step between rows.
+    """
+    x_ptr, top_ptr, share_ptr, STRIDE = entries
     x = tl.load(x_ptr + row.to(tl.int64) * STRIDE + col, mask=there, other=0.0).to(tl.float32)
     if LOGITS:
         top = tl.load(top_ptr + row, mask=there, other=0.0)
@@ -46,33 +49,31 @@ def lanes(K, COLS: tl.constexpr, LANES: tl.constexpr):
 
 @triton.jit
 def some_entries(
-    x_ptr,
-    top_ptr,
-    share_ptr,
+    entries,
+    lane,
     start,
     last,
-    col,
-    offset,
-    known,
     above,
-    STRIDE,
     LOGITS: tl.constexpr,
     ROWS: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """DEPTH entries of each thread's class above a number (as bits)."""
+    """DEPTH entries of each thread's class above a number (as bits). `entries` are the arguments of
+    `probability` that are the same for all rows, `lane` is what `lanes` returns.
+    """
+    col, offset, known = lane
     out = ()
     for t in tl.static_range(DEPTH):
         row = start + t * ROWS + offset
         there = known & (row < last)
-        p = probability(x_ptr, top_ptr, share_ptr, row, col, there, STRIDE, LOGITS)
+        p = probability(entries, row, col, there, LOGITS)
         counts = there & (p.to(tl.int32, bitcast=True) > above)
         out = out + (tl.where(counts, p, NO_ENTRY),)
     return out
 
 
 @triton.jit
-def of_each_edge(ptr, col, known, other, N: tl.constexpr):
+def load_of_edges(ptr, col, known, other, N: tl.constexpr):
     """The first N numbers of each thread's class in a table (classes, EDGES)."""
     out = ()
     for j in tl.static_range(N):
@@ -97,26 +98,14 @@ def count_cells(
     DEPTH: tl.constexpr,
 ):
     """Entries of each class above a number (as bits), by the leading 12 bits: (classes, CELLS)."""
-    col, offset, known = lanes(K, COLS, LANES)
+    lane = lanes(K, COLS, LANES)
+    col = lane[0]
+    entries = (x_ptr, top_ptr, share_ptr, STRIDE)
     ROWS: tl.constexpr = LANES // COLS
     first = tl.program_id(1) * rows_each
     last = tl.minimum(first + rows_each, n)
     for start in range(first, last, ROWS * DEPTH):
-        ps = some_entries(
-            x_ptr,
-            top_ptr,
-            share_ptr,
-            start,
-            last,
-            col,
-            offset,
-            known,
-            above,
-            STRIDE,
-            LOGITS,
-            ROWS,
-            DEPTH,
-        )
+        ps = some_entries(entries, lane, start, last, above, LOGITS, ROWS, DEPTH)
         for t in tl.static_range(DEPTH):
             cell = counts_ptr + col * CELLS + (ps[t].to(tl.int32, bitcast=True) >> 18)
             tl.atomic_add(cell, 1, mask=ps[t] < NO_ENTRY, sem="relaxed")
@@ -145,28 +134,16 @@ def count_windows(
     """As `count_cells`, of entries within windows [low, high), M of each class, both increasing;
     and how many entries reach each low, and how many there are, (classes, EDGES + 1).
     """
-    col, offset, known = lanes(K, COLS, LANES)
+    lane = lanes(K, COLS, LANES)
+    col, _, known = lane
+    entries = (x_ptr, top_ptr, share_ptr, STRIDE)
     ROWS: tl.constexpr = LANES // COLS
-    lows = of_each_edge(low_ptr, col, known, 0.0, M)
+    lows = load_of_edges(low_ptr, col, known, 0.0, M)
     reached = copies_of(tl.zeros([LANES], tl.float32), M + 1)
     first = tl.program_id(1) * rows_each
     last = tl.minimum(first + rows_each, n)
     for start in range(first, last, ROWS * DEPTH):
-        ps = some_entries(
-            x_ptr,
-            top_ptr,
-            share_ptr,
-            start,
-            last,
-            col,
-            offset,
-            known,
-            above,
-            STRIDE,
-            LOGITS,
-            ROWS,
-            DEPTH,
-        )
+        ps = some_entries(entries, lane, start, last, above, LOGITS, ROWS, DEPTH)
         for t in tl.static_range(DEPTH):
             there = ps[t] < NO_ENTRY
             p = tl.where(there, ps[t], -1.0)
@@ -208,7 +185,9 @@ def count_parts(
     """Entries that share their leading bits with one of M edges of their class, by the next 9 bits:
     (classes, EDGES, PARTS), where equal leading bits share the place of the first.
     """
-    col, offset, known = lanes(K, COLS, LANES)
+    lane = lanes(K, COLS, LANES)
+    col, _, known = lane
+    entries = (x_ptr, top_ptr, share_ptr, STRIDE)
     ROWS: tl.constexpr = LANES // COLS
     # Numbers above all that share an edge's leading bits.
     beyond = ()
@@ -218,21 +197,7 @@ def count_parts(
     first = tl.program_id(1) * rows_each
     last = tl.minimum(first + rows_each, n)
     for start in range(first, last, ROWS * DEPTH):
-        ps = some_entries(
-            x_ptr,
-            top_ptr,
-            share_ptr,
-            start,
-            last,
-            col,
-            offset,
-            known,
-            above,
-            STRIDE,
-            LOGITS,
-            ROWS,
-            DEPTH,
-        )
+        ps = some_entries(entries, lane, start, last, above, LOGITS, ROWS, DEPTH)
         for t in tl.static_range(DEPTH):
             there = ps[t] < NO_ENTRY
             bits = ps[t].to(tl.int32, bitcast=True)
@@ -274,9 +239,11 @@ def add_to_class_bins(
 
     Sums are taken in SUM over some rows, and in float64 over all; numbers of entries are exact.
     """
-    col, offset, known = lanes(K, COLS, LANES)
+    lane = lanes(K, COLS, LANES)
+    col, _, known = lane
+    entries = (x_ptr, top_ptr, share_ptr, STRIDE)
     ROWS: tl.constexpr = LANES // COLS
-    edges = of_each_edge(edges_ptr, col, known, -1.0, M)
+    edges = load_of_edges(edges_ptr, col, known, -1.0, M)
     total_u = copies_of(tl.zeros([LANES], tl.float64), M)
     total_u2 = copies_of(tl.zeros([LANES], tl.float64), M)
     counts = copies_of(tl.zeros([LANES], tl.float32), M)
@@ -286,21 +253,7 @@ def add_to_class_bins(
         sum_u = copies_of(tl.zeros([LANES], SUM), M)
         sum_u2 = copies_of(tl.zeros([LANES], SUM), M)
         for start in range(run, tl.minimum(run + ROWS * RUN, last), ROWS * DEPTH):
-            ps = some_entries(
-                x_ptr,
-                top_ptr,
-                share_ptr,
-                start,
-                last,
-                col,
-                offset,
-                known,
-                above,
-                STRIDE,
-                LOGITS,
-                ROWS,
-                DEPTH,
-            )
+            ps = some_entries(entries, lane, start, last, above, LOGITS, ROWS, DEPTH)
             for t in tl.static_range(DEPTH):
                 u = ps[t].to(SUM)
                 new_u, new_u2, new_n = (), (), ()
@@ -357,7 +310,7 @@ def add_labels(
     row = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     there = row < n
     y = tl.load(y_ptr + row, mask=there, other=0)
-    p = probability(x_ptr, top_ptr, share_ptr, row, y, there, STRIDE, LOGITS)
+    p = probability((x_ptr, top_ptr, share_ptr, STRIDE), row, y, there, LOGITS)
     there = there & (p.to(tl.int32, bitcast=True) > above)
     bin_ = tl.where(there, 0, 0)
     for j in range(EDGES - 1):

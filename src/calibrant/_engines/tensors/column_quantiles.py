@@ -16,7 +16,7 @@ from torch import Tensor
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.binning import ROUNDING, Cuts
 from calibrant._engines.protocol import Findings
-from calibrant._engines.tensors import window_kernels as kernels
+from calibrant._engines.tensors import order_kernels as kernels
 from calibrant._engines.tensors.order import Order
 from calibrant._engines.tensors.scalars import DEPTH, WARP, Column, doubles
 

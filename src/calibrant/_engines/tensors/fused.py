@@ -26,8 +26,9 @@ from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.arrays.passes import MatrixSums
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors import kernels, short_kernels
-from calibrant._engines.tensors.class_bins import MOST_BINS, Entries
+from calibrant._engines.tensors.class_bins import MOST_BINS, NOTHING, Entries
 from calibrant._engines.tensors.sums import fields_of_labels
+from calibrant._engines.tensors.tally import to_host
 
 # Rows of one launch: places in lists and tables stay within 32 bits, also of entries; of rows of
 # few classes there are no lists of entries.
@@ -103,6 +104,33 @@ def norms(samples: TensorSamples) -> tuple[Tensor, Tensor, Findings]:
     return read.top, read.share, findings
 
 
+def fits_class_quantiles(samples: TensorSamples, m: int) -> bool:
+    """Whether the kernels can read these and cut each class into m bins of equal mass."""
+    short = samples.n_classes <= LONGEST_IN_REGISTERS and samples.n <= ROWS
+    return m <= MOST_BINS and short and fits(samples, None)
+
+
+def class_quantiles(
+    samples: TensorSamples, m: int, above: float | None = None, *, squares: bool = True
+) -> tuple[Array, Findings]:
+    """Sums (classes, m, fields) of each class in m bins of equal mass, found without a sort; only
+    of the entries above a number, if one is given. Beyond the input this takes two numbers a row.
+    """
+    top, share, findings = norms(samples)
+    low = NOTHING if above is None else _bits_at_most(above)
+    x, y = samples.predictions, samples.targets.long()
+    entries = Entries(x, y, samples.from_logits, top, share, low)
+    return entries.quantile_fields(m, squares=squares).cpu().numpy(), findings
+
+
+def _bits_at_most(number: float) -> int:
+    """The bits of the largest single number at or below one of [0, 1]."""
+    single = np.float32(number)
+    if float(single) > number:
+        single = np.nextafter(single, np.float32(0))
+    return int(single.view(np.int32))
+
+
 @dataclass(eq=False)
 class _Read:
     """A run of rows on its way through the kernels."""
@@ -173,7 +201,7 @@ class _Read:
         if confidence is not None:
             pieces.append(self._top_label(confidence) if bins is None else bins)
         pieces += [by_class] if by_class is not None else []
-        host = iter(_brought(pieces))
+        host = iter(to_host(*pieces))
         bad, n_clipped, n_off = next(host)
         if bad:
             raise BadRow(self.stop - int(bad))
@@ -193,7 +221,7 @@ class _Read:
         wide = self.groups * self.width
         m = 1 if classwise is None else classwise.m
         # No row of probabilities has m entries above 1/m; other edges may be lower.
-        first_edge = _at_least(float(classwise.inner[0])) if classwise and m > 1 else 2.0
+        first_edge = _float32_at_or_above(float(classwise.inner[0])) if classwise and m > 1 else 2.0
         room = rows_each * min(self.groups, int(1.001 / first_edge) + 1)
         norms = classwise is not None or self.norms
         if norms:
@@ -263,7 +291,7 @@ class _Read:
         kernels.add_columns[(wide // block, slices)](
             column, sums, programs, -(-programs // slices), WIDE=wide, BLOCK=block
         )
-        return self._by_class(table, sums[: self.k])
+        return self._class_fields(table, sums[: self.k])
 
     def _short_rows(self, losses: bool, cuts: Cuts | None) -> tuple[Tensor, Tensor | None]:
         """Rows of few classes, a thread each: the sums of losses, if they are asked for, and of
@@ -323,7 +351,7 @@ class _Read:
         """Rows of few classes, a thread for a class: n, u, z and uz of each class and bin."""
         entries = Entries(self.x, self.y, self.samples.from_logits, self.top, self.share)
         inner = edges_on(self.device, single_edges(cuts.inner.tobytes()).tobytes())
-        return entries.between(inner[:-1].float())
+        return entries.fixed_fields(inner[:-1].float())
 
     def _losses(self) -> Tensor:
         block, loops = 256, 8
@@ -334,7 +362,7 @@ class _Read:
         )
         return parts.sum(dim=0)
 
-    def _by_class(self, table: Tensor, column: Tensor) -> Tensor:
+    def _class_fields(self, table: Tensor, column: Tensor) -> Tensor:
         """All but the first bin from the entries above it; the first from the columns' sums."""
         n, u = table[..., 0].sum(dim=2), table[..., 1].sum(dim=2)
         n[:, 0] = self.n - n[:, 1:].sum(dim=1)
@@ -456,16 +484,7 @@ def edges_on(device: torch.device, inner: bytes) -> Tensor:
 @lru_cache(maxsize=16)
 def single_edges(inner: bytes) -> Array:
     """The smallest single numbers at or above inner edges."""
-    return np.array([_at_least(edge) for edge in np.frombuffer(inner).tolist()])
-
-
-def _brought(pieces: list[Tensor]) -> list[Array]:
-    """Tensors as arrays on the host, in one transfer."""
-    ends = np.cumsum([part.numel() for part in pieces])[:-1]
-    whole = torch.cat([part.reshape(-1) for part in pieces]).cpu().numpy()
-    return [
-        array.reshape(part.shape) for array, part in zip(np.split(whole, ends), pieces, strict=True)
-    ]
+    return np.array([_float32_at_or_above(edge) for edge in np.frombuffer(inner).tolist()])
 
 
 @lru_cache(maxsize=16)
@@ -476,7 +495,7 @@ def are_even(edges: bytes) -> bool:
     return bool((np.abs(inner - even) < 1e-7).all())
 
 
-def _at_least(edge: float) -> float:
+def _float32_at_or_above(edge: float) -> float:
     """The smallest float32 at or above an inner edge: p reaches both or neither."""
     single = np.float32(edge)
     # As Python's floats: NumPy would compare in single precision.

@@ -21,6 +21,13 @@ N_SUMS = tl.constexpr(5)
 
 
 @triton.jit
+def store_sums(out, values, N: tl.constexpr):
+    """Sums over threads of N numbers of each, in float64, side by side."""
+    for j in tl.static_range(N):
+        tl.store(out + j, tl.sum(values[j].to(tl.float64), axis=0))
+
+
+@triton.jit
 def load_row(
     x_ptr,
     row,
@@ -189,14 +196,8 @@ def add_losses(
     """Losses from what a row left, a thread a row."""
     program = tl.program_id(0)
     nothing = tl.zeros([BLOCK], tl.float64)
-    brier, log, spherical, wrong, confident, n_log = (
-        nothing,
-        nothing,
-        nothing,
-        nothing,
-        nothing,
-        nothing,
-    )
+    brier, log, spherical, wrong, confident = nothing, nothing, nothing, nothing, nothing
+    n_log = nothing
     for t in range(LOOPS):
         rows = (program * LOOPS + t) * BLOCK + tl.arange(0, BLOCK)
         there = rows < n
@@ -215,13 +216,8 @@ def add_losses(
         wrong += (1.0 - z).to(tl.float64)
         miss = tl.where(there, (1.0 - z) + (u - z) * (u - z), 0.0)
         confident += miss.to(tl.float64)
-    out = parts_ptr + program * N_LOSSES
-    tl.store(out, tl.sum(brier, axis=0))
-    tl.store(out + 1, tl.sum(log, axis=0))
-    tl.store(out + 2, tl.sum(spherical, axis=0))
-    tl.store(out + 3, tl.sum(wrong, axis=0))
-    tl.store(out + 4, tl.sum(confident, axis=0))
-    tl.store(out + 5, tl.sum(n_log, axis=0))
+    losses = (brier, log, spherical, wrong, confident, n_log)
+    store_sums(parts_ptr + program * N_LOSSES, losses, N_LOSSES)
 
 
 @triton.jit
@@ -384,8 +380,8 @@ def add_columns(column_ptr, out_ptr, programs, each, WIDE: tl.constexpr, BLOCK: 
 
 
 @triton.jit
-def at_least(edges):
-    """The first single number at or above each edge; edges are not negative, or below all."""
+def single_at_or_above(edges):
+    """The first float32 at or above each edge; an edge is not negative, or is below everything."""
     single = edges.to(tl.float32)
     up = (single.to(tl.int32, bitcast=True) + 1).to(tl.float32, bitcast=True)
     return tl.where((single.to(tl.float64) < edges) & (single >= 0.0), up, single)
@@ -402,7 +398,7 @@ def add_to_few_bins(
     low = tl.where(bin_ < m, low, 9.0)
     high = tl.load(edges_ptr + bin_, mask=bin_ < m - 1, other=9.0)
     # Single numbers at or above the edges: a confidence reaches both or neither.
-    low, high = at_least(low), at_least(high)
+    low, high = single_at_or_above(low), single_at_or_above(high)
     # Rows in the lower half of a word, hits in the upper: no thread sees 32,768 rows.
     counts = tl.zeros([BINS, BLOCK], tl.int32)
     sum_u = tl.zeros([BINS, BLOCK], tl.float64)

@@ -60,10 +60,7 @@ def _two_columns(samples: TensorSamples, tally: Tally) -> Iterator[Rows]:
 
 def _distances(rows: Rows, spacing: Array | None) -> Tensor:
     """Sums of how whole distributions compare; `distances` of the core says the same of arrays."""
-    p, q = rows.p, rows.q
-    if q is None:
-        assert rows.label is not None
-        q = torch.zeros_like(p).scatter(1, rows.label[:, None], 1.0)
+    p, q = rows.p, rows.target_rows()
     difference = torch.special.entr(p).sum(dim=1) - torch.special.entr(q).sum(dim=1)
     manhattan, divergence = (p - q).abs().sum(dim=1), _jensen_shannon(p, q)
     crossing = (p - q).cumsum(dim=1)[:, :-1].abs()

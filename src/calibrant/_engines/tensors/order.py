@@ -20,8 +20,8 @@ from calibrant._core.typing import Array
 from calibrant._data.samples import Notion
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
-from calibrant._engines.tensors import scalar_kernels as kernels
-from calibrant._engines.tensors.scalars import Column, column_of, kept
+from calibrant._engines.tensors import order_kernels as kernels
+from calibrant._engines.tensors.scalars import Column, column_of, shared_results
 from calibrant._engines.tensors.sums import fields_of_labels
 
 CHUNK = 4096
@@ -71,7 +71,7 @@ class Order:
         return self._level_borders.numel() - 1
 
     def rising(self) -> bool:
-        """Whether the share of ones in no level is below that in the one before."""
+        """Whether the share of ones never falls from one level to the next."""
         at = self._level_borders
         w, z = at.diff(), self.ones_before(at).diff()
         return bool((z[:-1] * w[1:] <= z[1:] * w[:-1]).all())  # of whole numbers: exact
@@ -106,8 +106,8 @@ class Order:
         """Predictions in float64, from their bits."""
         return bits.view(torch.float64 if self.double else torch.float32).double()
 
-    def between(self, inner: Tensor) -> Tensor:
-        """Positions of borders, with both ends."""
+    def with_ends(self, inner: Tensor) -> Tensor:
+        """Positions of borders, with 0 before them and n after them."""
         ends = torch.tensor([0, self.n], device=self.device)
         return torch.cat([ends[:1], inner, ends[1:]])
 
@@ -118,7 +118,7 @@ class Order:
         values = self.predictions(bits)
         above = torch.nextafter(values, values.new_full((), torch.inf))
         edges = torch.where(in_lower, above, values)
-        packed = torch.cat([self.sums(self.between(positions)).reshape(-1), edges]).cpu().numpy()
+        packed = torch.cat([self.sums(self.with_ends(positions)).reshape(-1), edges]).cpu().numpy()
         sums, inner = np.split(packed, [m * len(FIELDS)])
         return BinTable(sums.reshape(1, m, len(FIELDS))), Cuts(np.maximum.accumulate(inner))
 
@@ -131,14 +131,13 @@ class Order:
             single = inner.clamp(min=0.0).float()
             up = torch.nextafter(single, single.new_full((), torch.inf))
             keys = torch.where(single.double() >= inner, single, up).view(torch.int32) * 2
-        found: Array = self.sums(self.between(torch.searchsorted(self.keys, keys))).cpu().numpy()
-        return found
+        return self.sums(self.with_ends(torch.searchsorted(self.keys, keys))).cpu().numpy()
 
     @cached_property
     def _level_borders(self) -> Tensor:
         """Positions at which levels begin, and the end."""
         bits = self.keys >> 1
-        return self.between((bits[1:] != bits[:-1]).nonzero()[:, 0] + 1)
+        return self.with_ends((bits[1:] != bits[:-1]).nonzero()[:, 0] + 1)
 
     @cached_property
     def _ones_at_borders(self) -> Tensor:
@@ -165,10 +164,8 @@ class Order:
         return self._level_borders.diff().double(), self._ones_at_borders.diff().double()
 
     def hull(self) -> Tensor | None:
-        """Where bins begin and end of which an isotonic fit makes one block or several: points of
-        the cumulative sums of labels that are not above a chord of their neighbours'.
-
-        None if far too many are left.
+        """Borders that the isotonic fit may keep: points of the cumulative sums of labels that lie
+        on or below the chord of their neighbours. None if far too many are left.
         """
         at, ones = self._level_borders, self._ones_at_borders
         for _ in range(ROUNDS):
@@ -243,7 +240,7 @@ class DeviceLevels(OrderedLevels):
         end = torch.tensor([order.n], device=order.device)
         return np.array([order.n, int(order.ones_before(end))], dtype=np.float64)
 
-    def before(self, j: Array, m: Array) -> Array:
+    def sums_before(self, j: Array, m: Array) -> Array:
         order = self._order
         of_bins, of_counts = (torch.from_numpy(part).to(order.device) for part in (j, m))
         positions, _, _ = order.borders(of_bins, of_counts)
@@ -270,7 +267,7 @@ def order_of(samples: TensorSamples, notion: Notion) -> Order | None:
     """The order of a scalar problem, kept for the next that asks; None if kernels cannot read
     it.
     """
-    orders = kept(samples).orders
+    orders = shared_results(samples).orders
     if notion not in orders:
         column = column_of(samples, notion)
         orders[notion] = None if column is None else sorted_keys(column)

@@ -42,11 +42,11 @@ def rank_order(whole: Scalars, m: int) -> tuple[Scalars, Tensor]:
     """The rows in order of predictions, and the bin of each when bins hold equal shares of
     ranks.
     """
-    order, bins = by_rank(whole.u, whole.w, m)
-    return _taken(whole, order), bins
+    order, bins = order_by_rank(whole.u, whole.w, m)
+    return _reordered(whole, order), bins
 
 
-def by_rank(u: Tensor, w: Tensor | None, m: int) -> tuple[Tensor, Tensor]:
+def order_by_rank(u: Tensor, w: Tensor | None, m: int) -> tuple[Tensor, Tensor]:
     """The order of the predictions, and in that order the bin of each."""
     order = u.argsort(stable=True)
     n = order.numel()
@@ -61,11 +61,11 @@ def by_rank(u: Tensor, w: Tensor | None, m: int) -> tuple[Tensor, Tensor]:
 
 def level_order(whole: Scalars) -> tuple[Scalars, Tensor, Tensor]:
     """The rows in order of predictions, the number of each one's level, and the levels."""
-    taken = _taken(whole, whole.u.argsort(stable=True))
+    taken = _reordered(whole, whole.u.argsort(stable=True))
     first = torch.ones_like(taken.u, dtype=torch.bool)
     first[1:] = taken.u[1:] != taken.u[:-1]
     return taken, first.cumsum(dim=0) - 1, taken.u[first]
 
 
-def _taken(whole: Scalars, order: Tensor) -> Scalars:
+def _reordered(whole: Scalars, order: Tensor) -> Scalars:
     return Scalars(whole.u[order], whole.z[order], None if whole.w is None else whole.w[order])

@@ -1,5 +1,5 @@
-"""Triton kernels over one prediction and one target of 0 or 1 a row. `scalars` and `order` call
-them; nothing else knows them.
+"""Triton kernels over one prediction and one target of 0 or 1 a row. `scalars` calls
+them, and the kernels of grids and of order read rows with them.
 
 A thread owns a row, and keeps sums of its own until the end: nothing waits for anything. Sums are
 taken in float64.
@@ -8,20 +8,16 @@ taken in float64.
 import triton
 import triton.language as tl
 
-from calibrant._engines.tensors.short_kernels import copies_of
+from calibrant._engines.tensors.kernels import N_SUMS, OVERSHOOT, store_sums
+from calibrant._engines.tensors.short_kernels import HITS, copies_of
 
-OVERSHOOT = tl.constexpr(1e-4)
 LOG_FLOOR = tl.constexpr(1e-12)
 # Slots of the status: how far the first bad row is from the end, clips, targets that are no labels,
 # clipped logarithms or logits.
 CLIPPED = tl.constexpr(1)
 FRACTIONS = tl.constexpr(2)
 MOVED = tl.constexpr(3)
-# Sums of a bin: n, z, u, u^2, uz.
-N_SUMS = tl.constexpr(5)
 N_LOSSES = tl.constexpr(5)
-# Rows and targets in one single number: no thread sees as many rows as this.
-HITS = tl.constexpr(4096.0)
 # What makes up for flags in double precision.
 FLAGS = tl.constexpr(128.0)
 
@@ -37,7 +33,7 @@ def load_row(u_ptr, z_ptr, rows, there, CONFIDENCE: tl.constexpr, DOUBLE: tl.con
 
 
 @triton.jit
-def of_problem(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
+def as_problem(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
     """A prediction as it meets edges, whether its target is 1, and whether that is a label."""
     if DOUBLE:
         u = u.to(tl.float64)
@@ -56,7 +52,7 @@ def of_problem(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
 @triton.jit
 def checked_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
     """What `load_row` returns, of numbers that were loaded."""
-    u, one, label = of_problem(u, z, CONFIDENCE, DOUBLE)
+    u, one, label = as_problem(u, z, CONFIDENCE, DOUBLE)
     exact = u.to(tl.float64)
     sound = (exact >= -OVERSHOOT) & (exact <= 1.0 + OVERSHOOT)
     clipped = (exact < 0.0) | (exact > 1.0)
@@ -75,7 +71,7 @@ def plain_row(u, z, CONFIDENCE: tl.constexpr, DOUBLE: tl.constexpr):
     """As `checked_row`, in fewer steps: a prediction in [0, 1], whether its target is 1, and
     whether there is nothing to note about either.
     """
-    u, one, label = of_problem(u, z, CONFIDENCE, DOUBLE)
+    u, one, label = as_problem(u, z, CONFIDENCE, DOUBLE)
     return in_unit(u), one, label & (u >= 0.0) & (u <= 1.0)
 
 
@@ -91,7 +87,7 @@ def raw_rows(u_ptr, z_ptr, first, n, BLOCK: tl.constexpr, DEPTH: tl.constexpr):
 
 
 @triton.jit
-def with_notes(
+def add_notes(
     notes,
     u_ptr,
     z_ptr,
@@ -118,7 +114,7 @@ def with_notes(
 
 
 @triton.jit
-def in_double(flag):
+def flag_as_double(flag):
     """2^-7 where a single number is 1, 0 where it is 0: its bits are the upper half of a double's.
     To choose between two doubles would take two steps more.
     """
@@ -203,24 +199,21 @@ def add_to_few_bins(
                 mine = upto - below
                 below = upto
                 new_n = new_n + (counts[b] + mine * counted,)
-                new_u = new_u + (sum_u[b] + in_double(mine) * scaled,)
+                new_u = new_u + (sum_u[b] + flag_as_double(mine) * scaled,)
                 if SQUARES:
-                    new_u2 = new_u2 + (sum_u2[b] + in_double(mine) * square,)
-                    new_uz = new_uz + (sum_uz[b] + in_double(mine) * with_target,)
+                    new_u2 = new_u2 + (sum_u2[b] + flag_as_double(mine) * square,)
+                    new_uz = new_uz + (sum_uz[b] + flag_as_double(mine) * with_target,)
             counts, sum_u = new_n, new_u
             if SQUARES:
                 sum_u2, sum_uz = new_u2, new_uz
         if tl.max(odd, axis=0) > 0:
-            notes = with_notes(notes, u_ptr, z_ptr, first, n, CONFIDENCE, DOUBLE, BLOCK, DEPTH)
+            notes = add_notes(notes, u_ptr, z_ptr, first, n, CONFIDENCE, DOUBLE, BLOCK, DEPTH)
     for b in tl.static_range(M):
         out = parts_ptr + (program * M + b) * N_SUMS
         hits = tl.floor(counts[b] / HITS)
-        tl.store(out, tl.sum((counts[b] - hits * HITS).to(tl.float64), axis=0))
-        tl.store(out + 1, tl.sum(hits.to(tl.float64), axis=0))
-        tl.store(out + 2, tl.sum(sum_u[b], axis=0))
+        store_sums(out, (counts[b] - hits * HITS, hits, sum_u[b]), 3)
         if SQUARES:
-            tl.store(out + 3, tl.sum(sum_u2[b], axis=0))
-            tl.store(out + 4, tl.sum(sum_uz[b], axis=0))
+            store_sums(out + 3, (sum_u2[b], sum_uz[b]), 2)
     note(status_ptr, n, notes[0], notes[1], notes[2], nothing)
 
 
@@ -257,217 +250,6 @@ def add_losses(
         gap = tl.where(upper, u, rest) - (1.0 - miss)
         wrong += tl.where(there, miss, 0.0)
         confident += tl.where(there, miss + gap * gap, 0.0)
-    out = parts_ptr + program * N_LOSSES
-    tl.store(out, tl.sum(brier, axis=0))
-    tl.store(out + 1, tl.sum(log, axis=0))
-    tl.store(out + 2, tl.sum(spherical, axis=0))
-    tl.store(out + 3, tl.sum(wrong, axis=0))
-    tl.store(out + 4, tl.sum(confident, axis=0))
+    losses = (brier, log, spherical, wrong, confident)
+    store_sums(parts_ptr + program * N_LOSSES, losses, N_LOSSES)
     note(status_ptr, n, bad, n_clipped, n_fractions, n_moved)
-
-
-@triton.jit
-def deposit(
-    u_ptr,
-    z_ptr,
-    moments_ptr,
-    status_ptr,
-    numbers_ptr,
-    n,
-    n_nodes,
-    middle,
-    step,
-    CONFIDENCE: tl.constexpr,
-    DOUBLE: tl.constexpr,
-    LOGITS: tl.constexpr,
-    COPIES: tl.constexpr,
-    BLOCK: tl.constexpr,
-):
-    """Of each cell between two nodes the moments of its masses: a row's mass times 1, t, t^2 and
-    t^3, where t is how far it is into the cell. The mass is 1 at the row's logit, in the first
-    table if its target is 1 and in the second if it is 0; or z - u at its prediction.
-
-    The four lie in one sector, in neighbouring threads: the memory adds them in one step. Tables
-    are kept in several copies, so that predictions that crowd wait less for each other.
-    """
-    program = tl.program_id(0)
-    offset = tl.arange(0, 4)
-    per_unit = tl.load(numbers_ptr)
-    low = tl.load(numbers_ptr + 1)
-    high = tl.load(numbers_ptr + 2)
-    bad = tl.zeros([BLOCK], tl.int32) + n
-    n_clipped = tl.zeros([BLOCK], tl.int32)
-    n_fractions = tl.zeros([BLOCK], tl.int32)
-    n_moved = tl.zeros([BLOCK], tl.int32)
-    ROWS: tl.constexpr = 2 if LOGITS else 1
-    table = moments_ptr + (program % COPIES) * (ROWS * n_nodes * 4)
-    for first in range(program * BLOCK, n, step):
-        rows = first + tl.arange(0, BLOCK)
-        there = rows < n
-        _, u, one, label, sound, clipped = load_row(u_ptr, z_ptr, rows, there, CONFIDENCE, DOUBLE)
-        bad = tl.minimum(bad, tl.where(there & (sound == 0), rows, n))
-        n_clipped += (there & clipped).to(tl.int32)
-        n_fractions += (there & (label == 0)).to(tl.int32)
-        if LOGITS:
-            n_moved += (there & ((u < low) | (u > high))).to(tl.int32)
-            u = tl.minimum(tl.maximum(u, low), high)
-            position = tl.log(u / (1.0 - u)) * per_unit + middle
-            mass = tl.where(there, 1.0, 0.0).to(tl.float64)
-            row = tl.where(one, 0, n_nodes)
-        else:
-            position = u * per_unit + middle
-            mass = tl.where(one, 1.0 - u, -u)
-            row = tl.where(one, 0, 0)
-        j = tl.floor(position)
-        t = position - j
-        cell = (row + j.to(tl.int32)) * 4
-        o = offset[None, :]
-        power = t[:, None]
-        moment = tl.where(o < 2, tl.where(o == 0, 1.0, power), power * power)
-        moment = tl.where(o == 3, moment * power, moment) * mass[:, None]
-        tl.atomic_add(
-            table + cell[:, None] + o, moment, mask=there[:, None] & (o >= 0), sem="relaxed"
-        )
-    note(status_ptr, n, bad, n_clipped, n_fractions, n_moved)
-
-
-@triton.jit
-def moments_of(moments_ptr, table, cell, n_cells, n_nodes, COPIES: tl.constexpr):
-    """The four moments of some cells, over all copies; 0 of cells that are not there."""
-    there = (cell >= 0) & (cell < n_nodes)
-    one = tl.zeros(cell.shape, tl.float64)
-    t, t2, t3 = one, one, one
-    for copy in range(COPIES):
-        at = moments_ptr + (copy * n_cells + table * n_nodes + cell) * 4
-        one += tl.load(at, mask=there, other=0.0)
-        t += tl.load(at + 1, mask=there, other=0.0)
-        t2 += tl.load(at + 2, mask=there, other=0.0)
-        t3 += tl.load(at + 3, mask=there, other=0.0)
-    return one, t, t2, t3
-
-
-@triton.jit
-def masses_at_nodes(
-    moments_ptr, masses_ptr, n_nodes, tables, COPIES: tl.constexpr, BLOCK: tl.constexpr
-):
-    """The masses at nodes (tables, nodes), from the moments of the cells around them, with the
-    weights of cubic interpolation: those of `grids._deposit`, multiplied out.
-    """
-    node = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    table = tl.program_id(1)
-    cells = tables * n_nodes
-    one, t, t2, t3 = moments_of(moments_ptr, table, node + 1, cells, n_nodes, COPIES)
-    mass = t2 / 2.0 - t / 3.0 - t3 / 6.0
-    one, t, t2, t3 = moments_of(moments_ptr, table, node, cells, n_nodes, COPIES)
-    mass += one - t / 2.0 - t2 + t3 / 2.0
-    one, t, t2, t3 = moments_of(moments_ptr, table, node - 1, cells, n_nodes, COPIES)
-    mass += t + t2 / 2.0 - t3 / 2.0
-    one, t, t2, t3 = moments_of(moments_ptr, table, node - 2, cells, n_nodes, COPIES)
-    mass += (t3 - t) / 6.0
-    tl.store(masses_ptr + table * n_nodes + node, mass, mask=node < n_nodes)
-
-
-@triton.jit
-def pack(
-    u_ptr,
-    z_ptr,
-    keys_ptr,
-    status_ptr,
-    n,
-    CONFIDENCE: tl.constexpr,
-    DOUBLE: tl.constexpr,
-    BLOCK: tl.constexpr,
-):
-    """Keys that sort by prediction, then target: a prediction in [0, 1] has its sign bit free."""
-    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    there = rows < n
-    u, _, one, label, sound, clipped = load_row(u_ptr, z_ptr, rows, there, CONFIDENCE, DOUBLE)
-    if DOUBLE:
-        bits = u.to(tl.int64, bitcast=True)
-    else:
-        bits = u.to(tl.int32, bitcast=True)
-    tl.store(keys_ptr + rows, bits * 2 + tl.where(one, 1, 0), mask=there)
-    bad = tl.where(there & (sound == 0), rows, n)
-    if (tl.min(bad, axis=0) < n) | (tl.max((there & (clipped | (label == 0))).to(tl.int32), 0) > 0):
-        fractions = (there & (label == 0)).to(tl.int32)
-        note(status_ptr, n, bad, (there & clipped).to(tl.int32), fractions, fractions * 0)
-
-
-@triton.jit
-def unpacked(keys, DOUBLE: tl.constexpr):
-    """Predictions in float64, and whether targets are 1."""
-    bits = keys >> 1
-    if DOUBLE:
-        u = bits.to(tl.float64, bitcast=True)
-    else:
-        u = bits.to(tl.float32, bitcast=True).to(tl.float64)
-    return u, (keys & 1) == 1
-
-
-@triton.jit
-def add_ranges(keys_ptr, firsts_ptr, parts_ptr, pieces, DOUBLE: tl.constexpr, BLOCK: tl.constexpr):
-    """Sums over runs of keys in order: the sums of a bin, in as many pieces as there are."""
-    bin_ = tl.program_id(0)
-    piece = tl.program_id(1)
-    start = tl.load(firsts_ptr + bin_)
-    stop = tl.load(firsts_ptr + bin_ + 1)
-    n_z = tl.zeros([BLOCK], tl.int32)
-    sum_u = tl.zeros([BLOCK], tl.float64)
-    sum_u2 = tl.zeros([BLOCK], tl.float64)
-    sum_uz = tl.zeros([BLOCK], tl.float64)
-    for first in range(start + piece * BLOCK, stop, pieces * BLOCK):
-        rows = first + tl.arange(0, BLOCK)
-        there = rows < stop
-        u, one = unpacked(tl.load(keys_ptr + rows, mask=there, other=0), DOUBLE)
-        n_z += one.to(tl.int32)
-        sum_u += u
-        sum_u2 += u * u
-        sum_uz += tl.where(one, u, 0.0)
-    out = parts_ptr + (bin_ * pieces + piece) * N_SUMS
-    tl.store(out + 1, tl.sum(n_z, axis=0).to(tl.float64))
-    tl.store(out + 2, tl.sum(sum_u, axis=0))
-    tl.store(out + 3, tl.sum(sum_u2, axis=0))
-    tl.store(out + 4, tl.sum(sum_uz, axis=0))
-
-
-@triton.jit
-def add_chunks(
-    keys_ptr, sums_ptr, n, DOUBLE: tl.constexpr, CHUNK: tl.constexpr, BLOCK: tl.constexpr
-):
-    """Sums of u - z over chunks of keys in order."""
-    chunk = tl.program_id(0)
-    total = tl.zeros([BLOCK], tl.float64)
-    for t in range(CHUNK // BLOCK):
-        rows = chunk * CHUNK + t * BLOCK + tl.arange(0, BLOCK)
-        there = rows < n
-        u, one = unpacked(tl.load(keys_ptr + rows, mask=there, other=0), DOUBLE)
-        total += u - tl.where(one, 1.0, 0.0)
-    tl.store(sums_ptr + chunk, tl.sum(total, axis=0))
-
-
-@triton.jit
-def largest_partial_sums(
-    keys_ptr,
-    before_ptr,
-    largest_ptr,
-    n,
-    DOUBLE: tl.constexpr,
-    CHUNK: tl.constexpr,
-    BLOCK: tl.constexpr,
-):
-    """The largest |sum of u - z| up to the end of a level, in each chunk of keys in order."""
-    chunk = tl.program_id(0)
-    carried = tl.load(before_ptr + chunk)
-    largest = tl.zeros([BLOCK], tl.float64)
-    for t in range(CHUNK // BLOCK):
-        rows = chunk * CHUNK + t * BLOCK + tl.arange(0, BLOCK)
-        there = rows < n
-        keys = tl.load(keys_ptr + rows, mask=there, other=0)
-        following = tl.load(keys_ptr + rows + 1, mask=rows + 1 < n, other=-2)
-        u, one = unpacked(keys, DOUBLE)
-        residual = tl.where(there, u - tl.where(one, 1.0, 0.0), 0.0)
-        partial = carried + tl.cumsum(residual, axis=0)
-        ends = there & ((keys >> 1) != (following >> 1))
-        largest = tl.maximum(largest, tl.where(ends, tl.abs(partial), 0.0))
-        carried += tl.sum(residual, axis=0)
-    tl.store(largest_ptr + chunk, tl.max(largest, axis=0))

@@ -24,10 +24,11 @@ from calibrant._core.typing import Array
 from calibrant._data.samples import BadRow, Notion
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
-from calibrant._engines.tensors import fused
+from calibrant._engines.tensors import fused, grid_kernels
 from calibrant._engines.tensors import scalar_kernels as kernels
 from calibrant._engines.tensors.choice import has_kernels
 from calibrant._engines.tensors.sums import fields_of_labels
+from calibrant._engines.tensors.tally import to_host
 
 # Rows whose numbers fit 32 bits, with room for a step beyond the end.
 MOST_ROWS = 1 << 30
@@ -84,44 +85,39 @@ class Column:
         return torch.zeros(N_STATUS, dtype=torch.int64, device=self.u.device)
 
     def resolved(self, status: Tensor, *sums: Tensor) -> tuple[Findings, int, list[Array]] | None:
-        """The findings, what was moved, and the sums, in one transfer; None if a target is no
-        label.
+        """The findings, the count of clipped logarithms or logits, and the sums, in one transfer;
+        None if a target is no label.
         """
-        parts = [status.view(torch.float64), *(part.reshape(-1) for part in sums)]
-        packed = torch.cat(parts).cpu().numpy()
-        from_end, clipped, fractions, moved = packed[:N_STATUS].view(np.int64).tolist()
+        counts, *arrays = to_host(status.view(torch.float64), *sums)
+        from_end, clipped, fractions, moved = counts.view(np.int64).tolist()
         if fractions:  # plain torch takes them, or says what is wrong with them
             return None
         if from_end:
             raise BadRow(self.n - from_end)
-        out, at = [], N_STATUS
-        for part in sums:
-            out.append(packed[at : at + part.numel()].reshape(part.shape).copy())
-            at += part.numel()
-        return self.findings + Findings(n_predictions_clipped=clipped), moved, out
+        return self.findings + Findings(n_predictions_clipped=clipped), moved, arrays
 
 
 @dataclass(eq=False)
-class _Kept:
+class _SharedResults:
     """Intermediate results that several statistics of the same samples share."""
 
     columns: dict[Notion, Column | None] = field(default_factory=dict)
     orders: dict[Notion, Any] = field(default_factory=dict)
 
 
-_kept: WeakKeyDictionary[TensorSamples, _Kept] = WeakKeyDictionary()
+_shared_results: WeakKeyDictionary[TensorSamples, _SharedResults] = WeakKeyDictionary()
 
 
-def kept(samples: TensorSamples) -> _Kept:
-    """The intermediate results of these samples, kept for as long as the samples live."""
-    return _kept.setdefault(samples, _Kept())
+def shared_results(samples: TensorSamples) -> _SharedResults:
+    """The intermediate results of these samples, cached for as long as the samples live."""
+    return _shared_results.setdefault(samples, _SharedResults())
 
 
 def column_of(samples: TensorSamples, notion: Notion) -> Column | None:
     """The scalar problem, if the kernels can read it."""
     if not has_kernels(samples.predictions) or notion == "classwise":
         return None
-    columns = kept(samples).columns
+    columns = shared_results(samples).columns
     if notion not in columns:
         columns[notion] = _column(samples, notion)
     return columns[notion]
@@ -139,7 +135,7 @@ def _column(samples: TensorSamples, notion: Notion) -> Column | None:
 
 
 def binary_column(samples: TensorSamples, notion: Notion) -> Column | None:
-    """Binary predictions as they are; None of logits and whole numbers."""
+    """A binary problem as the kernels read it; None for logits, whole numbers, rows of targets."""
     u, z = samples.predictions, samples.targets
     if samples.from_logits or not u.is_floating_point() or z.ndim != 1:
         return None
@@ -230,19 +226,13 @@ def logit_masses(
     column: Column, spacing: float, eps: float, n_nodes: int
 ) -> tuple[Array, Findings, int] | None:
     """What happened and what did not, (2, nodes), at the logits of predictions within eps."""
-    return _deposited(column, 2, n_nodes, 1.0 / spacing, (n_nodes - 1) // 2, eps, 1.0 - eps)
-
-
-def _deposited(
-    column: Column, rows: int, n_nodes: int, per_unit: float, middle: int, low: float, high: float
-) -> tuple[Array, Findings, int] | None:
-    status = column.new_status()
-    moments = deposit(column, status, rows, n_nodes, per_unit, middle, low, high)
-    found = column.resolved(status, masses(moments))
-    if found is None:
+    status, middle = column.new_status(), (n_nodes - 1) // 2
+    moments = deposit(column, status, 2, n_nodes, 1.0 / spacing, middle, eps, 1.0 - eps)
+    resolved = column.resolved(status, masses(moments))
+    if resolved is None:
         return None
-    findings, moved, (sums,) = found
-    return sums, findings, moved
+    findings, n_clipped, (sums,) = resolved
+    return sums, findings, n_clipped
 
 
 def deposit(
@@ -264,7 +254,7 @@ def deposit(
     moments = torch.zeros((copies, rows, n_nodes, 4), dtype=torch.float64, device=device)
     # Numbers in double precision: as plain arguments they would be single.
     numbers = doubles(device, per_unit, low, high)
-    kernels.deposit[(programs,)](
+    grid_kernels.deposit[(programs,)](
         column.u,
         column.z,
         moments,
@@ -287,7 +277,7 @@ def masses(moments: Tensor) -> Tensor:
     """The masses at nodes, (rows, nodes), from the moments of cells."""
     copies, rows, n_nodes, _ = moments.shape
     out = torch.empty((rows, n_nodes), dtype=torch.float64, device=moments.device)
-    kernels.masses_at_nodes[(-(-n_nodes // NODES), rows)](
+    grid_kernels.masses_at_nodes[(-(-n_nodes // NODES), rows)](
         moments, out, n_nodes, rows, COPIES=copies, BLOCK=NODES, num_warps=4
     )
     return out

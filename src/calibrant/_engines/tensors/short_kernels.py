@@ -17,6 +17,7 @@ from calibrant._engines.tensors.kernels import (
     NOTHING,
     OVERSHOOT,
     ROW_SUM_TOLD,
+    store_sums,
 )
 
 # Rows and hits in one number: a thread sees fewer rows than this.
@@ -41,7 +42,7 @@ def single_edges(edges_ptr, M: tl.constexpr):
 
 
 @triton.jit
-def with_rows(bins, u, hit, there, edges, M: tl.constexpr):
+def add_to_each_bin(bins, u, hit, there, edges, M: tl.constexpr):
     """The sums of each bin (rows and hits, u, u^2, uz) with one more row for each thread."""
     v = tl.where(there, u, float("nan"))  # in no bin
     uz = tl.where(hit, u, 0.0)
@@ -87,11 +88,8 @@ def store_bins(out, bins, M: tl.constexpr):
     """The sums of a program's bins, in float64."""
     for b in tl.static_range(M):
         hits = tl.floor(bins[b][0] / HITS)
-        tl.store(out + b * N_SUMS, tl.sum((bins[b][0] - hits * HITS).to(tl.float64), axis=0))
-        tl.store(out + b * N_SUMS + 1, tl.sum(bins[b][1].to(tl.float64), axis=0))
-        tl.store(out + b * N_SUMS + 2, tl.sum(bins[b][2].to(tl.float64), axis=0))
-        tl.store(out + b * N_SUMS + 3, tl.sum(hits.to(tl.float64), axis=0))
-        tl.store(out + b * N_SUMS + 4, tl.sum(bins[b][3].to(tl.float64), axis=0))
+        n = bins[b][0] - hits * HITS
+        store_sums(out + b * N_SUMS, (n, bins[b][1], bins[b][2], hits, bins[b][3]), N_SUMS)
 
 
 @triton.jit
@@ -123,7 +121,7 @@ def add_confidences(
             zs = zs + (tl.load(hit_ptr + row, mask=row < n, other=0) > 0,)
         for d in tl.static_range(DEPTH):
             row = first + d * BLOCK
-            bins = with_rows(bins, us[d], zs[d], row < n, edges, M)
+            bins = add_to_each_bin(bins, us[d], zs[d], row < n, edges, M)
             near = is_near(us[d], row < n, edges, margin, M, EVEN_BINS)
             slot = tl.atomic_add(near_n_ptr + row * 0, 1, mask=near, sem="relaxed")
             tl.store(near_ptr + slot, row, mask=near)
@@ -255,7 +253,7 @@ def read_short_rows(
             tl.store(u_ptr + row, u, mask=there)
             tl.store(hit_ptr + row, hit.to(tl.uint8), mask=there)
         else:
-            bins = with_rows(bins, u, hit, there, edges, M)
+            bins = add_to_each_bin(bins, u, hit, there, edges, M)
             if LOGITS:
                 near = is_near(u, there, edges, margin, M, EVEN_BINS)
                 slot = tl.atomic_add(near_n_ptr + row * 0, 1, mask=near, sem="relaxed")
@@ -267,11 +265,6 @@ def read_short_rows(
         tl.atomic_add(found_ptr + 1, tl.sum(n_clipped, axis=0).to(tl.int64), sem="relaxed")
         tl.atomic_add(found_ptr + 2, tl.sum(n_off, axis=0).to(tl.int64), sem="relaxed")
     if LOSSES:
-        out = parts_ptr + program * N_LOSSES
-        tl.store(out, tl.sum(brier.to(tl.float64), axis=0))
-        tl.store(out + 1, tl.sum(log.to(tl.float64), axis=0))
-        tl.store(out + 2, tl.sum(spherical.to(tl.float64), axis=0))
-        tl.store(out + 3, tl.sum(wrong.to(tl.float64), axis=0))
-        tl.store(out + 4, tl.sum(confident.to(tl.float64), axis=0))
-        tl.store(out + 5, tl.sum(n_log.to(tl.float64), axis=0))
+        losses = (brier, log, spherical, wrong, confident, n_log)
+        store_sums(parts_ptr + program * N_LOSSES, losses, N_LOSSES)
     store_bins(table_ptr + program * (M * N_SUMS), bins, M)

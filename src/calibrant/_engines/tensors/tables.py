@@ -72,7 +72,7 @@ def bin_table(
     edges = quantile_edges(whole.u[None], whole.w, rule.m)[0]
     sums_here = _sums_by_index(torch.bucketize(whole.u, edges, right=True), rule.m, whole)
     findings, (sums, inner) = resolved(tally, sums_here, edges)
-    return BinTable(_with_some_weight(sums)[None]), Cuts(inner), findings
+    return BinTable(_check_weight(sums)[None]), Cuts(inner), findings
 
 
 def _key_table(
@@ -81,11 +81,11 @@ def _key_table(
     """The table from keys in order on the device; None where kernels cannot make them."""
     from calibrant._engines.tensors.column_quantiles import quantile_table
     from calibrant._engines.tensors.order import DeviceLevels, LevelCuts, order_of
-    from calibrant._engines.tensors.scalars import column_of, kept
+    from calibrant._engines.tensors.scalars import column_of, shared_results
 
     if isinstance(rule, Quantile) and rule.ties == "rank":
         return None
-    if isinstance(rule, Quantile) and not squares and notion not in kept(samples).orders:
+    if isinstance(rule, Quantile) and not squares and notion not in shared_results(samples).orders:
         whole = column_of(samples, notion)
         found = None if whole is None else quantile_table(whole, rule.m)
         if found is not None:
@@ -104,7 +104,7 @@ def _rank_table(whole: Scalars, m: int, tally: Tally) -> tuple[BinTable, Cuts, F
     firsts = torch.searchsorted(index, torch.arange(1, m, device=index.device))
     shown = torch.cat([ordered.u, ordered.u.new_ones(1)])[firsts]  # ties may straddle a cut
     findings, (sums, inner) = resolved(tally, _sums_by_index(index, m, ordered), shown)
-    return BinTable(_with_some_weight(sums)[None]), Cuts(inner), findings
+    return BinTable(_check_weight(sums)[None]), Cuts(inner), findings
 
 
 def _level_sets(whole: Scalars, tally: Tally) -> tuple[BinTable, Cuts, Findings]:
@@ -123,8 +123,8 @@ def _sums_by_index(index: Tensor, m: int, whole: Scalars) -> Tensor:
     return sums.result()
 
 
-def _with_some_weight(sums: Array) -> Array:
-    """Sums of bins that were cut by ranks, of which there are none without weight."""
+def _check_weight(sums: Array) -> Array:
+    """The sums; an InputError if they have no weight: bins by rank then do not exist."""
     if not sums[..., 1].sum() > 0:
         raise InputError(NO_WEIGHT)
     return sums
@@ -140,24 +140,24 @@ def classwise_table(
         assert total.classwise is not None
         return without_dropped(total.classwise, rule, squares), total.findings
     if isinstance(rule, Quantile) and rule.ties == "together" and has_kernels(samples.predictions):
-        from calibrant._engines.tensors.class_quantiles import class_quantiles, fits
+        from calibrant._engines.tensors.fused import class_quantiles, fits_class_quantiles
 
-        if fits(samples, rule.m):
+        if fits_class_quantiles(samples, rule.m):
             sums, findings = class_quantiles(samples, rule.m, squares=squares)
             return BinTable(sums, has_squares=squares), findings
     # Rows are checked as rows before they are taken apart.
     findings = row_pass(samples, None, None, False).findings
     if isinstance(rule, Quantile) and rule.ties == "together" and samples.n:
-        return BinTable(_with_some_weight(_class_quantiles(samples, rule.m))), findings
+        return BinTable(_check_weight(_class_quantiles(samples, rule.m))), findings
     return stack([bin_table(c, "binary", rule)[0] for c in class_columns(samples)]), findings
 
 
 def class_table_above(samples: TensorSamples, rule: Quantile, threshold: float) -> BinTable | None:
-    """The table of every class that has entries above a threshold, of these; None if none has."""
+    """The table of the entries above a threshold, of each class that has any; None if none has."""
     if rule.ties == "together" and has_kernels(samples.predictions):
-        from calibrant._engines.tensors.class_quantiles import class_quantiles, fits
+        from calibrant._engines.tensors.fused import class_quantiles, fits_class_quantiles
 
-        if fits(samples, rule.m):
+        if fits_class_quantiles(samples, rule.m):
             # The threshold in the precision of the predictions, like an edge.
             own = float(np.asarray(threshold, samples.precision))
             sums, _ = class_quantiles(samples, rule.m, own)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from calibrant._core.typing import Array
+from calibrant._core.typing import Array, Counts
 from calibrant._data.samples import BadRow
 from calibrant._engines.protocol import BAD_ROW, SOFT, Findings, new_status
 
@@ -39,22 +38,25 @@ class Tally:
         self.counts[SOFT] = torch.maximum(self.counts[SOFT], soft.double())
 
 
-def bring_back(tally: Tally, *sums: Tensor) -> tuple[NDArray[np.int64], list[Array]]:
+def to_host(*tensors: Tensor) -> list[Array]:
+    """Tensors of float64 as arrays, in one transfer; each has memory of its own."""
+    ends = np.cumsum([part.numel() for part in tensors])[:-1]
+    packed = torch.cat([part.reshape(-1) for part in tensors]).cpu().numpy()
+    pairs = zip(np.split(packed, ends), tensors, strict=True)
+    return [array.reshape(part.shape).copy() for array, part in pairs]
+
+
+def bring_back(tally: Tally, *sums: Tensor) -> tuple[Counts, list[Array]]:
     """The status and the sums, in one transfer; a BadRow if there was one."""
-    packed = torch.cat([tally.counts, *(part.reshape(-1) for part in sums)]).cpu().numpy()
-    head, at = packed[: tally.counts.numel()], tally.counts.numel()
-    if np.isfinite(head[BAD_ROW]):
-        raise BadRow(int(head[BAD_ROW]))
+    counts, *arrays = to_host(tally.counts, *sums)
+    if np.isfinite(counts[BAD_ROW]):
+        raise BadRow(int(counts[BAD_ROW]))
     status = new_status()
-    status[BAD_ROW + 1 :] = head[BAD_ROW + 1 :].astype(np.int64)
-    out = []
-    for part in sums:
-        out.append(packed[at : at + part.numel()].reshape(part.shape).copy())
-        at += part.numel()
-    return status, out
+    status[BAD_ROW + 1 :] = counts[BAD_ROW + 1 :].astype(np.int64)
+    return status, arrays
 
 
 def resolved(tally: Tally, *sums: Tensor) -> tuple[Findings, list[Array]]:
     """The findings and the sums, in one transfer; a BadRow if there was one."""
-    status, out = bring_back(tally, *sums)
-    return Findings.from_status(status), out
+    status, arrays = bring_back(tally, *sums)
+    return Findings.from_status(status), arrays

@@ -14,7 +14,7 @@ from calibrant._engines.arrays.counting import without_dropped
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Rows, Scalars, edges_of, row_blocks
 from calibrant._engines.tensors.columns import column
-from calibrant._engines.tensors.quantiles import by_rank, quantile_edges
+from calibrant._engines.tensors.quantiles import order_by_rank, quantile_edges
 from calibrant._engines.tensors.sums import BinSums
 from calibrant._engines.tensors.tally import Tally, resolved
 
@@ -66,7 +66,7 @@ def _sorted_table(samples: TensorSamples, rule: Quantile | LevelSets) -> tuple[B
         distinct, index = torch.unique(pairs, dim=0, return_inverse=True)
         classes, m = 1, len(distinct)
     else:
-        order, bins = by_rank(u, w, rule.m)
+        order, bins = order_by_rank(u, w, rule.m)
         index = torch.empty_like(order)
         index[order] = bins
         classes, m = samples.n_classes, rule.m

@@ -16,7 +16,7 @@ from torch import Tensor
 from calibrant._core.grid import Smoothed, UnitGrid
 from calibrant._core.typing import Array
 from calibrant._engines.protocol import Findings
-from calibrant._engines.tensors import unit_kernels as kernels
+from calibrant._engines.tensors import grid_kernels as kernels
 from calibrant._engines.tensors.scalars import Column, deposit, masses
 from calibrant._measures.smooth import TAIL, WIDE_SIGMA
 
@@ -50,14 +50,14 @@ class DeviceUnitGrid(UnitGrid):
 
     @cached_property
     def cosines(self) -> Tensor:
-        """Coefficients of cosines, as `smooth._cosines` has them of arrays."""
+        """Coefficients of cosines, as `smooth_ece._cosines` has them of arrays."""
         ends_doubled = self._residuals.clone()
         ends_doubled[:: self.cells] *= 2.0
         mirrored = torch.cat([ends_doubled, ends_doubled[1:-1].flip(0)])
         return torch.fft.rfft(mirrored).real / 2.0
 
     def _integral(self, width: float, cells: int) -> float:
-        """As `smooth._smoothed` has it of arrays."""
+        """As `smooth_ece._smoothed` has it of arrays."""
         sigma = min(width, WIDE_SIGMA)
         left = min(cells, math.ceil(TAIL / (math.pi * sigma)))
         device = self._residuals.device
@@ -102,7 +102,7 @@ class _Grids:
 
 
 def _grid(moments: Tensor, together: int) -> DeviceUnitGrid:
-    """The grid whose cells are so many of those whose moments these are."""
+    """The grid of cells that join so many of the cells whose moments these are."""
     if together > 1:
         # Before the cells is one, and beyond them three, to the first of which 1 itself belongs.
         inside = moments[1:-3].reshape(-1, 4 * together) @ _coarsening(moments.device, together)
@@ -118,8 +118,8 @@ def _grid(moments: Tensor, together: int) -> DeviceUnitGrid:
 
 @lru_cache(maxsize=8)
 def _coarsening(device: torch.device, together: int) -> Tensor:
-    """From the moments of cells side by side, one after another, to those of all as one cell: t in
-    the cell r becomes (r + t) / together.
+    """The matrix from the moments of neighbouring cells to those of one cell that joins them: the
+    offset t in the cell r becomes (r + t) / together.
     """
     out = np.zeros((together, 4, 4))
     for r in range(together):

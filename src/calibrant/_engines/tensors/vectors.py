@@ -17,7 +17,7 @@ from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.protocol import Findings
 from calibrant._engines.tensors.blocks import Rows, edges_of, row_blocks
 from calibrant._engines.tensors.columns import column
-from calibrant._engines.tensors.quantiles import by_rank, quantile_edges
+from calibrant._engines.tensors.quantiles import order_by_rank, quantile_edges
 from calibrant._engines.tensors.tally import Tally, resolved
 
 
@@ -35,18 +35,15 @@ def vector_table(
     if isinstance(rule, Quantile) and rule.ties == "rank":
         return _ranked(samples, rule.m, property_, tally)
     edges = _edges(samples, rule, property_)
-    m, d = edges.numel() + 1, property_.d
-    weight = torch.zeros(d * m, dtype=torch.float64, device=samples.place)
-    residual = torch.zeros((d * m, d), dtype=torch.float64, device=samples.place)
+    m = edges.numel() + 1
+    sums = _CellSums(property_.d * m, property_.d, samples.place)
     for rows in row_blocks(samples, tally):
         u, z, w = property_.vectors(rows)
         largest, top = property_.scaled(u).max(dim=1)
-        cell = top * m + torch.bucketize(largest, edges, right=True)
-        _add(weight, residual, cell, u - z, w)
+        sums.add(top * m + torch.bucketize(largest, edges, right=True), u - z, w)
     if rule.drops_one:
-        residual[m - 1 :: m] = 0.0  # in no bin, but of the weight
-    findings, (sum_w, sums) = resolved(tally, weight, residual)
-    return VectorTable(sum_w, sums), findings
+        sums.residual[m - 1 :: m] = 0.0  # in no bin, but of the weight
+    return sums.table(tally)
 
 
 class _Property:
@@ -63,15 +60,14 @@ class _Property:
 
     def vectors(self, rows: Rows) -> tuple[Tensor, Tensor, Tensor]:
         """Vector predictions, vector targets and weights of a block."""
-        if rows.label is not None:
-            q = torch.zeros_like(rows.p).scatter(1, rows.label[:, None], 1.0)
-        else:
-            assert rows.q is not None
-            q = rows.q
-        w = torch.ones_like(rows.p[:, 0]) if rows.w is None else rows.w
-        if self.phi is None:
-            return rows.p, q, w
-        return rows.p @ self.phi, q @ self.phi, w
+        p, q = rows.p, rows.target_rows()
+        w = torch.ones_like(p[:, 0]) if rows.w is None else rows.w
+        return (p, q, w) if self.phi is None else (p @ self.phi, q @ self.phi, w)
+
+    def all_vectors(self, samples: TensorSamples, tally: Tally) -> tuple[Tensor, ...]:
+        """Those of every row at once."""
+        parts = [self.vectors(rows) for rows in row_blocks(samples, tally)]
+        return tuple(torch.cat(part) for part in zip(*parts, strict=True))
 
     def scaled(self, u: Tensor) -> Tensor:
         """Coordinates of any scale brought to [0, 1], so that they can be compared and binned."""
@@ -104,34 +100,41 @@ def _ranked(
     samples: TensorSamples, m: int, property_: _Property, tally: Tally
 ) -> tuple[VectorTable, Findings]:
     """Bins by rank of the largest coordinate: every vector prediction at once, on the device."""
-    parts = [property_.vectors(rows) for rows in row_blocks(samples, tally)]
-    u, z, w = (torch.cat(part) for part in zip(*parts, strict=True))
+    u, z, w = property_.all_vectors(samples, tally)
     largest, top = property_.scaled(u).max(dim=1)
-    order, bins = by_rank(largest, w if samples.weighted else None, m)
+    order, bins = order_by_rank(largest, w if samples.weighted else None, m)
     cell = torch.empty_like(order)
     cell[order] = bins
-    weight = torch.zeros(property_.d * m, dtype=torch.float64, device=u.device)
-    residual = torch.zeros((property_.d * m, property_.d), dtype=torch.float64, device=u.device)
-    _add(weight, residual, top * m + cell, u - z, w)
-    findings, (sum_w, sums) = resolved(tally, weight, residual)
-    return VectorTable(sum_w, sums), findings
+    sums = _CellSums(property_.d * m, property_.d, u.device)
+    sums.add(top * m + cell, u - z, w)
+    return sums.table(tally)
 
 
 def _levels(
     samples: TensorSamples, property_: _Property, tally: Tally
 ) -> tuple[VectorTable, Findings]:
-    parts = [property_.vectors(rows) for rows in row_blocks(samples, tally)]
-    u, z, w = (torch.cat(part) for part in zip(*parts, strict=True))
-    levels, where = torch.unique(u + 0.0, dim=0, return_inverse=True)  # -0.0 and 0.0 are one
-    weight = torch.zeros(len(levels), dtype=torch.float64, device=u.device)
-    residual = torch.zeros_like(levels)
-    _add(weight, residual, where, u - z, w)
-    findings, (sum_w, sums) = resolved(tally, weight, residual)
-    return VectorTable(sum_w, sums), findings
+    u, z, w = property_.all_vectors(samples, tally)
+    levels, level = torch.unique(u + 0.0, dim=0, return_inverse=True)  # -0.0 and 0.0 are one
+    sums = _CellSums(len(levels), property_.d, u.device)
+    sums.add(level, u - z, w)
+    return sums.table(tally)
 
 
-def _add(weight: Tensor, residual: Tensor, cell: Tensor, difference: Tensor, w: Tensor) -> None:
-    d = residual.shape[1]
-    weight.index_add_(0, cell, w)
-    at = cell[:, None] * d + torch.arange(d, device=cell.device)
-    residual.view(-1).index_add_(0, at.reshape(-1), (w[:, None] * difference).reshape(-1))
+class _CellSums:
+    """Sums of weights (cells,) and of weighted residuals (cells, d), on the device."""
+
+    def __init__(self, cells: int, d: int, device: torch.device) -> None:
+        self.weight = torch.zeros(cells, dtype=torch.float64, device=device)
+        self.residual = torch.zeros((cells, d), dtype=torch.float64, device=device)
+
+    def add(self, cell: Tensor, difference: Tensor, w: Tensor) -> None:
+        d = self.residual.shape[1]
+        self.weight.index_add_(0, cell, w)
+        at = cell[:, None] * d + torch.arange(d, device=cell.device)
+        masses = (w[:, None] * difference).reshape(-1)
+        self.residual.view(-1).index_add_(0, at.reshape(-1), masses)
+
+    def table(self, tally: Tally) -> tuple[VectorTable, Findings]:
+        """The sums, brought to the host with the findings of the pass."""
+        findings, (weight, residual) = resolved(tally, self.weight, self.residual)
+        return VectorTable(weight, residual), findings

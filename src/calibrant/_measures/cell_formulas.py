@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.bin_tables import FIELDS, BinTable
+from calibrant._core.typing import Array, Index
 from calibrant._measures.smooth import LS_SIGMA, TAIL
-
-Array = NDArray[np.float64]
 
 # Logits beyond this are put there, as for the logit-smoothed error itself.
 _LOGIT_END = 13.815510557964274  # of 1e-6
@@ -60,8 +59,7 @@ class CellSums(Protocol):
 def ks_errors(sums: CellSums) -> Array:
     """The largest partial sum of residuals, of each draw."""
     partial = np.cumsum(sums.wu - sums.wz, axis=1)
-    out: Array = np.abs(partial).max(axis=1) / sums.w.sum(axis=1)
-    return out
+    return np.abs(partial).max(axis=1) / sums.w.sum(axis=1)
 
 
 def isotonic_parts(sums: CellSums) -> tuple[Array, Array]:
@@ -96,8 +94,7 @@ def sweep_errors(sums: CellSums) -> Array:
     n_draws, m = len(bins), int(bins.max()) + 1
     key = bins + m * np.arange(n_draws)[:, None]
     gaps = np.bincount(key.ravel(), (sums.wu - sums.wz).ravel(), n_draws * m)
-    out: Array = np.abs(gaps).reshape(n_draws, m).sum(axis=1) / sums.w.sum(axis=1)
-    return out
+    return np.abs(gaps).reshape(n_draws, m).sum(axis=1) / sums.w.sum(axis=1)
 
 
 def each_draw(sums: CellSums, formula: Callable[[BinTable], float]) -> Array:
@@ -131,13 +128,11 @@ def ls_eces(sums: CellSums) -> Array:
     # z (1 - rho) - (1 - z) rho, point by point.
     difference = targets @ sums.wz.T
     difference -= sums.of_weights(_expected_logits)
-    out: Array = step * np.abs(difference).sum(axis=0) / sums.w.sum(axis=1)
-    return out
+    return step * np.abs(difference).sum(axis=0) / sums.w.sum(axis=1)
 
 
 def _expected_logits(sums: CellSums, w: Array) -> Array:
-    out: Array = sums.once(_logit_kernels)[1] @ w.T
-    return out
+    return sums.once(_logit_kernels)[1] @ w.T
 
 
 def _logit_kernels(u: Array) -> tuple[Any, Any, float]:
@@ -212,10 +207,9 @@ class _Smoothed:
         """The width of each draw that is its error, from a guess on."""
         least = 0.5 / self.cells
         start = np.log(np.maximum(guess, least))
-        out: Array = np.exp(_falling_root(self._excess, start, least, close))
-        return out
+        return np.exp(_falling_root(self._excess, start, least, close))
 
-    def _excess(self, of: NDArray[np.intp], x: Array) -> Array:
+    def _excess(self, of: Index, x: Array) -> Array:
         """The logarithm of the error at the width exp(x), less x."""
         from scipy import fft
 
@@ -233,8 +227,7 @@ class _Smoothed:
             damped[:, -1] *= 2.0
             f = np.abs(fft.dct(damped, type=1, axis=1, overwrite_x=True))
         error = f.sum(axis=1, dtype=np.float64) - 0.5 * (f[:, 0] + f[:, -1])
-        out: Array = np.log(np.maximum(error, 1e-300)) - x
-        return out
+        return np.log(np.maximum(error, 1e-300)) - x
 
 
 @lru_cache(maxsize=len(_NODES))
@@ -242,12 +235,11 @@ def _waves(cells: int) -> NDArray[np.float32]:
     """What each of the first frequencies is at every node, as `scipy.fft.dct` has it."""
     out = 2.0 * np.cos(np.pi / cells * np.outer(np.arange(_FEW_WAVES), np.arange(cells + 1)))
     out[0] = 1.0
-    single: NDArray[np.float32] = out.astype(np.float32)
-    return single
+    return out.astype(np.float32)
 
 
 def _falling_root(
-    excess: Callable[[NDArray[np.intp], Array], Array], x: Array, least: float, close: float
+    excess: Callable[[Index, Array], Array], x: Array, least: float, close: float
 ) -> Array:
     """Where functions that fall by 1 or more for every 1 cross 0, from log(least) to 0.
 

@@ -1,24 +1,130 @@
-"""Triton kernels that find bins of equal mass of a scalar problem, from windows around their
-borders. `column_quantiles` calls them; nothing else knows them.
+"""Triton kernels of scalar problems in order: keys that sort, sums over runs of sorted keys, and
+bins of equal mass from windows around their borders. `order` and `column_quantiles` call them;
+nothing else knows them.
 """
 
 import triton
 import triton.language as tl
 
+from calibrant._engines.tensors.kernels import N_SUMS, store_sums
 from calibrant._engines.tensors.scalar_kernels import (
     FLAGS,
-    HITS,
-    in_double,
+    add_notes,
+    flag_as_double,
     in_unit,
+    load_row,
     note,
     plain_row,
     raw_rows,
-    with_notes,
 )
-from calibrant._engines.tensors.short_kernels import copies_of
+from calibrant._engines.tensors.short_kernels import HITS, copies_of
 
 # A key above all others.
 LAST = tl.constexpr(2**31 - 1)
+
+
+@triton.jit
+def pack(
+    u_ptr,
+    z_ptr,
+    keys_ptr,
+    status_ptr,
+    n,
+    CONFIDENCE: tl.constexpr,
+    DOUBLE: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Keys that sort by prediction, then target: a prediction in [0, 1] has its sign bit free."""
+    rows = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    there = rows < n
+    u, _, one, label, sound, clipped = load_row(u_ptr, z_ptr, rows, there, CONFIDENCE, DOUBLE)
+    if DOUBLE:
+        bits = u.to(tl.int64, bitcast=True)
+    else:
+        bits = u.to(tl.int32, bitcast=True)
+    tl.store(keys_ptr + rows, bits * 2 + tl.where(one, 1, 0), mask=there)
+    bad = tl.where(there & (sound == 0), rows, n)
+    if (tl.min(bad, axis=0) < n) | (tl.max((there & (clipped | (label == 0))).to(tl.int32), 0) > 0):
+        fractions = (there & (label == 0)).to(tl.int32)
+        note(status_ptr, n, bad, (there & clipped).to(tl.int32), fractions, fractions * 0)
+
+
+@triton.jit
+def unpacked(keys, DOUBLE: tl.constexpr):
+    """Predictions in float64, and whether targets are 1."""
+    bits = keys >> 1
+    if DOUBLE:
+        u = bits.to(tl.float64, bitcast=True)
+    else:
+        u = bits.to(tl.float32, bitcast=True).to(tl.float64)
+    return u, (keys & 1) == 1
+
+
+@triton.jit
+def add_ranges(keys_ptr, firsts_ptr, parts_ptr, pieces, DOUBLE: tl.constexpr, BLOCK: tl.constexpr):
+    """Sums over runs of keys in order: the sums of a bin, in as many pieces as there are."""
+    bin_ = tl.program_id(0)
+    piece = tl.program_id(1)
+    start = tl.load(firsts_ptr + bin_)
+    stop = tl.load(firsts_ptr + bin_ + 1)
+    n_z = tl.zeros([BLOCK], tl.int32)
+    sum_u = tl.zeros([BLOCK], tl.float64)
+    sum_u2 = tl.zeros([BLOCK], tl.float64)
+    sum_uz = tl.zeros([BLOCK], tl.float64)
+    for first in range(start + piece * BLOCK, stop, pieces * BLOCK):
+        rows = first + tl.arange(0, BLOCK)
+        there = rows < stop
+        u, one = unpacked(tl.load(keys_ptr + rows, mask=there, other=0), DOUBLE)
+        n_z += one.to(tl.int32)
+        sum_u += u
+        sum_u2 += u * u
+        sum_uz += tl.where(one, u, 0.0)
+    out = parts_ptr + (bin_ * pieces + piece) * N_SUMS
+    tl.store(out + 1, tl.sum(n_z, axis=0).to(tl.float64))
+    store_sums(out + 2, (sum_u, sum_u2, sum_uz), 3)
+
+
+@triton.jit
+def add_chunks(
+    keys_ptr, sums_ptr, n, DOUBLE: tl.constexpr, CHUNK: tl.constexpr, BLOCK: tl.constexpr
+):
+    """Sums of u - z over chunks of keys in order."""
+    chunk = tl.program_id(0)
+    total = tl.zeros([BLOCK], tl.float64)
+    for t in range(CHUNK // BLOCK):
+        rows = chunk * CHUNK + t * BLOCK + tl.arange(0, BLOCK)
+        there = rows < n
+        u, one = unpacked(tl.load(keys_ptr + rows, mask=there, other=0), DOUBLE)
+        total += u - tl.where(one, 1.0, 0.0)
+    tl.store(sums_ptr + chunk, tl.sum(total, axis=0))
+
+
+@triton.jit
+def largest_partial_sums(
+    keys_ptr,
+    before_ptr,
+    largest_ptr,
+    n,
+    DOUBLE: tl.constexpr,
+    CHUNK: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """The largest |sum of u - z| up to the end of a level, in each chunk of keys in order."""
+    chunk = tl.program_id(0)
+    carried = tl.load(before_ptr + chunk)
+    largest = tl.zeros([BLOCK], tl.float64)
+    for t in range(CHUNK // BLOCK):
+        rows = chunk * CHUNK + t * BLOCK + tl.arange(0, BLOCK)
+        there = rows < n
+        keys = tl.load(keys_ptr + rows, mask=there, other=0)
+        following = tl.load(keys_ptr + rows + 1, mask=rows + 1 < n, other=-2)
+        u, one = unpacked(keys, DOUBLE)
+        residual = tl.where(there, u - tl.where(one, 1.0, 0.0), 0.0)
+        partial = carried + tl.cumsum(residual, axis=0)
+        ends = there & ((keys >> 1) != (following >> 1))
+        largest = tl.maximum(largest, tl.where(ends, tl.abs(partial), 0.0))
+        carried += tl.sum(residual, axis=0)
+    tl.store(largest_ptr + chunk, tl.max(largest, axis=0))
 
 
 @triton.jit
@@ -38,11 +144,12 @@ def split_by_windows(
     BLOCK: tl.constexpr,
     DEPTH: tl.constexpr,
 ):
-    """Sums of the rows below each of M windows, and of all: n, z and u, (M + 1, 3) a program; and
-    the keys of rows in windows, in a program's own room, the rest of which is filled with `LAST`.
+    """Sums n, z and u of the rows below each of M windows and of all rows, (M + 1, 3) a program;
+    and the keys of rows in windows, `room` numbers a program, of which those at the end are filled
+    with `LAST`.
 
-    A window goes from one of some single numbers in order to another, both included, by their
-    ranks (2, M).
+    A window reaches from one number of a sorted sample to another, both included; `ranks` (2, M)
+    are their places in the sample.
     """
     program = tl.program_id(0)
     lows, highs = (), ()
@@ -80,14 +187,14 @@ def split_by_windows(
                 else:
                     mine = tl.where(there, 1.0, 0.0)
                 new_n = new_n + (counts[j] + mine * counted,)
-                new_u = new_u + (sums[j] + in_double(mine) * scaled,)
+                new_u = new_u + (sums[j] + flag_as_double(mine) * scaled,)
             counts, sums = new_n, new_u
             within = windows > 0.0
             keys = keys + (u.to(tl.int32, bitcast=True) * 2 + tl.where(one, 1, 0),)
             flags = flags + (within,)
             inside += within.to(tl.int32)
         if tl.max(odd, axis=0) > 0:
-            notes = with_notes(notes, u_ptr, z_ptr, first, n, CONFIDENCE, False, BLOCK, DEPTH)
+            notes = add_notes(notes, u_ptr, z_ptr, first, n, CONFIDENCE, False, BLOCK, DEPTH)
         place = n_within + tl.cumsum(inside, axis=0) - inside
         n_within += tl.sum(inside, axis=0)
         for d in tl.static_range(DEPTH):
@@ -99,9 +206,7 @@ def split_by_windows(
     for j in tl.static_range(M + 1):
         out = parts_ptr + (program * (M + 1) + j) * 3
         hits = tl.floor(counts[j] / HITS)
-        tl.store(out, tl.sum((counts[j] - hits * HITS).to(tl.float64), axis=0))
-        tl.store(out + 1, tl.sum(hits.to(tl.float64), axis=0))
-        tl.store(out + 2, tl.sum(sums[j], axis=0))
+        store_sums(out, (counts[j] - hits * HITS, hits, sums[j]), 3)
     # What found no room is told as rows that were moved.
     lost = tl.where(tl.arange(0, BLOCK) == 0, tl.maximum(n_within - room, 0), 0)
     note(status_ptr, n, notes[0], notes[1], notes[2], lost)

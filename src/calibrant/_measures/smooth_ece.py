@@ -1,0 +1,239 @@
+"""Smooth errors of predictions: smECE at a given bandwidth, or where error and bandwidth are equal.
+
+SciPy has searches for such a fixed point; to load them takes longer than all smooth errors of a
+page.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from calibrant._core.grid import Smoothed, UnitGrid
+from calibrant._core.typing import Array
+from calibrant._measures.smooth import (
+    N_POINTS,
+    NODES_PER_SIGMA,
+    TAIL,
+    WIDE_SIGMA,
+    integral_of_absolute,
+    mean_targets,
+)
+
+# Nodes per sigma at which a fixed point is looked for first, where it takes MANY_NODES or more, and
+# how far apart two numbers must be for these to tell which is larger.
+ROUGH_PER_SIGMA, MANY_NODES, ROUGHLY = 8, 1 << 12, 1e-4
+# Where a fixed point may lie.
+ANYWHERE = (0.0, 1.0)
+# Logarithms of widths that are one to the last digits that count; excesses near which secants are
+# all but exact.
+CLOSE, NEAR = 1e-13, 1e-3
+
+
+def _cosines(rows: Array) -> Array:
+    """Rows of masses at the nodes of [0, 1] as coefficients of cosines."""
+    from scipy import fft
+
+    ends_doubled = rows.copy()
+    ends_doubled[:, [0, -1]] *= 2.0
+    out: Array = fft.dct(ends_doubled, type=1, axis=1, overwrite_x=True)
+    out /= 2.0
+    return out
+
+
+def smoothed_units(cosines: Array, sigma: float, cells: int | None = None) -> Array:
+    """The rows after the reflected Gaussian, which only damps each cosine.
+
+    They are given at ``j / cells``: with fewer cells than the rows have, where the cosines that are
+    left allow it.
+    """
+    from scipy import fft
+
+    full = cosines.shape[1] - 1
+    cells = full if cells is None else cells
+    sigma = min(sigma, WIDE_SIGMA)  # nothing but the mean is left long before
+    # Beyond TAIL the noise leaves nothing of a frequency.
+    left = min(full, math.ceil(TAIL / (np.pi * sigma)))
+    damped = np.zeros((cosines.shape[0], cells + 1))
+    k = np.arange(left + 1)
+    damped[:, : left + 1] = cosines[:, : left + 1] * np.exp(-0.5 * (sigma * np.pi * k) ** 2)
+    damped[:, -1] *= 2.0
+    return fft.dct(damped, type=1, axis=1, overwrite_x=True)
+
+
+def smooth_errors(
+    grid: UnitGrid,
+    total: float,
+    sigma: float | None,
+    between: tuple[float, float] = ANYWHERE,
+) -> list[float]:
+    """smECE of each class: at its fixed point, or at a given bandwidth.
+
+    A fixed point is searched `between` two widths first. For one below the first width the result
+    is any number below that width.
+    """
+    values = []
+    for r in range(grid.n_classes):
+        error = _SmoothError(grid.smoothed(r) or _smoothed(grid.residual[r]), grid.cells, total)
+        values.append(error(sigma) if sigma is not None else error.fixed_point(*between))
+    return values
+
+
+def _smoothed(residual: Array) -> Smoothed:
+    """The integral of a residual's |f| after noise, from its values at nodes."""
+    cosines = _cosines(residual[None])
+
+    def integral(width: float, cells: int) -> float:
+        f = smoothed_units(cosines, width, cells)[0]
+        # The end nodes stand for half a cell each.
+        ends = 0.5 * (abs(float(f[0])) + abs(float(f[-1]))) / cells
+        return integral_of_absolute(f, 1.0 / cells) - ends
+
+    return integral
+
+
+class _SmoothError:
+    """The smooth error of a class as a function of the width, and where it equals the width."""
+
+    def __init__(self, smoothed: Smoothed, cells: int, total: float) -> None:
+        self.smoothed, self.cells, self.total = smoothed, cells, total
+        # The ends of a bracket are asked for again.
+        self.known: dict[tuple[float, int], float] = {}
+
+    def nodes(self, width: float, per_sigma: int = NODES_PER_SIGMA) -> int:
+        """No more than the bandwidth needs; for the next fast length, of 2 x nodes."""
+        return min(self.cells, 1 << math.ceil(math.log2(max(64.0, per_sigma / width))))
+
+    def __call__(self, width: float, per_sigma: int = NODES_PER_SIGMA) -> float:
+        nodes = self.nodes(width, per_sigma)
+        if (width, nodes) not in self.known:
+            self.known[width, nodes] = float(self.smoothed(width, nodes) / self.total)
+        return self.known[width, nodes]
+
+    def rough(self, width: float) -> float:
+        """The error from a quarter of the nodes, which is right to some eight digits."""
+        return self(width, ROUGH_PER_SIGMA)
+
+    def fixed_point(self, least: float, most: float) -> float:
+        """Where error and width are equal, looked for between two widths first."""
+        # At four cells to the bandwidth the grid still resolves the kernel; what is finer, it
+        # cannot tell.
+        finest = 4.0 / self.cells
+        narrow = least or NODES_PER_SIGMA / self.cells
+        if finest < narrow < most < 1.0 and self.rough(most) < (1.0 - ROUGHLY) * most:
+            if self.rough(narrow) > (1.0 + ROUGHLY) * narrow:
+                return self._search_between(narrow, most)
+            if self.rough(narrow) < (1.0 - ROUGHLY) * narrow and least:
+                return max(self.rough(least), finest)
+        widest = self(1.0)
+        if widest >= 1.0:  # as wrong as can be: every prediction 0 or 1, and every one wrong
+            return 1.0
+        # Kernels add up, so more noise never enlarges the error: the answer is at least what the
+        # widest noise leaves, and at most what that width leaves. A little room is for rounding.
+        low = max(finest, (1.0 - 1e-6) * widest)
+        if low < least:
+            if self(least) < (1.0 - 1e-9) * least:
+                # Without any residual no finer grid shows one, and 0 says so.
+                nothing = self(least) == 0.0 and self(finest) == 0.0
+                return 0.0 if nothing else max(self(least), finest)
+            low = least if self(least) > least else low
+        at_low = self(low)
+        if low == finest and at_low <= finest:
+            return at_low
+        high = min(1.0, (1.0 + 1e-6) * at_low)
+        if not (at_low > low and self(high) < high):
+            low, high = finest, 1.0
+        return self._search_between(low, high)
+
+    def _search_between(self, low: float, high: float) -> float:
+        fewer = self.nodes(high) >= MANY_NODES and self.nodes(low, ROUGH_PER_SIGMA) < self.cells
+        return fixed_point(self, low, high, self.rough if fewer else None)
+
+
+def smooth_ece_of_grid(
+    grid: UnitGrid,
+    total: float,
+    sigma: float | None = None,
+    between: tuple[float, float] = ANYWHERE,
+) -> float:
+    """smECE, the mean over classes; `total` is the sum of weights.
+
+    For one class, a fixed point below the first of the two widths may be given as any number below
+    that width.
+    """
+    one = grid.n_classes == 1
+    return float(np.mean(smooth_errors(grid, total, sigma, between if one else ANYWHERE)))
+
+
+def unit_curve(grid: UnitGrid, total: float, sigma: float) -> dict[str, Array]:
+    """What smECE integrates, point by point, on [0, 1]."""
+    mass, predictions, targets = smoothed_units(_cosines(grid.sums[0]), sigma)
+    keep = np.linspace(0, grid.cells, N_POINTS).astype(np.intp)
+    return {
+        "prediction": keep / grid.cells,
+        "density": mass[keep] / total,
+        "mean_target": mean_targets(targets, mass, keep),
+        "difference": (targets - predictions)[keep] / total,
+    }
+
+
+def fixed_point(
+    error: Callable[[float], float],
+    low: float,
+    high: float,
+    rough: Callable[[float], float] | None = None,
+) -> float:
+    """The point between two ends at which a falling function equals its argument.
+
+    A `rough` version of the function, where there is one, is searched first; the function itself is
+    then evaluated once or twice.
+    """
+    if rough is not None:
+        at, slope, away = _root(_excess(rough), low, high)
+        for _ in range(3):
+            found = _excess(error)(math.exp(at))
+            at -= found / slope
+            if abs(found) * away <= CLOSE:
+                return math.exp(at)
+    return math.exp(_root(_excess(error), low, high)[0])
+
+
+def _excess(error: Callable[[float], float]) -> Callable[[float], float]:
+    """The logarithm of the error over its width."""
+    return lambda width: math.log(max(error(width), 1e-300) / width)
+
+
+def _root(excess: Callable[[float], float], low: float, high: float) -> tuple[float, float, float]:
+    """The root of a falling function of log(width), the slope there, and the distance between the
+    last two points.
+
+    The search takes secants; the end that stays has its excess scaled down by as much as the other
+    one's fell (Anderson and Bjorck, 1973). The function is not evaluated at the last point: its
+    error is at most the last correction times the distance between the two points before.
+    """
+    a, b = math.log(low), math.log(high)
+    above, below = excess(low), excess(high)
+    before, last = (a, above), (b, below)
+    kept = 0
+    while b - a > 1e-12:
+        at = (a * below - b * above) / (below - above)
+        if not a < at < b:
+            at = (a + b) / 2.0
+        found = excess(math.exp(at))
+        before, last = last, (at, found)
+        away, slope = abs(at - before[0]), (found - before[1]) / (at - before[0])
+        if abs(found) <= NEAR and slope < 0.0 and abs(found) * away <= CLOSE:
+            return min(max(at - found / slope, a), b), slope, away
+        if found > 0.0:
+            below *= _cut(found / above) if kept > 0 else 1.0
+            a, above, kept = at, found, 1
+        else:
+            above *= _cut(found / below) if kept < 0 else 1.0
+            b, below, kept = at, found, -1
+    return (a + b) / 2.0, -1.0, b - a
+
+
+def _cut(left: float) -> float:
+    return 1.0 - left if left < 1.0 else 0.5
