@@ -16,7 +16,7 @@ from needs import need
 
 torch = need("torch")
 
-from calibrant.scaling import _device_temperature as on_device  # noqa: E402
+from calibrant.scaling import _temperature as on_device  # noqa: E402
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 N, K = 500, 6

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from calibrant._core.errors import InputError
-from calibrant._core.validation import public
-from calibrant.scaling._predictions import FloatArray
+from calibrant._core.validation import is_number, public
+from calibrant.scaling._predictions import FloatArray, both_classes
 from calibrant.scaling._problem import Problem, Solution
 from calibrant.scaling._temperature import TemperatureScaling
+
+
+def _check_smoothing(argument: str, value: Any) -> None:
+    if value is not None and not (is_number(value) and 0 <= value <= 1):
+        raise InputError(f"{argument} must be a number in [0, 1] or None; got {value!r}")
 
 
 class LabelSmoothingTemperature(TemperatureScaling):
@@ -80,6 +84,7 @@ class LabelSmoothingTemperature(TemperatureScaling):
     """
 
     _learned: ClassVar[tuple[str, ...]] = ("temperature_", "smoothing_")
+    _option_checks = (("smoothing", _check_smoothing),)
     _of_votes = False
     _tried_on = ()
     smoothing_: float
@@ -95,15 +100,6 @@ class LabelSmoothingTemperature(TemperatureScaling):
         self.smoothing = smoothing
         super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        given = self.smoothing
-        if given is None:
-            return
-        number = isinstance(given, int | float | np.floating | np.integer)
-        if not number or isinstance(given, bool) or not 0 <= given <= 1:
-            raise InputError(f"smoothing must be a number in [0, 1] or None; got {given!r}")
-
     def _check_learned(self) -> None:
         super()._check_learned()
         if not isinstance(self.smoothing_, float) or not 0 <= self.smoothing_ <= 1:
@@ -116,9 +112,7 @@ class LabelSmoothingTemperature(TemperatureScaling):
         solution = super()._solve(majority.with_targets(smoothed))
         return replace(solution, learned={**solution.learned, "smoothing_": float(epsilon)})
 
-    def _fit_on_device(
-        self, y_true: Any, y_proba: Any, sample_weight: Any, classes: Sequence[Any] | None
-    ) -> bool:
+    def _fit_on_device(self, y_true: Any, y_proba: Any, **rows: Any) -> bool:
         return False
 
 
@@ -131,7 +125,6 @@ def _majority(targets: FloatArray) -> FloatArray:
 
 def _held_back(problem: Problem) -> float:
     """The mean probability that the predictions leave to other classes than the majority's."""
-    p = problem.predictions.probabilities()
-    rows = p if p.ndim == 2 else np.stack([1.0 - p, p], axis=1)
+    rows = both_classes(problem.predictions.probabilities())
     held = 1.0 - (problem.targets * rows).sum(axis=1)
     return float(np.clip(problem.shares @ held, 0.0, 1.0))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.scaling._predictions import FloatArray, Predictions
+from calibrant.scaling._predictions import FloatArray, Predictions, both_classes
 from calibrant.scaling._problem import Learned, Problem, Solution, named_classes
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._softmax_fit import not_reached
@@ -95,7 +95,7 @@ class OneVsRest(Scaler):
         read = as_columns(self._read(predictions))
         if read.shape[1] == 1:
             one = self._map(0, read[:, 0], predictions.precision)
-            return one if predictions.columns is None else np.stack([1.0 - one, one], axis=1)
+            return one if predictions.columns is None else both_classes(one)
         mapped = np.stack(
             [self._map(j, read[:, j], predictions.precision) for j in range(read.shape[1])], axis=1
         )

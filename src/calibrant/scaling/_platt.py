@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._core.errors import InputError
-from calibrant._core.validation import public
+from calibrant._core.validation import check_flag, public
 from calibrant._data.links import sigmoid
 from calibrant.scaling._formula import Inputs, Node
 from calibrant.scaling._logistic import fit_logistic
@@ -68,6 +67,7 @@ class PlattScaling(OneVsRest):
     """
 
     _learned = ("slope_", "intercept_")
+    _option_checks = (("smooth_targets", check_flag),)
     slope_: FloatArray
     intercept_: FloatArray
 
@@ -86,11 +86,6 @@ class PlattScaling(OneVsRest):
     @classmethod
     def _n_parameters(cls, k: int) -> float:
         return 2 * cls._n_maps(k)
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        if not isinstance(self.smooth_targets, bool | np.bool_):
-            raise InputError(f"smooth_targets must be True or False; got {self.smooth_targets!r}")
 
     def _read(self, predictions: Predictions) -> FloatArray:
         return predictions.log_odds()

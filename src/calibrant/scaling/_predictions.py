@@ -27,6 +27,13 @@ _PLAIN_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
 LARGEST_LOGIT = 1e100
 
 
+def both_classes(probabilities: FloatArray) -> FloatArray:
+    """Probabilities as one column per class: those of class 1 get a column for class 0."""
+    if probabilities.ndim == 2:
+        return probabilities
+    return np.stack([1.0 - probabilities, probabilities], axis=1)
+
+
 @dataclass(frozen=True, eq=False)
 class Predictions:
     """Predictions (n,) or (n, k) in float64.
@@ -58,8 +65,7 @@ class Predictions:
         h = self.values
         if self.from_logits:
             return h if h.ndim == 2 else np.stack([-h / 2, h / 2], axis=1)
-        rows = h if h.ndim == 2 else np.stack([1.0 - h, h], axis=1)
-        return np.log(np.maximum(rows, LOG_FLOOR))
+        return np.log(np.maximum(both_classes(h), LOG_FLOOR))
 
     def log_probabilities(self) -> FloatArray:
         """The logarithm of each class's probability, (n, k)."""

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._core.errors import InputError
-from calibrant._core.validation import public
+from calibrant._core.validation import check_flag, public
 from calibrant._data.links import LOG_FLOOR, sigmoid
 from calibrant.scaling._formula import Inputs, Node, either
 from calibrant.scaling._logistic import fit_increasing, fit_logistic
@@ -83,6 +82,7 @@ class QuadraticScaling(OneVsRest):
     """
 
     _learned = ("intercept_", "slope_", "curvature_", "range_")
+    _option_checks = (("increasing", check_flag),)
     intercept_: FloatArray
     slope_: FloatArray
     curvature_: FloatArray
@@ -103,11 +103,6 @@ class QuadraticScaling(OneVsRest):
     @classmethod
     def _n_parameters(cls, k: int) -> float:
         return 3 * cls._n_maps(k)
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        if not isinstance(self.increasing, bool | np.bool_):
-            raise InputError(f"increasing must be True or False; got {self.increasing!r}")
 
     def _read(self, predictions: Predictions) -> FloatArray:
         return np.clip(predictions.log_odds(), -LARGEST, LARGEST)

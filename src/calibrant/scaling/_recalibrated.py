@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, MissingExtra
 from calibrant._data.links import LOG_FLOOR
-from calibrant.scaling._predictions import FloatArray
+from calibrant.scaling._predictions import FloatArray, both_classes
 
 if TYPE_CHECKING:
     from calibrant.scaling._scaler import Scaler
@@ -173,8 +173,8 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         (2, 3)
         """
         check_is_fitted(self)
-        proba = self.scaler_.transform(_read(self.estimator_, X, self.scaler_.from_logits))
-        return proba if proba.ndim == 2 else np.stack([1.0 - proba, proba], axis=1)
+        predictions = _read(self.estimator_, X, self.scaler_.from_logits)
+        return both_classes(self.scaler_.transform(predictions))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest recalibrated probability.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -67,6 +68,51 @@ class _AsTheyAre:
 
     def undo(self, theta: FloatArray) -> FloatArray:
         return theta
+
+
+class VectorForm:
+    """The logits v x + b of scores x (n, k), linear in the parameters: v, then b."""
+
+    def __init__(self, x: FloatArray) -> None:
+        self.x, self.k = x, x.shape[1]
+
+    @cached_property
+    def in_single(self) -> NDArray[np.float32]:
+        return self.x.astype(np.float32)
+
+    def like(self, array: FloatArray) -> NDArray[Any]:
+        """The scores in the precision of an array."""
+        return self.x if array.itemsize == 8 else self.in_single
+
+    def forward(self, theta: FloatArray) -> FloatArray:
+        return self.like(theta) * theta[: self.k] + theta[self.k :]
+
+    def back(self, eta: FloatArray) -> FloatArray:
+        """The transpose of `forward`."""
+        return np.concatenate([(eta * self.like(eta)).sum(axis=0), eta.sum(axis=0)])
+
+    def curvature(self, weights: FloatArray) -> FloatArray:
+        """The second derivative in each parameter of a loss with these of (n, k) in the logits."""
+        return np.concatenate([(weights * self.x**2).sum(axis=0), weights.sum(axis=0)])
+
+    def coef(self, theta: FloatArray) -> FloatArray:
+        return theta[: self.k]
+
+
+class MatrixForm(VectorForm):
+    """The logits W x + b of scores x (n, k), linear in the parameters: W by rows, then b."""
+
+    def forward(self, theta: FloatArray) -> FloatArray:
+        return self.like(theta) @ self.coef(theta).T + theta[self.k**2 :]
+
+    def back(self, eta: FloatArray) -> FloatArray:
+        return np.append(eta.T @ self.like(eta), eta.sum(axis=0))
+
+    def curvature(self, weights: FloatArray) -> FloatArray:
+        return np.append(weights.T @ self.x**2, weights.sum(axis=0))
+
+    def coef(self, theta: FloatArray) -> FloatArray:
+        return theta[: self.k**2].reshape(self.k, self.k)
 
 
 @dataclass(eq=False)
