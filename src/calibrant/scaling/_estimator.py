@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, MissingExtra
-from calibrant.scaling._predictions import FloatArray, both_classes
+from calibrant._data.links import both_classes
+from calibrant.scaling._predictions import FloatArray
 
 try:
     from sklearn.base import (  # type: ignore[import-untyped]

@@ -9,7 +9,8 @@ import numpy as np
 
 from calibrant._core.errors import InputError
 from calibrant._core.validation import is_number, public
-from calibrant.scaling._predictions import FloatArray, both_classes
+from calibrant._data.links import both_classes
+from calibrant.scaling._predictions import FloatArray
 from calibrant.scaling._problem import Problem, Solution
 from calibrant.scaling._temperature import TemperatureScaling
 

@@ -7,7 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from calibrant.scaling._predictions import FloatArray, both_classes
+from calibrant._data.links import both_classes
+from calibrant.scaling._predictions import FloatArray
 from calibrant.scaling._softmax_fit import SoftmaxLoss, spread
 
 

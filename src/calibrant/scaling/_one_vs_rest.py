@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from calibrant.scaling._predictions import FloatArray, Predictions, both_classes
+from calibrant._data.links import both_classes
+from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Learned, Problem, Solution, named_classes
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._softmax_fit import not_reached

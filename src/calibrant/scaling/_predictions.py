@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
-from calibrant._data.links import LOG_FLOOR, ROW_SUM_TOLD, sigmoid, softmax
+from calibrant._data.links import LOG_FLOOR, ROW_SUM_TOLD, both_classes, sigmoid, softmax
 from calibrant._data.logprobs import LOGPROBS, Given, probabilities_of
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
@@ -25,13 +25,6 @@ FEW_ROWS = 50
 _PLAIN_TYPES = (np.dtype(np.float64), np.dtype(np.float32))
 # Logits beyond this are as good as infinite; up to it, squares and sums stay finite.
 LARGEST_LOGIT = 1e100
-
-
-def both_classes(probabilities: FloatArray) -> FloatArray:
-    """Probabilities as one column per class: those of class 1 get a column for class 0."""
-    if probabilities.ndim == 2:
-        return probabilities
-    return np.stack([1.0 - probabilities, probabilities], axis=1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ import numpy as np
 from calibrant._core.errors import InputError, StateError
 from calibrant._core.validation import public
 from calibrant._data.columns import pick
-from calibrant._data.links import LOG_FLOOR, sigmoid, softmax
+from calibrant._data.links import LOG_FLOOR, both_classes, sigmoid, softmax
 from calibrant.scaling._formula import Inputs, Node, softmax_nodes, total
-from calibrant.scaling._predictions import FloatArray, Predictions, both_classes, to_predictions
+from calibrant.scaling._predictions import FloatArray, Predictions, to_predictions
 from calibrant.scaling._priors import (
     Prior,
     PriorFit,

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._data.links import LOG_FLOOR
+from calibrant._data.links import LOG_FLOOR, both_classes
 from calibrant._data.logprobs import Given
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._summaries.samples import Summary
-from calibrant.scaling._predictions import FloatArray, Predictions, both_classes, predictions_of
+from calibrant.scaling._predictions import FloatArray, Predictions, predictions_of
 
 Learned = float | FloatArray | tuple[FloatArray, ...]
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, MissingExtra
-from calibrant._data.links import LOG_FLOOR
-from calibrant.scaling._predictions import FloatArray, both_classes
+from calibrant._data.links import LOG_FLOOR, both_classes
+from calibrant.scaling._predictions import FloatArray
 
 if TYPE_CHECKING:
     from calibrant.scaling._scaler import Scaler
