@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant._engines.arrays.draws import fit_isotonic
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
 
@@ -19,6 +20,7 @@ ROUNDING = 1e-9
 EQUAL = 1e-10
 
 
+@documented
 class IsotonicCalibration(OneVsRest):
     r"""Isotonic calibration: the increasing map of the predictions that fits the targets best.
 
@@ -34,23 +36,12 @@ class IsotonicCalibration(OneVsRest):
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum;
     a row whose classes are all mapped to 0 stays as it came.
 
-    Parameters
-    ----------
-    from_logits : bool, default False
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
-
     Attributes
     ----------
     thresholds_ : tuple of ndarray
         The predictions at which each map bends: one map for two classes, k for k > 2.
     values_ : tuple of ndarray
         What these predictions become.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
-    loss_before_, loss_ : float
-        Log loss on the rows of the fit, before and after.
 
     References
     ----------
@@ -106,6 +97,7 @@ class IsotonicCalibration(OneVsRest):
         return out
 
 
+@documented
 class CentredIsotonic(IsotonicCalibration):
     r"""Centred isotonic calibration: isotonic regression, its steps drawn together to points.
 
@@ -124,23 +116,12 @@ class CentredIsotonic(IsotonicCalibration):
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum;
     a row whose classes are all mapped to 0 stays as it came.
 
-    Parameters
-    ----------
-    from_logits : bool, default False
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
-
     Attributes
     ----------
     thresholds_ : tuple of ndarray
         The predictions at which each map bends: one map for two classes, k for k > 2.
     values_ : tuple of ndarray
         What these predictions become.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
-    loss_before_, loss_ : float
-        Log loss on the rows of the fit, before and after.
 
     Notes
     -----

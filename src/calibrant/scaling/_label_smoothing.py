@@ -10,6 +10,7 @@ import numpy as np
 from calibrant._core.errors import InputError
 from calibrant._core.validation import is_number, public
 from calibrant._data.links import both_classes
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._predictions import FloatArray
 from calibrant.scaling._problem import Problem, Solution
 from calibrant.scaling._temperature import TemperatureScaling
@@ -20,6 +21,7 @@ def _check_smoothing(argument: str, value: Any) -> None:
         raise InputError(f"{argument} must be a number in [0, 1] or None; got {value!r}")
 
 
+@documented
 class LabelSmoothingTemperature(TemperatureScaling):
     r"""Temperature scaling to smoothed majority votes, for when the votes themselves are not there.
 
@@ -41,11 +43,6 @@ class LabelSmoothingTemperature(TemperatureScaling):
     smoothing : float in [0, 1], optional
         epsilon; by default as above. If the rate at which single votes depart from the majority is
         known, for example from a pilot, give that. 0 is `TemperatureScaling` to majority votes.
-    from_logits : bool, default True
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
-        Goes before `from_logits`.
 
     Attributes
     ----------
@@ -53,8 +50,6 @@ class LabelSmoothingTemperature(TemperatureScaling):
         T, in [0.001, 1000]; above 1 the predictions were overconfident.
     smoothing_ : float
         epsilon: the mass that each label gave up, the same for all rows.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
     loss_before_, loss_ : float
         Log loss on the rows of the fit, against the targets as they were given, before and after.
         It is not what this map minimises, and rises where the smoothing asks for more than the

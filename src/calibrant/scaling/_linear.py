@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._core.validation import is_number, public
 from calibrant._data.links import softmax
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node, softmax_nodes
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem, Solution
@@ -61,6 +62,7 @@ class LinearMap(Scaler):
         return out if predictions.columns else out[:, 1]
 
 
+@documented
 class VectorScaling(LinearMap):
     r"""Vector scaling: each class's logit gets its own factor and its own bias.
 
@@ -70,24 +72,12 @@ class VectorScaling(LinearMap):
     minimise the log loss; b has mean 0. Predictions (n,) are two classes: a logit h is (-h/2, h/2).
     Logits that differ by a constant in each row give different fits, as in the paper.
 
-    Parameters
-    ----------
-    from_logits : bool, default True
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
-        Goes before `from_logits`.
-
     Attributes
     ----------
     coef_ : ndarray of shape (k,)
         v, one factor for each class.
     intercept_ : ndarray of shape (k,)
         b, one bias for each class.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
-    loss_before_, loss_ : float
-        Log loss on the rows of the fit, before and after.
 
     References
     ----------
@@ -127,6 +117,7 @@ class VectorScaling(LinearMap):
         return inputs.of_classes(softmax_nodes([s * v + b for s, v, b in terms], largest))
 
 
+@documented
 class MatrixScaling(LinearMap):
     r"""Matrix scaling: a linear map of the logits, with a penalty if asked for.
 
@@ -146,11 +137,6 @@ class MatrixScaling(LinearMap):
     ----------
     l2 : float, default 0.0
         lambda, the weight of the penalty; finite and not negative.
-    from_logits : bool, default True
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
-        Goes before `from_logits`.
 
     Attributes
     ----------
@@ -158,10 +144,6 @@ class MatrixScaling(LinearMap):
         W, one row for each class.
     intercept_ : ndarray of shape (k,)
         b, one bias for each class.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
-    loss_before_, loss_ : float
-        Log loss on the rows of the fit, before and after.
 
     References
     ----------
@@ -200,6 +182,7 @@ class MatrixScaling(LinearMap):
         return _fit_matrix(problem, self._scores(problem.predictions), float(self.l2))
 
 
+@documented
 class DirichletCalibration(MatrixScaling):
     r"""Dirichlet calibration: what is right if each class's predictions are Dirichlet-distributed.
 
@@ -218,10 +201,6 @@ class DirichletCalibration(MatrixScaling):
     ----------
     l2 : float, default 0.0
         lambda, the weight of the penalty; finite and not negative.
-    from_logits : bool, default False
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Attributes
     ----------
@@ -229,10 +208,6 @@ class DirichletCalibration(MatrixScaling):
         W, one row for each class.
     intercept_ : ndarray of shape (k,)
         b, one bias for each class.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
-    loss_before_, loss_ : float
-        Log loss on the rows of the fit, before and after.
 
     References
     ----------

@@ -10,6 +10,7 @@ import numpy as np
 
 from calibrant._core.validation import check_flag, public
 from calibrant._data.links import sigmoid
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node
 from calibrant.scaling._logistic import fit_logistic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest, as_columns
@@ -20,6 +21,7 @@ from calibrant.scaling._problem import Problem, Solution, named_classes
 LARGEST = 28.0
 
 
+@documented
 class PlattScaling(OneVsRest):
     r"""Platt scaling: a logistic curve over the logit of a prediction.
 
@@ -35,10 +37,6 @@ class PlattScaling(OneVsRest):
     ----------
     smooth_targets : bool, default False
         Whether the targets are drawn towards 1/2, as above.
-    from_logits : bool, default False
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Attributes
     ----------
@@ -46,10 +44,6 @@ class PlattScaling(OneVsRest):
         a of each map: one map for two classes, k for k > 2.
     intercept_ : ndarray of shape (n_maps,)
         b of each map.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
-    loss_before_, loss_ : float
-        Log loss on the rows of the fit, before and after.
 
     References
     ----------

@@ -11,6 +11,7 @@ from calibrant._core.errors import InputError, StateError
 from calibrant._core.validation import public
 from calibrant._data.columns import pick
 from calibrant._data.links import LOG_FLOOR, both_classes, sigmoid, softmax
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node, softmax_nodes, total
 from calibrant.scaling._predictions import FloatArray, Predictions, to_predictions
 from calibrant.scaling._priors import (
@@ -25,6 +26,7 @@ from calibrant.scaling._problem import Problem, Solution, named_classes, to_prob
 from calibrant.scaling._scaler import Scaler
 
 
+@documented
 class PriorShift(Scaler):
     r"""Prior shift: what calibrated predictions become where the classes have other shares.
 
@@ -53,10 +55,6 @@ class PriorShift(Scaler):
         pi': the share of class 1, or the shares of all classes in the order of `y_proba`.
     source_prior : float or sequence of float, optional
         pi: the shares at which the predictions are calibrated, in the same form.
-    from_logits : bool, default False
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Attributes
     ----------

@@ -11,6 +11,7 @@ import numpy as np
 
 from calibrant._core.validation import check_flag, public
 from calibrant._data.links import LOG_FLOOR, sigmoid
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node, either
 from calibrant.scaling._logistic import fit_increasing, fit_logistic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest, as_columns
@@ -23,6 +24,7 @@ LARGEST = float(np.log1p(-LOG_FLOOR) - np.log(LOG_FLOOR))
 FALLING = 0.01
 
 
+@documented
 class QuadraticScaling(OneVsRest):
     r"""Quadratic scaling: a logistic curve over the logit of a prediction and its square.
 
@@ -45,10 +47,6 @@ class QuadraticScaling(OneVsRest):
     ----------
     increasing : bool, default False
         Whether the map may not fall.
-    from_logits : bool, default False
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Attributes
     ----------
@@ -56,10 +54,6 @@ class QuadraticScaling(OneVsRest):
         a, b and c of each map: one map for two classes, k for k > 2.
     range_ : tuple of ndarray of shape (2,)
         The lowest and the highest logit of the fit, for each map; beyond them it is straight.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
-    loss_before_, loss_ : float
-        Log loss on the rows of the fit, before and after.
 
     See Also
     --------

@@ -14,6 +14,7 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant._data.links import softmax
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._linear import LinearMap, about_search, centred, check_l2
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Learned, Problem, Solution
@@ -83,6 +84,7 @@ class _StructuredMap(LinearMap):
         return Solution(learned, cautions, first.n_iter + minimum.n_iter)
 
 
+@documented
 class StructuredVectorScaling(_StructuredMap):
     r"""Structured vector scaling (SVS): vector scaling that few rows cannot lead astray.
 
@@ -109,11 +111,6 @@ class StructuredVectorScaling(_StructuredMap):
         The penalty on b, lambda_b; finite and not negative.
     l2_diagonal : float, default 1.0
         The penalty on v - 1, lambda_d; finite and not negative.
-    from_logits : bool, default True
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
-        Goes before `from_logits`.
 
     Attributes
     ----------
@@ -125,8 +122,6 @@ class StructuredVectorScaling(_StructuredMap):
         v, one factor for each class.
     intercept_ : ndarray of shape (k,)
         b, one bias for each class; its mean is 0.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
     loss_before_, loss_ : float
         Log loss on the rows of the fit, before and after, without the penalty.
 
@@ -176,6 +171,7 @@ class StructuredVectorScaling(_StructuredMap):
         return np.repeat([float(self.l2_diagonal), float(self.l2_intercept)], k)
 
 
+@documented
 class StructuredMatrixScaling(_StructuredMap):
     r"""Structured matrix scaling (SMS): matrix scaling that few rows cannot lead astray.
 
@@ -206,11 +202,6 @@ class StructuredMatrixScaling(_StructuredMap):
         The penalty on the diagonal of W, less 1, lambda_d; finite and not negative.
     l2_off_diagonal : float, default 1.0
         The penalty on all else in W, lambda_o; finite and not negative.
-    from_logits : bool, default True
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
-        Goes before `from_logits`.
 
     Attributes
     ----------
@@ -222,8 +213,6 @@ class StructuredMatrixScaling(_StructuredMap):
         W, one row for each class.
     intercept_ : ndarray of shape (k,)
         b, one bias for each class; its mean is 0.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
     loss_before_, loss_ : float
         Log loss on the rows of the fit, before and after, without the penalty.
 

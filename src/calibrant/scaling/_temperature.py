@@ -16,6 +16,7 @@ from calibrant._core.validation import public
 from calibrant._data.arrays import stays_on_device
 from calibrant._data.links import LOG_FLOOR, softmax
 from calibrant._summaries.samples import Summary
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node, softmax_nodes
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem, Solution
@@ -36,6 +37,7 @@ Derivative = Callable[[float], tuple[float, float]]
 UNCHANGED = Solution({"temperature_": 1.0})
 
 
+@documented
 class TemperatureScaling(Scaler):
     r"""Temperature scaling: logits divided by one number, so that the top label stays.
 
@@ -47,22 +49,10 @@ class TemperatureScaling(Scaler):
     right on every row have no best temperature. A binary prediction is a single logit, divided by
     T.
 
-    Parameters
-    ----------
-    from_logits : bool, default True
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
-        Goes before `from_logits`.
-
     Attributes
     ----------
     temperature_ : float
         T, in [0.001, 1000]; above 1 the predictions were overconfident.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
-    loss_before_, loss_ : float
-        Log loss on the rows of the fit, before and after.
 
     References
     ----------

@@ -19,7 +19,6 @@ from calibrant._api.compare import compare
 from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.losses import brier_score, log_loss
 from calibrant._core.progress import TaskProgress
-from calibrant._data.links import softmax
 from calibrant._research.papers.ambiguous_votes import VotedPredictor
 from calibrant._research.papers.folder import Columns
 
@@ -181,7 +180,7 @@ def mapped(
         SHARES: shares,
     }
     departing = float(1.0 - shares.max(axis=1).mean())
-    out: dict[Method, Array] = {RAW: softmax(logits[~fitted])}
+    out: dict[Method, Array] = {RAW: _softmax(logits[~fitted])}
     numbers: dict[Any, float] = {(RATE_KNOWN, "smoothing"): departing}
     for method in METHODS[1:]:
         map_ = _map(method, logits.shape[1], departing)
@@ -280,8 +279,8 @@ def toy(seed: int, n: int = 3000) -> Columns:
     logits, new_logits = _logits(points), _logits(new_points)
     shares = counts / N_VOTES
     # Given the point, a vote is that of each cluster with the cluster's probability.
-    truth = softmax(new_logits) @ CLUSTER_VOTES
-    rows: list[tuple[str, Any, Any, Array]] = [("as they are", "", None, softmax(new_logits))]
+    truth = _softmax(new_logits) @ CLUSTER_VOTES
+    rows: list[tuple[str, Any, Any, Array]] = [("as they are", "", None, _softmax(new_logits))]
     for map_, name, targets, kind in (
         (scaling.TemperatureScaling(), "temperature", clusters, "majority"),
         (scaling.VectorScaling(), "vector", clusters, "majority"),
@@ -315,3 +314,8 @@ def _logits(points: Array) -> Array:
     gaps = (points[:, None, :] - MEANS) / SPREADS
     out: Array = -0.5 * (gaps**2).sum(axis=2) - np.log(SPREADS).sum(axis=1)
     return out
+
+
+def _softmax(logits: Array) -> Array:
+    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
