@@ -113,7 +113,7 @@ class LabelSmoothingTemperature(TemperatureScaling):
 
 
 def _majority(targets: FloatArray) -> FloatArray:
-    """One row of mass 1 a row: on the class with the largest share, or on those that tie for it."""
+    """Targets with all mass on the class of the largest share; classes that tie divide it."""
     top = targets == targets.max(axis=1, keepdims=True)
     out: FloatArray = top / top.sum(axis=1, keepdims=True)
     return out

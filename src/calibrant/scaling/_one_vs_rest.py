@@ -73,7 +73,7 @@ class OneVsRest(Scaler):
 
     def _solve(self, problem: Problem) -> Solution:
         read = as_columns(self._read(problem.predictions))
-        targets = problem.targets[:, 1:] if problem.n_classes == 2 else problem.targets
+        targets = as_columns(problem.targets)
         fits = [
             self._fit_column(
                 Column(read[:, j], targets[:, j], problem.weights, problem.predictions.precision)

@@ -112,8 +112,7 @@ class PlattScaling(OneVsRest):
 
 def _scores(logits: FloatArray, problem: Problem) -> FloatArray:
     """Rao's score test of each slope against 0, as a normal variate."""
-    targets = problem.targets[:, 1:] if problem.n_classes == 2 else problem.targets
-    shares = problem.shares
+    targets, shares = as_columns(problem.targets), problem.shares
     h, z = (each - shares @ each for each in (np.clip(logits, -LARGEST, LARGEST), targets))
     spread = np.sqrt((shares @ h**2) * (shares @ z**2) * (shares @ shares))
     out: FloatArray = np.divide(shares @ (h * z), spread, where=spread > 0, out=0 * spread)

@@ -148,7 +148,7 @@ def about_ruled_out(n: int, share: float) -> list[str]:
     ]
 
 
-def short(value: Learned) -> str:
+def brief_text(value: Learned) -> str:
     """A fitted attribute for a line of text."""
     if isinstance(value, tuple):
         return f"{len(value)} x {value[0].size}" if len(value) == 1 else f"{len(value)} arrays"

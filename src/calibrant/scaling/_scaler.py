@@ -30,7 +30,7 @@ from calibrant.scaling._problem import (
     Solution,
     about_absent,
     about_ruled_out,
-    short,
+    brief_text,
     to_problem,
 )
 from calibrant.scaling._same_rows import (
@@ -40,11 +40,11 @@ from calibrant.scaling._same_rows import (
     Overlap,
     SameRows,
     all_of,
-    among,
     fingerprint,
+    identifies_rows,
+    overlap_sentence,
     remember,
     row_hashes,
-    telling,
 )
 from calibrant.scaling._saved import COUNTS, LOSSES, encode_learned, encode_option, to_text
 
@@ -299,7 +299,7 @@ class Scaler(ABC):
             return self._apply(predictions)
         overlap = self._overlap(predictions)
         if overlap.share:
-            message = f"{among(overlap.share, type(self).__name__)}: {ADVICE}"
+            message = f"{overlap_sentence(overlap.share, type(self).__name__)}: {ADVICE}"
             warnings.warn(message, SameRows, stacklevel=3)
         out = self._apply(predictions)
         remember(type(self).__name__, predictions.values, out, overlap)
@@ -346,7 +346,7 @@ class Scaler(ABC):
 
     def _overlap(self, predictions: Predictions) -> Overlap:
         hashes = row_hashes(predictions.values)
-        if fingerprint(hashes, predictions.columns) == self._fitted_on and telling(hashes):
+        if fingerprint(hashes, predictions.columns) == self._fitted_on and identifies_rows(hashes):
             return all_of(len(predictions.values))
         if self._fitted_rows is None:  # a map that was saved before rows were remembered
             return Overlap(None, np.empty(0, np.intp), np.empty(0, np.bool_))
@@ -659,7 +659,7 @@ class Scaler(ABC):
         >>> round(made["recalibrate"](0.9), 6) == round(scaler.transform(0.9), 6)
         True
         """
-        inputs, outputs = self._written_as("to_python")
+        inputs, outputs = self._inputs_and_formula("to_python")
         read = "log-probabilities" if inputs.given == LOGPROBS else "probabilities"
         read = "logits" if inputs.given is True else read
         classes = f"{self.n_classes_} classes" if inputs.columns else "class 1"
@@ -705,7 +705,7 @@ class Scaler(ABC):
         >>> round(found, 12) == round(scaler.transform(0.9), 12)
         True
         """
-        inputs, outputs = self._written_as("to_sql")
+        inputs, outputs = self._inputs_and_formula("to_sql")
         one = isinstance(columns, str)
         names = [columns] if isinstance(columns, str) else list(columns)
         if one != (inputs.columns is None) or len(names) != len(inputs.raw):
@@ -716,7 +716,7 @@ class Scaler(ABC):
         written = to_sql(outputs, inputs, names)
         return written[0] if one else written
 
-    def _written_as(self, method: str) -> tuple[Inputs, list[Node]]:
+    def _inputs_and_formula(self, method: str) -> tuple[Inputs, list[Node]]:
         """What the map reads, and its formula."""
         self._check_fitted()
         inputs = Inputs(self._given, self._columns)
@@ -737,7 +737,7 @@ class Scaler(ABC):
         call = f"{type(self).__name__}({options})"
         if not hasattr(self, "loss_"):
             return call
-        learned = ", ".join(f"{name}={short(getattr(self, name))}" for name in self._learned)
+        learned = ", ".join(f"{name}={brief_text(getattr(self, name))}" for name in self._learned)
         if np.isnan(self.loss_):
             return f"<{call}: {learned}; from {self.n_rows_} rows without labels>"
         return (

@@ -20,7 +20,7 @@ from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node, softmax_nodes
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem, Solution
-from calibrant.scaling._same_rows import Hashes, hash_factors, mixed
+from calibrant.scaling._same_rows import Hashes, hash_factors, splitmix64
 from calibrant.scaling._scaler import Scaler
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ class _DeviceLogits:
             # Zero is added so that -0 and 0 are one. Products wrap around, as unsigned ones do.
             bits = (x[rows].float() + 0.0).view(torch.int32).long() & 0xFFFFFFFF
             out[rows] = (bits * factors).sum(dim=1)
-        return mixed(out.cpu().numpy().view(np.uint64))
+        return splitmix64(out.cpu().numpy().view(np.uint64))
 
     def _mean(self, of_block: Callable[[Tensor, Tensor], tuple[Tensor, ...]]) -> list[float]:
         """Weighted means of numbers that a block's rows have, in one transfer. A block is scores

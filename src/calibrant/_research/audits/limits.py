@@ -54,7 +54,7 @@ def limits(subjects: Sequence[Subject], what: Sequence[str], *, seed: int) -> li
 
 
 def _completeness(subject: Subject, calibrated: list[Curve], seed: int) -> AuditVerdict:
-    worst = max(calibrated, key=_against)
+    worst = max(calibrated, key=_evidence_against)
     name, last = worst.population.name, subject.error(worst.values[-1])
     if np.isnan(worst.limit):
         holds = None
@@ -72,7 +72,7 @@ def _soundness(
     subject: Subject, calibrated: list[Curve], others: list[Curve], seed: int
 ) -> AuditVerdict:
     """Against its twin where calibrated predictors tend to 0, against the worst of them if not."""
-    worst = max(calibrated, key=_against)
+    worst = max(calibrated, key=_evidence_against)
     complete = worst.limit == 0.0
     tends = [curve.limit_beside_twin if complete else curve.limit for curve in others]
     # One population that it does not detect refutes soundness; an undecided one counts next.
@@ -98,7 +98,7 @@ def _order(limit: float, calibrated: float) -> tuple[int, float]:
     return (0 if limit <= calibrated else 2), limit
 
 
-def _against(curve: Curve) -> tuple[int, float]:
+def _evidence_against(curve: Curve) -> tuple[int, float]:
     """The evidence of a calibrated population against completeness, for sorting: a positive limit
     refutes it, and an undecided one counts next.
     """

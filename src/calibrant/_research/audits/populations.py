@@ -159,12 +159,12 @@ def _rows(confidence: Array, share: Array, top: Labels) -> Array:
     return out
 
 
-def _drawn(rng: np.random.Generator, n: int) -> tuple[Array, Array, Labels]:
+def _draw_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array, Labels]:
     return rng.uniform(0.5, 1, n), rng.uniform(0.1, 0.9, n), rng.integers(0, 3, n)
 
 
 def _calibrated_rows(rng: np.random.Generator, n: int) -> Array:
-    return _rows(*_drawn(rng, n))
+    return _rows(*_draw_rows(rng, n))
 
 
 def _few_rows(rng: np.random.Generator, n: int) -> Array:
@@ -179,12 +179,12 @@ def _ignorant_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
 
 
 def _turned_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    c, share, top = _drawn(rng, n)
+    c, share, top = _draw_rows(rng, n)
     return _rows(c, share, top), _rows(1.5 - c, share, top)
 
 
 def _swapped_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    c, _, top = _drawn(rng, n)
+    c, _, top = _draw_rows(rng, n)
     share = rng.choice([0.3, 0.7], n)
     return _rows(c, share, top * 0), _rows(c, 1 - share, top * 0)
 

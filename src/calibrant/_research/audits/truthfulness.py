@@ -226,7 +226,11 @@ def search(expected: Callable[[Array], float], truth: Array, *, steps: int, seed
     for size in (0.1, 2.0):
         at, here = truth, np.inf
         for _ in range(steps // 2):
-            tried = _alike(at, rng) if rng.random() < 0.25 else _random_step(at, size, rng)
+            tried = (
+                _with_two_rows_pooled(at, rng)
+                if rng.random() < 0.25
+                else _random_step(at, size, rng)
+            )
             value = expected(tried)
             if value < here:
                 at, here, size = tried, value, min(size * 1.5, 3.0)
@@ -251,7 +255,7 @@ def _random_step(predictions: Array, size: float, rng: np.random.Generator) -> A
     return out[:, 1] if predictions.ndim == 1 else out
 
 
-def _alike(predictions: Array, rng: np.random.Generator) -> Array:
+def _with_two_rows_pooled(predictions: Array, rng: np.random.Generator) -> Array:
     i, j = rng.choice(len(predictions), 2, replace=False)
     out = predictions.copy()
     out[[i, j]] = (predictions[i] + predictions[j]) / 2
