@@ -1,11 +1,11 @@
-"""Write src/calibrant/__init__.pyi, what editors and type checkers read of the package.
+"""Write the stubs of `calibrant` and `calibrant.scaling`, which editors and type checkers read.
 
-A public name is imported when it is first used, and the docstring of a public function is completed
-when the function is defined: both happen at run time, which editors and type checkers do not look
-at. The stub has every public function with its whole signature and docstring, and imports the
-classes from where they are.
+A public name is imported when it is first used, and the docstring of a public function or of a
+recalibration map is completed when it is defined: both happen at run time, which editors and type
+checkers do not look at. The stubs have every public function with its whole signature and
+docstring, and every map with its whole docstring; other classes are imported from where they are.
 
-    python .ci/stub.py    # writes the stub; a test compares it with the code
+    python .ci/stub.py    # writes the stubs; a test compares them with the code
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from importlib import import_module
 from pathlib import Path
 
 import calibrant
+from calibrant import scaling
 from calibrant._core.arguments import keywords_of_rows
 
 STUB = Path(calibrant.__file__).with_suffix(".pyi")
-_NOTICE = """\
-# Written by .ci/stub.py: change the functions, then run it.
-# ruff: noqa: E501
-"""
+SCALING_STUB = Path(scaling.__file__).with_suffix(".pyi")
+_NOTICE = "# Written by .ci/stub.py: change the functions, then run it.\n"
+_LONG_LINES = "# ruff: noqa: E501\n"
+_ABSTRACT = "__abstractmethods__"
 
 
 def stub() -> str:
@@ -40,11 +41,53 @@ def stub() -> str:
         if inspect.isfunction(getattr(calibrant, name)):
             definition = _definition(module, name)
             imports.update(_imports_for(definition, module))
-            functions.append(f"{ast.unparse(definition)}\n{_docstring(name)}")
+            functions.append(f"{ast.unparse(definition)}\n{_docstring(getattr(calibrant, name))}")
         else:
             imports.add(f"from {module} import {name}")
     names = f"__all__ = {calibrant.__all__!r}"
-    return _formatted("\n".join([_NOTICE, *sorted(imports), names, *functions]))
+    return _formatted("\n".join([_NOTICE + _LONG_LINES, *sorted(imports), names, *functions]))
+
+
+def scaling_stub() -> str:
+    """The text of the stub of `calibrant.scaling`: every map with signatures and docstrings."""
+    imports, classes = {"from calibrant.scaling._load import SCALERS"}, []
+    # A class stands after those that it inherits from.
+    for name in sorted(scaling.__all__, key=lambda name: (_n_bases(name), name)):
+        thing = getattr(scaling, name)
+        if name in scaling.SCALERS:
+            definition = _class_definition(thing)
+            used = set(_imports_for(definition, thing.__module__))
+            imports.update(line for line in used if line.split()[-1] not in scaling.SCALERS)
+            head, *members = ast.unparse(definition).splitlines(keepends=True)
+            classes.append(f"{head}{_docstring(thing)}\n{''.join(members)}")
+        elif name != "SCALERS":
+            imports.add(f"from {thing.__module__} import {name}")
+    names = f"__all__ = {scaling.__all__!r}"
+    return _formatted("\n".join([_NOTICE, *sorted(imports), names, *classes]))
+
+
+def _n_bases(name: str) -> int:
+    return len(getattr(getattr(scaling, name), "__mro__", ()))
+
+
+def _class_definition(kind: type) -> ast.ClassDef:
+    """A map without its docstring and without the bodies of its methods."""
+    tree = _tree(kind.__module__)
+    (node,) = (n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == kind.__name__)
+    node.decorator_list = []
+    # Without a method that its base class leaves open a map could not be made.
+    shown = {"__init__", *(n for base in kind.__mro__ for n in getattr(base, _ABSTRACT, ()))}
+    body: list[ast.stmt] = []
+    for each in node.body[1:]:
+        if isinstance(each, ast.FunctionDef) and (each.name in shown or each.name[0] != "_"):
+            each.decorator_list = [d for d in each.decorator_list if ast.unparse(d) != "public"]
+            text = None if each.name.startswith("_") else ast.get_docstring(each, clean=False)
+            each.body = [ast.Expr(ast.Constant(text or ...))]
+            body.append(each)
+        elif isinstance(each, ast.AnnAssign) and each.value is None and each.simple:
+            body.append(each)
+    node.body = body or [ast.Pass()]
+    return node
 
 
 def _definition(module: str, name: str) -> ast.FunctionDef:
@@ -68,9 +111,9 @@ def _keywords() -> ast.arguments:
     return function.args
 
 
-def _docstring(name: str) -> str:
-    """The docstring that `help` shows, as the body of the function."""
-    text = str(inspect.getdoc(getattr(calibrant, name)))
+def _docstring(thing: object) -> str:
+    """The docstring that `help` shows, as the body of a function or class."""
+    text = str(inspect.getdoc(thing))
     prefix = "r" if "\\" in text else ""
     return textwrap.indent(f'{prefix}"""{text}\n"""', "    ")
 
@@ -81,7 +124,7 @@ def _tree(module: str) -> ast.Module:
     return ast.parse(Path(str(path)).read_text(encoding="utf-8"))
 
 
-def _imports_for(definition: ast.FunctionDef, module: str) -> Iterator[str]:
+def _imports_for(definition: ast.stmt, module: str) -> Iterator[str]:
     """Imports of the names that a signature uses, as the module has them."""
     known = {
         alias.asname or alias.name: f"{_from(node)}import {ast.unparse(alias)}"
@@ -90,7 +133,8 @@ def _imports_for(definition: ast.FunctionDef, module: str) -> Iterator[str]:
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }
-    used = {node.id for node in ast.walk(definition) if isinstance(node, ast.Name)}
+    names = [node for node in ast.walk(definition) if isinstance(node, ast.Name)]
+    used = {node.id for node in names if isinstance(node.ctx, ast.Load)}
     for name in used - vars(builtins).keys():
         yield known.get(name, f"from {module} import {name}")
 
@@ -108,3 +152,4 @@ def _formatted(text: str) -> str:
 
 if __name__ == "__main__":
     STUB.write_text(stub(), encoding="utf-8")
+    SCALING_STUB.write_text(scaling_stub(), encoding="utf-8")

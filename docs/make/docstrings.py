@@ -1,8 +1,13 @@
-"""How the reference reads docstrings: formulas become fences, and choices are said in words."""
+"""How the reference reads docstrings: formulas become fences, and choices are said in words.
+
+Docstrings of recalibration maps are completed when the classes are defined: they are read there.
+"""
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -25,5 +30,9 @@ class Docstrings(griffe.Extension):
 
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
         if obj.docstring is not None:
-            text = _CHOICES.sub(r"\1one of \2", obj.docstring.value)
+            text = obj.docstring.value
+            if obj.is_class and obj.path.startswith("calibrant.scaling."):
+                module = importlib.import_module(obj.path.rpartition(".")[0])
+                text = str(inspect.getdoc(getattr(module, obj.name)))
+            text = _CHOICES.sub(r"\1one of \2", text)
             obj.docstring.value = formulas.fenced(text)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import calibrant as cal
+from calibrant import scaling
 from calibrant._core.arguments import whole_docstring
 from needs import need
 
@@ -25,6 +26,16 @@ def test_the_stub_is_what_the_code_says():
         pytest.skip("the generator is not part of the source package")
     written = runpy.run_path(str(GENERATOR))["stub"]()
     assert STUB.read_text(encoding="utf-8") == written, "run python .ci/stub.py"
+
+
+def test_the_stub_of_the_maps_is_what_the_code_says():
+    need("ruff")
+    need("sklearn")
+    if not GENERATOR.exists():
+        pytest.skip("the generator is not part of the source package")
+    written = runpy.run_path(str(GENERATOR))["scaling_stub"]()
+    path = Path(scaling.__file__).with_suffix(".pyi")
+    assert path.read_text(encoding="utf-8") == written, "run python .ci/stub.py"
 
 
 def test_the_stub_names_what_is_public():

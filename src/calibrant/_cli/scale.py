@@ -223,7 +223,7 @@ def _show(fitted_map: FittedMap, result: dict[str, Any]) -> None:
 
 def _table_title(share: float | None) -> str:
     """Say how many rows of the fit are among these; none recognised does not mean none."""
-    from calibrant.scaling._same_rows import among
+    from calibrant.scaling._same_rows import overlap_sentence
 
     if share is None:
         return (
@@ -234,4 +234,5 @@ def _table_title(share: float | None) -> str:
         return "Before and after (no row of the fit was recognised among these)"
     if share >= 0.995:
         return ON_THE_FIT
-    return f"Before and after: {among(share, 'the map')}, and every map looks too good there"
+    known = overlap_sentence(share, "the map")
+    return f"Before and after: {known}, and every map looks too good there"

@@ -69,6 +69,12 @@ def is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
+def check_flag(argument: str, value: Any) -> None:
+    """An InputError unless an option is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{argument} must be True or False; got {value!r}")
+
+
 def check_level(level: Any) -> float:
     """The confidence level of an interval."""
     if not is_number(level) or not 0 < float(level) < 1:

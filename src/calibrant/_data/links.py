@@ -43,6 +43,13 @@ def softmax(logits: NDArray[np.floating[Any]]) -> Array:
     return out
 
 
+def both_classes(probabilities: Array) -> Array:
+    """Probabilities as one column per class: those of class 1 get a column for class 0."""
+    if probabilities.ndim == 2:
+        return probabilities
+    return np.stack([1.0 - probabilities, probabilities], axis=1)
+
+
 def clip_to_floor(probabilities: Array, floor: float) -> tuple[Array, int]:
     """Probabilities lifted to the floor, and how many were lifted."""
     low = probabilities < floor

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import numbers
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from calibrant._core.errors import InputError
-from calibrant._core.validation import check_eps, public
+from calibrant._core.validation import check_eps, is_number, public
 from calibrant._engines.arrays.streams import EPS
 from calibrant._measures.smooth import (
     LS_SIGMA,
@@ -305,8 +304,7 @@ def _damping(sigma: float, step: float, most: int, like: Tensor) -> Tensor:
 
 
 def _check_sigma(sigma: Any, least: float) -> None:
-    number = isinstance(sigma, numbers.Real) and not isinstance(sigma, bool)
-    if not number or not least <= float(sigma) <= WIDE_SIGMA:
+    if not is_number(sigma) or not least <= float(sigma) <= WIDE_SIGMA:
         raise InputError(
             f"sigma must be a number between {least:.1e} and {WIDE_SIGMA:g}; got {sigma!r}"
         )

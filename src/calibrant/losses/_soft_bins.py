@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import numbers
 
 import torch
 from torch import Tensor
 
 from calibrant._core.errors import InputError, one_of
-from calibrant._core.validation import check_count, public
+from calibrant._core.validation import check_count, is_number, public
 from calibrant.losses._cutoffs import rooted
 from calibrant.losses._problem import problem_of
 
@@ -93,8 +92,7 @@ def soft_binned_ece_loss(
     >>> loss.backward()
     """
     check_count("bins", bins, 1, "a whole number, 1 or more")
-    number = isinstance(temperature, numbers.Real) and not isinstance(temperature, bool)
-    if not number or not 0.0 < float(temperature) < math.inf:
+    if not is_number(temperature) or not 0.0 < float(temperature) < math.inf:
         raise InputError(f"temperature must be a positive number; got {temperature!r}")
     one_of("norm", norm, ("l2", "l1", "squares"))
     problem = problem_of(

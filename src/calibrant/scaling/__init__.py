@@ -13,23 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant.scaling._at_prior import at_prior
 from calibrant.scaling._beta import BetaCalibration
-from calibrant.scaling._centred_isotonic import CentredIsotonic
-from calibrant.scaling._dirichlet import DirichletCalibration
 from calibrant.scaling._histogram import HistogramBinning
-from calibrant.scaling._isotonic import IsotonicCalibration
+from calibrant.scaling._isotonic import CentredIsotonic, IsotonicCalibration
 from calibrant.scaling._label_smoothing import LabelSmoothingTemperature
+from calibrant.scaling._linear import DirichletCalibration, MatrixScaling, VectorScaling
 from calibrant.scaling._load import SCALERS, from_json, load
-from calibrant.scaling._matrix import MatrixScaling
 from calibrant.scaling._platt import PlattScaling
 from calibrant.scaling._prior_shift import PriorShift
 from calibrant.scaling._quadratic import QuadraticScaling
 from calibrant.scaling._same_rows import SameRows
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._spline import SplineScaling
-from calibrant.scaling._structured_matrix import StructuredMatrixScaling
-from calibrant.scaling._structured_vector import StructuredVectorScaling
+from calibrant.scaling._structured import StructuredMatrixScaling, StructuredVectorScaling
 from calibrant.scaling._temperature import TemperatureScaling
-from calibrant.scaling._vector import VectorScaling
 from calibrant.scaling._venn_abers import VennAbers
 
 if TYPE_CHECKING:

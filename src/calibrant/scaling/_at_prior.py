@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError
-from calibrant._core.validation import public
+from calibrant._core.validation import check_flag, public
 from calibrant._data.logprobs import given_as
 from calibrant.scaling._predictions import FloatArray
-from calibrant.scaling._prior_shift import PriorShift
+from calibrant.scaling._prior_shift import shifted_predictions
 from calibrant.scaling._priors import Prior, as_prior, shares_of_labels
 from calibrant.scaling._problem import Problem, to_problem
 
@@ -102,16 +101,15 @@ def at_prior(
     >>> round(cal.ece(**rows), 3)
     0.021
     """
-    if not isinstance(shift_predictions, bool | np.bool_):
-        raise InputError(f"shift_predictions must be True or False; got {shift_predictions!r}")
+    check_flag("shift_predictions", shift_predictions)
     problem = to_problem(
         y_true,
         y_proba,
-        sample_weight=sample_weight,
         given=given_as(from_logits, from_logprobs),
+        sample_weight=sample_weight,
+        votes=votes,
         classes=classes,
         data=data,
-        votes=votes,
     )
     k = problem.n_classes
     new = as_prior(prior, "prior", k)
@@ -122,9 +120,7 @@ def at_prior(
     mass = shifted.sum(axis=1)
     predicted = problem.predictions.probabilities()
     if shift_predictions:
-        scaler = PriorShift()
-        scaler.prior_, scaler.source_prior_ = new, source
-        predicted = scaler._apply(problem.predictions)
+        predicted = shifted_predictions(problem.predictions, new, source)
     return {
         "y_true": _as_given(problem, shifted / mass[:, None]),
         "y_proba": predicted,

@@ -9,12 +9,14 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant._data.links import sigmoid
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node
 from calibrant.scaling._logistic import fit_increasing
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
 
 
+@documented
 class BetaCalibration(OneVsRest):
     r"""Beta calibration: what is right if each class's predictions are beta-distributed.
 
@@ -25,21 +27,10 @@ class BetaCalibration(OneVsRest):
 
     Predictions (n, k) get a map for each class against the rest, and rows are divided by their sum.
 
-    Parameters
-    ----------
-    from_logits : bool, default False
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
-
     Attributes
     ----------
     a_, b_, c_ : ndarray of shape (n_maps,)
         The parameters of each map: one map for two classes, k for k > 2.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
-    loss_before_, loss_ : float
-        Log loss on the rows of the fit, before and after.
 
     References
     ----------

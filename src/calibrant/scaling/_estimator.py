@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, MissingExtra
+from calibrant._data.links import both_classes
 from calibrant.scaling._predictions import FloatArray
 
 try:
@@ -130,7 +131,7 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
         >>> model.fit_transform([[0.2], [0.9], [0.4]], [0, 1, 0]).tolist()
         [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]
         """
-        return _rows(self._fit(X, y, sample_weight))
+        return both_classes(self._fit(X, y, sample_weight))
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> FloatArray:
         X, y = validate_data(self, X, y, dtype=np.float64)
@@ -178,7 +179,7 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return _rows(self.scaler_.transform(_predictions(X)))
+        return both_classes(self.scaler_.transform(_predictions(X)))
 
     def transform(self, X: Any) -> FloatArray:
         """The same as `predict_proba`, for use inside a pipeline.
@@ -229,7 +230,3 @@ class ScalingEstimator(ClassifierMixin, TransformerMixin, BaseEstimator):  # typ
 
 def _predictions(X: FloatArray) -> FloatArray:
     return X[:, 0] if X.shape[1] == 1 else X
-
-
-def _rows(proba: FloatArray) -> FloatArray:
-    return proba if proba.ndim == 2 else np.stack([1.0 - proba, proba], axis=1)

@@ -223,8 +223,8 @@ def to_python(outputs: Sequence[Node], inputs: Inputs, name: str, about: str) ->
     if name in (*_HELPERS, "exp", "log", "log1p"):
         raise InputError(f"name {name!r} is that of a function which the source uses: take another")
     done: dict[int, Node] = {}
-    chosen = [_chosen(each, 0, done) for each in outputs]
-    uses = _uses(chosen)
+    chosen = [_in_language(each, 0, done) for each in outputs]
+    uses = _count_uses(chosen)
     lines: list[str] = []
     written: dict[int, str] = {}
 
@@ -250,18 +250,18 @@ def to_python(outputs: Sequence[Node], inputs: Inputs, name: str, about: str) ->
     return f'"""{about}"""\n\n{imports}{functions}'
 
 
-def _chosen(each: Node, language: int, done: dict[int, Node]) -> Node:
+def _in_language(each: Node, language: int, done: dict[int, Node]) -> Node:
     """The graph with one form of what has a form for each language."""
     if id(each) not in done:
         if each.operation == "either":
-            done[id(each)] = _chosen(each.parts[language], language, done)
+            done[id(each)] = _in_language(each.parts[language], language, done)
         else:
-            parts = tuple(_chosen(part, language, done) for part in each.parts)
+            parts = tuple(_in_language(part, language, done) for part in each.parts)
             done[id(each)] = Node(each.operation, parts, each.value)
     return done[id(each)]
 
 
-def _uses(outputs: Sequence[Node]) -> Counter[int]:
+def _count_uses(outputs: Sequence[Node]) -> Counter[int]:
     """How often each node is part of others."""
     uses: Counter[int] = Counter()
     pending = list(outputs)
@@ -370,7 +370,7 @@ def to_sql(outputs: Sequence[Node], inputs: Inputs, columns: Sequence[str]) -> l
         return written[id(each)]
 
     done: dict[int, Node] = {}
-    chosen = [_chosen(each, 1, done) for each in outputs]
+    chosen = [_in_language(each, 1, done) for each in outputs]
     fits = _sql_check(inputs, names)
     return [f"(CASE WHEN {fits} THEN {_bare(text(each))} END)" for each in chosen]
 

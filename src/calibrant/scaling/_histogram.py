@@ -21,10 +21,12 @@ from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
 
 
+@documented
 class HistogramBinning(OneVsRest):
     r"""Histogram binning: every prediction becomes the mean target of its bin.
 
@@ -41,10 +43,6 @@ class HistogramBinning(OneVsRest):
     bins : int or binning rule, default 15
         A number of equal-width bins, or a rule that puts equal predictions into one bin, such as
         ``calibrant.Quantile(15)`` or ``calibrant.Edges([...])``.
-    from_logits : bool, default False
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Attributes
     ----------
@@ -53,10 +51,6 @@ class HistogramBinning(OneVsRest):
         map for two classes, k for k > 2.
     values_ : tuple of ndarray
         The mean target of each bin; NaN where the bin was empty.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
-    loss_before_, loss_ : float
-        Log loss on the rows of the fit, before and after.
 
     References
     ----------

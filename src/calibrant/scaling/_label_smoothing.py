@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from calibrant._core.errors import InputError
-from calibrant._core.validation import public
+from calibrant._core.validation import is_number, public
+from calibrant._data.links import both_classes
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._predictions import FloatArray
 from calibrant.scaling._problem import Problem, Solution
 from calibrant.scaling._temperature import TemperatureScaling
 
 
+def _check_smoothing(argument: str, value: Any) -> None:
+    if value is not None and not (is_number(value) and 0 <= value <= 1):
+        raise InputError(f"{argument} must be a number in [0, 1] or None; got {value!r}")
+
+
+@documented
 class LabelSmoothingTemperature(TemperatureScaling):
     r"""Temperature scaling to smoothed majority votes, for when the votes themselves are not there.
 
@@ -36,11 +43,6 @@ class LabelSmoothingTemperature(TemperatureScaling):
     smoothing : float in [0, 1], optional
         epsilon; by default as above. If the rate at which single votes depart from the majority is
         known, for example from a pilot, give that. 0 is `TemperatureScaling` to majority votes.
-    from_logits : bool, default True
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
-        Goes before `from_logits`.
 
     Attributes
     ----------
@@ -48,8 +50,6 @@ class LabelSmoothingTemperature(TemperatureScaling):
         T, in [0.001, 1000]; above 1 the predictions were overconfident.
     smoothing_ : float
         epsilon: the mass that each label gave up, the same for all rows.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
     loss_before_, loss_ : float
         Log loss on the rows of the fit, against the targets as they were given, before and after.
         It is not what this map minimises, and rises where the smoothing asks for more than the
@@ -80,6 +80,7 @@ class LabelSmoothingTemperature(TemperatureScaling):
     """
 
     _learned: ClassVar[tuple[str, ...]] = ("temperature_", "smoothing_")
+    _option_checks = (("smoothing", _check_smoothing),)
     _of_votes = False
     _tried_on = ()
     smoothing_: float
@@ -95,15 +96,6 @@ class LabelSmoothingTemperature(TemperatureScaling):
         self.smoothing = smoothing
         super().__init__(from_logits=from_logits, from_logprobs=from_logprobs)
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        given = self.smoothing
-        if given is None:
-            return
-        number = isinstance(given, int | float | np.floating | np.integer)
-        if not number or isinstance(given, bool) or not 0 <= given <= 1:
-            raise InputError(f"smoothing must be a number in [0, 1] or None; got {given!r}")
-
     def _check_learned(self) -> None:
         super()._check_learned()
         if not isinstance(self.smoothing_, float) or not 0 <= self.smoothing_ <= 1:
@@ -116,14 +108,12 @@ class LabelSmoothingTemperature(TemperatureScaling):
         solution = super()._solve(majority.with_targets(smoothed))
         return replace(solution, learned={**solution.learned, "smoothing_": float(epsilon)})
 
-    def _fit_on_device(
-        self, y_true: Any, y_proba: Any, sample_weight: Any, classes: Sequence[Any] | None
-    ) -> bool:
+    def _fit_on_device(self, y_true: Any, y_proba: Any, **rows: Any) -> bool:
         return False
 
 
 def _majority(targets: FloatArray) -> FloatArray:
-    """One row of mass 1 a row: on the class with the largest share, or on those that tie for it."""
+    """Targets with all mass on the class of the largest share; classes that tie divide it."""
     top = targets == targets.max(axis=1, keepdims=True)
     out: FloatArray = top / top.sum(axis=1, keepdims=True)
     return out
@@ -131,7 +121,6 @@ def _majority(targets: FloatArray) -> FloatArray:
 
 def _held_back(problem: Problem) -> float:
     """The mean probability that the predictions leave to other classes than the majority's."""
-    p = problem.predictions.probabilities()
-    rows = p if p.ndim == 2 else np.stack([1.0 - p, p], axis=1)
+    rows = both_classes(problem.predictions.probabilities())
     held = 1.0 - (problem.targets * rows).sum(axis=1)
     return float(np.clip(problem.shares @ held, 0.0, 1.0))

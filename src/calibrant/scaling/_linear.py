@@ -1,21 +1,27 @@
-"""Softmax of a linear map of class scores: the fits that vector and matrix maps share.
+"""Softmax of a linear map of class scores: vector scaling, matrix scaling, Dirichlet calibration.
 
-Vector scaling, matrix scaling and Dirichlet calibration differ in which scores they read and which
-weights are free. Scores of classes go together and have any scale, so the search runs in
-coordinates where they are uncorrelated and of unit spread, seen from their mean.
+They differ in which scores they read and which weights are free. Scores of classes go together and
+have any scale, so the search runs in coordinates where they are uncorrelated and of unit spread,
+seen from their mean.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
-from calibrant.scaling._predictions import FloatArray
+from calibrant._core.validation import is_number, public
+from calibrant._data.links import softmax
+from calibrant.scaling._docstrings import documented
+from calibrant.scaling._formula import Inputs, Node, softmax_nodes
+from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem, Solution
-from calibrant.scaling._softmax_fit import Minimum, SoftmaxLoss, not_reached, spread
+from calibrant.scaling._scaler import Scaler
+from calibrant.scaling._softmax_fit import Minimum, SoftmaxLoss, VectorForm, not_reached, spread
 
 SEPARABLE = (
     "the fitted map is right on every row, and a steeper one would fit better still, without end: "
@@ -23,16 +29,218 @@ SEPARABLE = (
 )
 
 
-def fit_vector(problem: Problem, scores: FloatArray) -> Solution:
+def check_l2(argument: str, value: Any) -> None:
+    """An InputError unless a penalty is a finite number that is not negative."""
+    if not is_number(value) or not 0 <= float(value) < np.inf:
+        raise InputError(f"{argument} must be a finite number, at least 0; got {value!r}")
+
+
+class LinearMap(Scaler):
+    """softmax(coef . scores + intercept): a factor for each class, or a matrix."""
+
+    _learned: ClassVar[tuple[str, ...]] = ("coef_", "intercept_")
+    _tried_on = ("multiclass",)
+    # Dimensions of `coef_`: 1 for a factor for each class, 2 for a matrix.
+    _coef_ndim: ClassVar[int]
+    coef_: FloatArray
+    intercept_: FloatArray
+
+    @abstractmethod
+    def _scores(self, predictions: Predictions) -> FloatArray:
+        """The scores that the map is linear in, one for each class."""
+
+    def _check_learned(self) -> None:
+        k = self.n_classes_
+        for name, ndim in (("coef_", self._coef_ndim), ("intercept_", 1)):
+            if np.shape(getattr(self, name)) != (k,) * ndim:
+                raise ValueError(f"{name} is not of {k} classes")
+
+    def _apply(self, predictions: Predictions) -> FloatArray:
+        scores = self._scores(predictions)
+        mapped = scores * self.coef_ if self._coef_ndim == 1 else scores @ self.coef_.T
+        out = softmax(mapped + self.intercept_)
+        return out if predictions.columns else out[:, 1]
+
+
+@documented
+class VectorScaling(LinearMap):
+    r"""Vector scaling: each class's logit gets its own factor and its own bias.
+
+    .. math:: q_i = \mathrm{softmax}(v \odot s_i + b)
+
+    where s are logits or, with ``from_logits=False``, logarithms of probabilities, and v, b
+    minimise the log loss; b has mean 0. Predictions (n,) are two classes: a logit h is (-h/2, h/2).
+    Logits that differ by a constant in each row give different fits, as in the paper.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (k,)
+        v, one factor for each class.
+    intercept_ : ndarray of shape (k,)
+        b, one bias for each class.
+
+    References
+    ----------
+    Guo, Pleiss, Sun and Weinberger (2017), arXiv:1706.04599, section 4.2.
+
+    Examples
+    --------
+    >>> from calibrant import examples
+    >>> from calibrant.scaling import VectorScaling
+    >>> fashion = examples.load("fashion")
+    >>> scaler = VectorScaling().fit(fashion.val_soft_labels, fashion.val_logits)
+    >>> scaler.coef_.shape, scaler.intercept_.shape
+    ((10,), (10,))
+    """
+
+    _coef_ndim = 1
+
+    @public
+    def __init__(self, *, from_logits: bool = True, from_logprobs: bool = False) -> None:
+        self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
+
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return 2 * k
+
+    def _scores(self, predictions: Predictions) -> FloatArray:
+        return predictions.class_scores()
+
+    def _solve(self, problem: Problem) -> Solution:
+        return _fit_vector(problem, self._scores(problem.predictions))
+
+    def _formula(self, inputs: Inputs) -> list[Node]:
+        terms = zip(inputs.scores, self.coef_, self.intercept_, strict=True)
+        steepest, furthest = (np.abs(each).max() for each in (self.coef_, self.intercept_))
+        largest = 2 * (steepest * inputs.largest + furthest)
+        return inputs.of_classes(softmax_nodes([s * v + b for s, v, b in terms], largest))
+
+
+@documented
+class MatrixScaling(LinearMap):
+    r"""Matrix scaling: a linear map of the logits, with a penalty if asked for.
+
+    .. math:: q_i = \mathrm{softmax}(W s_i + b)
+
+    where s are logits or, with ``from_logits=False``, logarithms of probabilities. W and b minimise
+    the log loss plus
+
+    .. math:: \lambda \Bigl[ \frac{1}{k(k-1)} \sum_{r \ne t} W_{rt}^2 + \frac{1}{k} \sum_r b_r^2
+        \Bigr]
+
+    with ``l2`` for lambda (the off-diagonal and intercept regularisation of Kull et al.; 0 by
+    default). k² + k parameters overfit where rows are few: with many classes give an ``l2``, and
+    choose it on rows of their own. Predictions (n,) are two classes: a logit h is (-h/2, h/2).
+
+    Parameters
+    ----------
+    l2 : float, default 0.0
+        lambda, the weight of the penalty; finite and not negative.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (k, k)
+        W, one row for each class.
+    intercept_ : ndarray of shape (k,)
+        b, one bias for each class.
+
+    References
+    ----------
+    Guo, Pleiss, Sun and Weinberger (2017), arXiv:1706.04599, section 4.2; Kull et al. (2019),
+    arXiv:1910.12656.
+
+    Examples
+    --------
+    >>> from calibrant import examples
+    >>> from calibrant.scaling import MatrixScaling
+    >>> fashion = examples.load("fashion")
+    >>> scaler = MatrixScaling(l2=0.1).fit(fashion.val_soft_labels, fashion.val_logits)
+    >>> scaler.coef_.shape
+    (10, 10)
+    """
+
+    _coef_ndim = 2
+    _option_checks = (("l2", check_l2),)
+
+    @public
+    def __init__(
+        self, *, l2: float = 0.0, from_logits: bool = True, from_logprobs: bool = False
+    ) -> None:
+        self.l2 = l2
+        self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
+
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return k * k + k
+
+    def _scores(self, predictions: Predictions) -> FloatArray:
+        return predictions.class_scores()
+
+    def _solve(self, problem: Problem) -> Solution:
+        return _fit_matrix(problem, self._scores(problem.predictions), float(self.l2))
+
+
+@documented
+class DirichletCalibration(MatrixScaling):
+    r"""Dirichlet calibration: what is right if each class's predictions are Dirichlet-distributed.
+
+    .. math:: q_i = \mathrm{softmax}(W \ln p_i + b)
+
+    where p are the predicted probabilities (the softmax of logits, with ``from_logits=True``),
+    lifted to 1e-12. W and b minimise the log loss plus
+
+    .. math:: \lambda \Bigl[ \frac{1}{k(k-1)} \sum_{r \ne t} W_{rt}^2 + \frac{1}{k} \sum_r b_r^2
+        \Bigr]
+
+    with ``l2`` for lambda (ODIR; 0 by default). Predictions (n,) are the two classes (1 - p, p),
+    for which this is beta calibration without its constraints.
+
+    Parameters
+    ----------
+    l2 : float, default 0.0
+        lambda, the weight of the penalty; finite and not negative.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (k, k)
+        W, one row for each class.
+    intercept_ : ndarray of shape (k,)
+        b, one bias for each class.
+
+    References
+    ----------
+    Kull, Perello-Nieto, Kängsepp, Silva Filho, Song and Flach (2019), Beyond temperature scaling,
+    NeurIPS, arXiv:1910.12656.
+
+    Examples
+    --------
+    >>> from calibrant import examples
+    >>> from calibrant.scaling import DirichletCalibration
+    >>> fashion = examples.load("fashion")
+    >>> scaler = DirichletCalibration(l2=0.01).fit(fashion.val_labels, fashion.val_proba)
+    >>> scaler.loss_ < scaler.loss_before_
+    True
+    """
+
+    @public
+    def __init__(
+        self, *, l2: float = 0.0, from_logits: bool = False, from_logprobs: bool = False
+    ) -> None:
+        super().__init__(l2=l2, from_logits=from_logits, from_logprobs=from_logprobs)
+
+    def _scores(self, predictions: Predictions) -> FloatArray:
+        return predictions.log_probabilities()
+
+
+def _fit_vector(problem: Problem, scores: FloatArray) -> Solution:
     """The best v and b of softmax(v s + b), from v = 1 and b = 0."""
     k = problem.n_classes
     mean, deviation = spread(scores, problem.shares)
-    unit = (scores - mean) / deviation
+    form = VectorForm((scores - mean) / deviation)
     minimum = SoftmaxLoss(
-        forward=lambda theta: unit * theta[:k] + theta[k:],
-        back=lambda eta: np.concatenate([(eta * unit).sum(axis=0), eta.sum(axis=0)]),
-        targets=problem.targets,
-        shares=problem.shares,
+        forward=form.forward, back=form.back, targets=problem.targets, shares=problem.shares
     ).minimum(np.concatenate([deviation, mean - mean.mean()]))
     factors = minimum.at[:k] / deviation
     bias = minimum.at[k:] - factors * mean
@@ -40,7 +248,7 @@ def fit_vector(problem: Problem, scores: FloatArray) -> Solution:
     return Solution({"coef_": factors, "intercept_": centred(bias)}, cautions, minimum.n_iter)
 
 
-def fit_matrix(problem: Problem, scores: FloatArray, l2: float) -> Solution:
+def _fit_matrix(problem: Problem, scores: FloatArray, l2: float) -> Solution:
     """The best W and b of softmax(W s + b) with the penalty, from W = I and b = 0."""
     k, shares = problem.n_classes, problem.shares
     mean = shares @ scores
@@ -180,10 +388,3 @@ def _right_everywhere(eta: FloatArray, problem: Problem) -> bool:
     own = problem.targets == 1.0
     margin = np.where(own, eta, -np.inf).max(axis=1) - np.where(own, -np.inf, eta).max(axis=1)
     return bool((margin[problem.weights > 0] > 0).all())
-
-
-def check_l2(l2: object, name: str = "l2") -> None:
-    """An InputError unless a penalty is a finite number that is not negative."""
-    number = isinstance(l2, int | float | np.floating | np.integer) and not isinstance(l2, bool)
-    if not number or not 0 <= float(l2) < np.inf:  # type: ignore[arg-type]
-        raise InputError(f"{name} must be a finite number, at least 0; got {l2!r}")

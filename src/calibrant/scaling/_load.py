@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._core.errors import InputError, StateError, nearest
+from calibrant._core.errors import StateError, nearest
 from calibrant._core.state_file import shortened, whole_number
+from calibrant._core.validation import check_flag
 from calibrant.scaling._beta import BetaCalibration
-from calibrant.scaling._centred_isotonic import CentredIsotonic
-from calibrant.scaling._dirichlet import DirichletCalibration
 from calibrant.scaling._histogram import HistogramBinning
-from calibrant.scaling._isotonic import ROUNDING, IsotonicCalibration
+from calibrant.scaling._isotonic import ROUNDING, CentredIsotonic, IsotonicCalibration
 from calibrant.scaling._label_smoothing import LabelSmoothingTemperature
-from calibrant.scaling._matrix import MatrixScaling
+from calibrant.scaling._linear import DirichletCalibration, MatrixScaling, VectorScaling
 from calibrant.scaling._platt import PlattScaling
 from calibrant.scaling._predictions import LARGEST_LOGIT, Predictions
 from calibrant.scaling._prior_shift import PriorShift
@@ -25,10 +24,8 @@ from calibrant.scaling._same_rows import FittedRows
 from calibrant.scaling._saved import COUNTS, LOSSES, decode_learned, decode_option, from_text
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._spline import SplineScaling
-from calibrant.scaling._structured_matrix import StructuredMatrixScaling
-from calibrant.scaling._structured_vector import StructuredVectorScaling
+from calibrant.scaling._structured import StructuredMatrixScaling, StructuredVectorScaling
 from calibrant.scaling._temperature import TemperatureScaling
-from calibrant.scaling._vector import VectorScaling
 from calibrant.scaling._venn_abers import VennAbers
 
 # A list, not a hook on subclasses: a class of a caller that has one of these names must not be
@@ -147,8 +144,7 @@ def load(path: str | os.PathLike[str], *, serving: bool = False) -> Scaler:
 
 
 def _read(text: str | bytes, source: str, serving: bool) -> Scaler:
-    if not isinstance(serving, bool | np.bool_):
-        raise InputError(f"serving must be True or False; got {serving!r}")
+    check_flag("serving", serving)
     content = from_text(text, source)
     kind = content.get("kind")
     if not isinstance(kind, str) or kind not in SCALERS:

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from calibrant._data.links import both_classes
 from calibrant.scaling._predictions import FloatArray
 from calibrant.scaling._softmax_fit import SoftmaxLoss, spread
 
@@ -45,7 +46,7 @@ def fit_logistic(
     loss = SoftmaxLoss(
         forward=lambda theta: _pairs(unit @ theta),
         back=lambda scores: (0.5 * (scores[:, 1] - scores[:, 0])) @ unit,
-        targets=np.stack([1.0 - targets, targets], axis=1),
+        targets=both_classes(targets),
         shares=shares,
     )
     minimum = loss.minimum(np.append(deviation * start, mean @ start))

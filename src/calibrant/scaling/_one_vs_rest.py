@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._data.links import both_classes
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Learned, Problem, Solution, named_classes
 from calibrant.scaling._scaler import Scaler
@@ -72,7 +73,7 @@ class OneVsRest(Scaler):
 
     def _solve(self, problem: Problem) -> Solution:
         read = as_columns(self._read(problem.predictions))
-        targets = problem.targets[:, 1:] if problem.n_classes == 2 else problem.targets
+        targets = as_columns(problem.targets)
         fits = [
             self._fit_column(
                 Column(read[:, j], targets[:, j], problem.weights, problem.predictions.precision)
@@ -95,7 +96,7 @@ class OneVsRest(Scaler):
         read = as_columns(self._read(predictions))
         if read.shape[1] == 1:
             one = self._map(0, read[:, 0], predictions.precision)
-            return one if predictions.columns is None else np.stack([1.0 - one, one], axis=1)
+            return one if predictions.columns is None else both_classes(one)
         mapped = np.stack(
             [self._map(j, read[:, j], predictions.precision) for j in range(read.shape[1])], axis=1
         )

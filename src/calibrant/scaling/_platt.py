@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._core.errors import InputError
-from calibrant._core.validation import public
+from calibrant._core.validation import check_flag, public
 from calibrant._data.links import sigmoid
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node
 from calibrant.scaling._logistic import fit_logistic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest, as_columns
@@ -21,6 +21,7 @@ from calibrant.scaling._problem import Problem, Solution, named_classes
 LARGEST = 28.0
 
 
+@documented
 class PlattScaling(OneVsRest):
     r"""Platt scaling: a logistic curve over the logit of a prediction.
 
@@ -36,10 +37,6 @@ class PlattScaling(OneVsRest):
     ----------
     smooth_targets : bool, default False
         Whether the targets are drawn towards 1/2, as above.
-    from_logits : bool, default False
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Attributes
     ----------
@@ -47,10 +44,6 @@ class PlattScaling(OneVsRest):
         a of each map: one map for two classes, k for k > 2.
     intercept_ : ndarray of shape (n_maps,)
         b of each map.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
-    loss_before_, loss_ : float
-        Log loss on the rows of the fit, before and after.
 
     References
     ----------
@@ -68,6 +61,7 @@ class PlattScaling(OneVsRest):
     """
 
     _learned = ("slope_", "intercept_")
+    _option_checks = (("smooth_targets", check_flag),)
     slope_: FloatArray
     intercept_: FloatArray
 
@@ -86,11 +80,6 @@ class PlattScaling(OneVsRest):
     @classmethod
     def _n_parameters(cls, k: int) -> float:
         return 2 * cls._n_maps(k)
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        if not isinstance(self.smooth_targets, bool | np.bool_):
-            raise InputError(f"smooth_targets must be True or False; got {self.smooth_targets!r}")
 
     def _read(self, predictions: Predictions) -> FloatArray:
         return predictions.log_odds()
@@ -123,8 +112,7 @@ class PlattScaling(OneVsRest):
 
 def _scores(logits: FloatArray, problem: Problem) -> FloatArray:
     """Rao's score test of each slope against 0, as a normal variate."""
-    targets = problem.targets[:, 1:] if problem.n_classes == 2 else problem.targets
-    shares = problem.shares
+    targets, shares = as_columns(problem.targets), problem.shares
     h, z = (each - shares @ each for each in (np.clip(logits, -LARGEST, LARGEST), targets))
     spread = np.sqrt((shares @ h**2) * (shares @ z**2) * (shares @ shares))
     out: FloatArray = np.divide(shares @ (h * z), spread, where=spread > 0, out=0 * spread)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
-from calibrant._data.links import LOG_FLOOR, ROW_SUM_TOLD, sigmoid, softmax
+from calibrant._data.links import LOG_FLOOR, ROW_SUM_TOLD, both_classes, sigmoid, softmax
 from calibrant._data.logprobs import LOGPROBS, Given, probabilities_of
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
@@ -58,8 +58,7 @@ class Predictions:
         h = self.values
         if self.from_logits:
             return h if h.ndim == 2 else np.stack([-h / 2, h / 2], axis=1)
-        rows = h if h.ndim == 2 else np.stack([1.0 - h, h], axis=1)
-        return np.log(np.maximum(rows, LOG_FLOOR))
+        return np.log(np.maximum(both_classes(h), LOG_FLOOR))
 
     def log_probabilities(self) -> FloatArray:
         """The logarithm of each class's probability, (n, k)."""

@@ -10,7 +10,8 @@ import numpy as np
 from calibrant._core.errors import InputError, StateError
 from calibrant._core.validation import public
 from calibrant._data.columns import pick
-from calibrant._data.links import LOG_FLOOR, sigmoid, softmax
+from calibrant._data.links import LOG_FLOOR, both_classes, sigmoid, softmax
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node, softmax_nodes, total
 from calibrant.scaling._predictions import FloatArray, Predictions, to_predictions
 from calibrant.scaling._priors import (
@@ -25,6 +26,7 @@ from calibrant.scaling._problem import Problem, Solution, named_classes, to_prob
 from calibrant.scaling._scaler import Scaler
 
 
+@documented
 class PriorShift(Scaler):
     r"""Prior shift: what calibrated predictions become where the classes have other shares.
 
@@ -53,10 +55,6 @@ class PriorShift(Scaler):
         pi': the share of class 1, or the shares of all classes in the order of `y_proba`.
     source_prior : float or sequence of float, optional
         pi: the shares at which the predictions are calibrated, in the same form.
-    from_logits : bool, default False
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Attributes
     ----------
@@ -194,18 +192,15 @@ class PriorShift(Scaler):
         problem = to_problem(
             np.zeros(n, np.int64),
             y_proba,
-            sample_weight=sample_weight,
             given=self._given,
-            classes=None,
-            data=None,
+            sample_weight=sample_weight,
         )
         k = problem.n_classes
         source = self._source_of(y_source, k, classes)
         if self.prior is not None:
             fit = PriorFit(as_prior(self.prior, "prior", k), 0, True)
         else:
-            p = problem.predictions.probabilities()
-            rows = p if p.ndim == 2 else np.stack([1.0 - p, p], axis=1)
+            rows = both_classes(problem.predictions.probabilities())
             fit = prior_by_em(rows, source, problem.shares)
         self.prior_, self.source_prior_ = fit.values, source
         self.n_classes_, self.n_rows_, self.n_iter_ = k, n, fit.n_iter
@@ -235,10 +230,8 @@ class PriorShift(Scaler):
         labels = to_problem(
             y_source,
             uniform if k > 2 else uniform[:, 1],
-            sample_weight=None,
             given=False,
             classes=classes,
-            data=None,
         )
         remedy = "give source_prior"
         return shares_of_labels(labels.shares, labels.targets, labels.class_names, remedy)
@@ -292,7 +285,7 @@ class PriorShift(Scaler):
         # A ratio of 1 is among those to choose from: where the floor of the loss deceives the
         # search, nothing is changed.
         predictions = problem.predictions
-        after = problem.log_loss(_shifted(predictions, labels, source))
+        after = problem.log_loss(shifted_predictions(predictions, labels, source))
         if after > problem.log_loss(predictions.probabilities()):
             source = np.maximum(labels, LOG_FLOOR)
         learned = {"prior_": labels, "source_prior_": source}
@@ -312,10 +305,12 @@ class PriorShift(Scaler):
         return inputs.of_classes([each / whole for each in moved])
 
     def _apply(self, predictions: Predictions) -> FloatArray:
-        return _shifted(predictions, self.prior_, self.source_prior_)
+        return shifted_predictions(predictions, self.prior_, self.source_prior_)
 
 
-def _shifted(predictions: Predictions, prior: FloatArray, source: FloatArray) -> FloatArray:
+def shifted_predictions(
+    predictions: Predictions, prior: FloatArray, source: FloatArray
+) -> FloatArray:
     """Probabilities times the ratio of priors, divided by their sum."""
     ratio = np.maximum(prior, LOG_FLOOR) / source
     values = predictions.values

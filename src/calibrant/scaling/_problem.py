@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._data.links import LOG_FLOOR
+from calibrant._data.links import LOG_FLOOR, both_classes
 from calibrant._data.logprobs import Given
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
@@ -64,49 +64,29 @@ class Problem:
         """
         if self.predictions.from_logits:
             return 0, 0.0
-        u = self.predictions.values
-        rows = u if u.ndim == 2 else np.stack([1.0 - u, u], axis=1)
+        rows = both_classes(self.predictions.values)
         mass = np.where(rows <= LOG_FLOOR, self.targets, 0.0).sum(axis=1)
         loss = -np.log(LOG_FLOOR) * float(self.shares @ mass)
         return int(np.count_nonzero(mass)), loss / max(self.loss_before, LOG_FLOOR)
 
     def log_loss(self, proba: FloatArray) -> float:
         """Weighted cross-entropy of probabilities (n,) or (n, k), with the one floor."""
-        rows = proba if proba.ndim == 2 else np.stack([1.0 - proba, proba], axis=1)
-        logs = np.log(np.maximum(rows, LOG_FLOOR))
+        logs = np.log(np.maximum(both_classes(proba), LOG_FLOOR))
         return 0.0 - float(self.shares @ (self.targets * logs).sum(axis=1))
 
 
-def to_problem(
-    y_true: Any,
-    y_proba: Any,
-    *,
-    sample_weight: Any,
-    given: Given,
-    classes: Sequence[Any] | None,
-    data: Any,
-    votes: Any = None,
-) -> Problem:
-    """A problem from whatever the user has, or a clear error."""
-    samples = by_votes(
-        to_samples(
-            y_true,
-            y_proba,
-            sample_weight=sample_weight,
-            from_logits=given,
-            classes=classes,
-            data=data,
-            votes=votes,
-        )
-    )
+def to_problem(y_true: Any, y_proba: Any, *, given: Given, **rows: Any) -> Problem:
+    """A problem from whatever the user has, or a clear error; `rows` are the other keywords that
+    belong to labels and predictions.
+    """
+    samples = weighted_by_votes(to_samples(y_true, y_proba, from_logits=given, **rows))
     loss_before = Summary(samples).losses.mean("log")  # checks every value on its way
     k, raw = samples.n_classes, samples.targets
     if raw.ndim == 1 and samples.multiclass:
         targets = np.zeros((samples.n, k))
         targets[np.arange(samples.n), raw.astype(np.int64)] = 1.0
     elif raw.ndim == 1:
-        one = np.clip(raw.astype(np.float64), 0.0, 1.0)
-        targets = np.stack([1.0 - one, one], axis=1)
+        targets = both_classes(np.clip(raw.astype(np.float64), 0.0, 1.0))
     else:
         targets = np.clip(raw.astype(np.float64), 0.0, 1.0)
         targets /= targets.sum(axis=1, keepdims=True)
@@ -118,8 +98,8 @@ def to_problem(
     return Problem(predictions_of(samples), targets, weights, loss_before, names, voted)
 
 
-def by_votes(samples: Samples) -> Samples:
-    """Each row as heavy as all votes on it, for that is what the likelihood of the votes is:
+def weighted_by_votes(samples: Samples) -> Samples:
+    """Weigh each row by the number of votes on it, as the likelihood of the votes does:
     ln prod_i prod_r p_ir^c_ir = sum_i m_i sum_r (c_ir / m_i) ln p_ir.
     """
     if samples.votes is None:
@@ -168,7 +148,7 @@ def about_ruled_out(n: int, share: float) -> list[str]:
     ]
 
 
-def short(value: Learned) -> str:
+def brief_text(value: Learned) -> str:
     """A fitted attribute for a line of text."""
     if isinstance(value, tuple):
         return f"{len(value)} x {value[0].size}" if len(value) == 1 else f"{len(value)} arrays"

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from calibrant._core.errors import InputError
-from calibrant._core.validation import public
+from calibrant._core.validation import check_flag, public
 from calibrant._data.links import LOG_FLOOR, sigmoid
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node, either
 from calibrant.scaling._logistic import fit_increasing, fit_logistic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest, as_columns
@@ -24,6 +24,7 @@ LARGEST = float(np.log1p(-LOG_FLOOR) - np.log(LOG_FLOOR))
 FALLING = 0.01
 
 
+@documented
 class QuadraticScaling(OneVsRest):
     r"""Quadratic scaling: a logistic curve over the logit of a prediction and its square.
 
@@ -46,10 +47,6 @@ class QuadraticScaling(OneVsRest):
     ----------
     increasing : bool, default False
         Whether the map may not fall.
-    from_logits : bool, default False
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Attributes
     ----------
@@ -57,10 +54,6 @@ class QuadraticScaling(OneVsRest):
         a, b and c of each map: one map for two classes, k for k > 2.
     range_ : tuple of ndarray of shape (2,)
         The lowest and the highest logit of the fit, for each map; beyond them it is straight.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
-    loss_before_, loss_ : float
-        Log loss on the rows of the fit, before and after.
 
     See Also
     --------
@@ -83,6 +76,7 @@ class QuadraticScaling(OneVsRest):
     """
 
     _learned = ("intercept_", "slope_", "curvature_", "range_")
+    _option_checks = (("increasing", check_flag),)
     intercept_: FloatArray
     slope_: FloatArray
     curvature_: FloatArray
@@ -103,11 +97,6 @@ class QuadraticScaling(OneVsRest):
     @classmethod
     def _n_parameters(cls, k: int) -> float:
         return 3 * cls._n_maps(k)
-
-    def _check_options(self) -> None:
-        super()._check_options()
-        if not isinstance(self.increasing, bool | np.bool_):
-            raise InputError(f"increasing must be True or False; got {self.increasing!r}")
 
     def _read(self, predictions: Predictions) -> FloatArray:
         return np.clip(predictions.log_odds(), -LARGEST, LARGEST)

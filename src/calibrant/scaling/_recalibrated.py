@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, MissingExtra
-from calibrant._data.links import LOG_FLOOR
+from calibrant._data.links import LOG_FLOOR, both_classes
 from calibrant.scaling._predictions import FloatArray
 
 if TYPE_CHECKING:
@@ -173,8 +173,8 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         (2, 3)
         """
         check_is_fitted(self)
-        proba = self.scaler_.transform(_read(self.estimator_, X, self.scaler_.from_logits))
-        return proba if proba.ndim == 2 else np.stack([1.0 - proba, proba], axis=1)
+        predictions = _read(self.estimator_, X, self.scaler_.from_logits)
+        return both_classes(self.scaler_.transform(predictions))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the largest recalibrated probability.
@@ -208,13 +208,13 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         return clone(self.estimator).fit(X, y, sample_weight=weights)
 
     def _check_options(self) -> None:
-        """An InputError if what is to be recalibrated, the map or the folds are none."""
+        """Validate estimator, scaler and cv."""
         from calibrant.scaling._scaler import Scaler
 
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise InputError(
                 "estimator must be a classifier of scikit-learn, such as LogisticRegression(); got "
-                f"{_called(self.estimator)}"
+                f"{_option_text(self.estimator)}"
             )
         if not any(
             hasattr(self.estimator, name) for name in ("predict_proba", "decision_function")
@@ -226,7 +226,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         if self.scaler is not None and not isinstance(self.scaler, Scaler):
             raise InputError(
                 "scaler must be a map of calibrant.scaling, such as IsotonicCalibration(); got "
-                f"{_called(self.scaler)}"
+                f"{_option_text(self.scaler)}"
             )
         cv = self.cv
         if cv is None or (isinstance(cv, str) and cv == "prefit"):
@@ -235,7 +235,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         splits = not isinstance(cv, str) and (hasattr(cv, "split") or hasattr(cv, "__iter__"))
         if not folds and not splits:
             raise InputError(
-                f'cv must be 2 folds or more, a splitter, or "prefit"; got {_called(cv)}'
+                f'cv must be 2 folds or more, a splitter, or "prefit"; got {_option_text(cv)}'
             )
 
     def _splits(self, X: Any, y: NDArray[Any], groups: Any) -> list[tuple[Any, Any]]:
@@ -245,7 +245,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         except (ValueError, TypeError) as error:
             hint = "" if groups is not None else " (clusters are given as fit(X, y, groups=...))"
             raise InputError(
-                f"cv={_called(self.cv)} cannot split these rows: {error}{hint}"
+                f"cv={_option_text(self.cv)} cannot split these rows: {error}{hint}"
             ) from error
 
     def _out_of_fold(
@@ -259,13 +259,13 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
             model = self._fitted(_safe_indexing(X, train), y[train], some)
             if not np.array_equal(model.classes_, self.classes_):
                 raise InputError(
-                    f"a fold of cv={_called(self.cv)} lacks a class of y: give more rows of each "
-                    "class, or fewer folds"
+                    f"a fold of cv={_option_text(self.cv)} lacks a class of y: give more rows of "
+                    "each class, or fewer folds"
                 )
             out[test] = _read(model, _safe_indexing(X, test), from_logits)
         if np.isnan(out).any():
             raise InputError(
-                f"cv={_called(self.cv)} leaves rows out: every row must be in one test fold"
+                f"cv={_option_text(self.cv)} leaves rows out: every row must be in one test fold"
             )
         return out
 
@@ -275,7 +275,7 @@ class Recalibrated(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         return tags
 
 
-def _called(option: Any) -> str:
+def _option_text(option: Any) -> str:
     """An option in a message: of a list of splits, which holds whole arrays, only what it is."""
     if isinstance(option, type):
         return f"the class {option.__name__}: make one, {option.__name__}()"

@@ -60,7 +60,7 @@ ADVICE = (
 )
 
 
-def among(share: float, name: str) -> str:
+def overlap_sentence(share: float, name: str) -> str:
     """The sentence about rows that a map was fitted to."""
     portion = "all" if share >= 0.995 else "less than 1%" if share < 0.005 else f"{share:.0%}"
     return f"{portion} of these rows were among the rows that {name} was fitted to"
@@ -75,7 +75,7 @@ def fingerprint(hashes: Hashes, columns: int | None) -> str:
     return digest.hexdigest()
 
 
-def telling(hashes: Hashes) -> bool:
+def identifies_rows(hashes: Hashes) -> bool:
     """Whether another set of as many rows would hardly have the same values, each as often, by
     chance: a constant always does, and says nothing of the rows it is of.
     """
@@ -100,15 +100,15 @@ def row_hashes(values: NDArray[Any]) -> Hashes:
             # Zero is added so that -0 and 0 are one.
             bits = (rows[at : at + step].astype(np.float32) + np.float32(0)).view(np.uint32)
             out[at : at + step] = bits.astype(np.uint64) @ factors
-    return mixed(out)
+    return splitmix64(out)
 
 
 def hash_factors(columns: int) -> Hashes:
     """The odd number by which each column's bits are multiplied before they are added up."""
-    return mixed(np.arange(1, columns + 1, dtype=np.uint64)) | np.uint64(1)
+    return splitmix64(np.arange(1, columns + 1, dtype=np.uint64)) | np.uint64(1)
 
 
-def mixed(x: Hashes) -> Hashes:
+def splitmix64(x: Hashes) -> Hashes:
     """SplitMix64: numbers that differ in one bit become numbers that differ in half of them."""
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -359,7 +359,7 @@ def about_mapped(predictions: Mapping[str, NDArray[Any]]) -> dict[str, str]:
         share, by = max((each.share_of(made, others), each.name) for each in _MAPPED)
         if share > 0:
             notes[name] = (
-                f"{among(share, by)}, which made these predictions of them: they look better than "
-                "they are. Compare on held-out rows"
+                f"{overlap_sentence(share, by)}, which made these predictions of them: they look "
+                "better than they are. Compare on held-out rows"
             )
     return notes

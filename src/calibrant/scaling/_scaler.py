@@ -7,7 +7,7 @@ import math
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, overload
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from calibrant._core.atomic_files import atomic_write
 from calibrant._core.errors import InputError, StateError, UnknownOption, nearest, warning_about
-from calibrant._core.validation import have_no_index, is_number, public
+from calibrant._core.validation import check_flag, have_no_index, is_number, public
 from calibrant._data.logprobs import LOGPROBS, Given, given_as
 from calibrant.scaling._formula import Inputs, Node, to_python, to_sql
 from calibrant.scaling._predictions import (
@@ -30,7 +30,7 @@ from calibrant.scaling._problem import (
     Solution,
     about_absent,
     about_ruled_out,
-    short,
+    brief_text,
     to_problem,
 )
 from calibrant.scaling._same_rows import (
@@ -40,11 +40,11 @@ from calibrant.scaling._same_rows import (
     Overlap,
     SameRows,
     all_of,
-    among,
     fingerprint,
+    identifies_rows,
+    overlap_sentence,
     remember,
     row_hashes,
-    telling,
 )
 from calibrant.scaling._saved import COUNTS, LOSSES, encode_learned, encode_option, to_text
 
@@ -127,6 +127,9 @@ class Scaler(ABC):
     _without_labels: ClassVar[bool] = False
     # Whether the map is fitted to logarithms of the predictions.
     _of_logarithms: ClassVar[bool] = True
+    # The options that a map has besides the two of every map, each with the function that raises an
+    # InputError if the option is not what it must be.
+    _option_checks: ClassVar[tuple[tuple[str, Callable[[str, Any], object]], ...]] = ()
     _columns: int | None
     # How the rows of the fit are recognised: a digest of all in order, and a hash of each.
     _fitted_on: str | None = None
@@ -164,9 +167,10 @@ class Scaler(ABC):
 
     def _check_options(self) -> None:
         """An InputError if an option is not what it must be."""
-        if not isinstance(self.from_logits, bool | np.bool_):
-            raise InputError(f"from_logits must be True or False; got {self.from_logits!r}")
+        check_flag("from_logits", self.from_logits)
         _ = self._given
+        for name, check in self._option_checks:
+            check(name, getattr(self, name))
 
     @property
     def _given(self) -> Given:
@@ -179,12 +183,6 @@ class Scaler(ABC):
 
     def _check_learned(self) -> None:  # noqa: B027 - most maps need no check of their own
         """A ValueError if the fitted attributes read from a file do not go together."""
-
-    def _check_of_classes(self, **dimensions: int) -> None:
-        """A ValueError unless attributes have a number for every class, in so many dimensions."""
-        for name, n in dimensions.items():
-            if np.shape(getattr(self, name)) != (self.n_classes_,) * n:
-                raise ValueError(f"{name} is not of {self.n_classes_} classes")
 
     @public
     def fit(
@@ -241,9 +239,10 @@ class Scaler(ABC):
         >>> round(scaler.temperature_, 2)
         0.69
         """
+        rows = {"sample_weight": sample_weight, "classes": classes}
         in_memory = data is not None or votes is not None
-        if in_memory or not self._fit_on_device(y_true, y_proba, sample_weight, classes):
-            self._fit(y_true, y_proba, sample_weight, votes, classes, data)
+        if in_memory or not self._fit_on_device(y_true, y_proba, **rows):
+            self._fit(y_true, y_proba, votes=votes, data=data, **rows)
         return self
 
     @overload
@@ -300,7 +299,7 @@ class Scaler(ABC):
             return self._apply(predictions)
         overlap = self._overlap(predictions)
         if overlap.share:
-            message = f"{among(overlap.share, type(self).__name__)}: {ADVICE}"
+            message = f"{overlap_sentence(overlap.share, type(self).__name__)}: {ADVICE}"
             warnings.warn(message, SameRows, stacklevel=3)
         out = self._apply(predictions)
         remember(type(self).__name__, predictions.values, out, overlap)
@@ -347,7 +346,7 @@ class Scaler(ABC):
 
     def _overlap(self, predictions: Predictions) -> Overlap:
         hashes = row_hashes(predictions.values)
-        if fingerprint(hashes, predictions.columns) == self._fitted_on and telling(hashes):
+        if fingerprint(hashes, predictions.columns) == self._fitted_on and identifies_rows(hashes):
             return all_of(len(predictions.values))
         if self._fitted_rows is None:  # a map that was saved before rows were remembered
             return Overlap(None, np.empty(0, np.intp), np.empty(0, np.bool_))
@@ -413,48 +412,36 @@ class Scaler(ABC):
         >>> IsotonicCalibration().fit_transform([0, 1, 0, 1], [0.1, 0.3, 0.5, 0.8]).tolist()
         [0.0, 0.5, 0.5, 1.0]
         """
-        predictions = self._fit(y_true, y_proba, sample_weight, votes, classes, data)
+        predictions = self._fit(
+            y_true, y_proba, sample_weight=sample_weight, votes=votes, classes=classes, data=data
+        )
         out = self._apply(predictions)
         if self._learns:
             remember(type(self).__name__, predictions.values, out, all_of(len(out)))
         return out
 
-    def _fit(
-        self,
-        y_true: Any,
-        y_proba: Any,
-        sample_weight: Any,
-        votes: Any,
-        classes: Sequence[Any] | None,
-        data: Any,
-    ) -> Predictions:
+    def _fit(self, y_true: Any, y_proba: Any, **rows: Any) -> Predictions:
+        """Fit to rows in memory, whose predictions are returned."""
         self._check_options()
-        problem = to_problem(
-            y_true,
-            y_proba,
-            sample_weight=sample_weight,
-            given=self._given,
-            classes=classes,
-            data=data,
-            votes=votes,
-        )
+        problem = to_problem(y_true, y_proba, given=self._given, **rows)
+        predictions = problem.predictions
         solution = self._solve(problem)
+        self._set_fit(solution, predictions.columns, row_hashes(predictions.values))
+        self.loss_before_ = problem.loss_before
+        self.loss_ = problem.log_loss(self._apply(predictions))
+        if self._learns:
+            absent = problem.absent() if self._class_by_class else []
+            certain = problem.ruled_out() if self._of_logarithms else (0, 0.0)
+            self._warn((*about_absent(absent), *about_ruled_out(*certain), *solution.cautions))
+        return predictions
+
+    def _set_fit(self, solution: Solution, columns: int | None, hashes: Hashes) -> None:
+        """Set what was learned, and remember the rows of the fit by their hashes."""
         for name, value in solution.learned.items():
             setattr(self, name, value)
-        self.n_classes_, self.n_rows_ = problem.n_classes, len(problem.weights)
-        self.n_iter_, self.loss_before_ = solution.n_iter, problem.loss_before
-        self._columns = problem.predictions.columns
-        self._remember_rows(row_hashes(problem.predictions.values))
-        self.loss_ = problem.log_loss(self._apply(problem.predictions))
-        if not self._learns:
-            return problem.predictions
-        absent = problem.absent() if self._class_by_class else []
-        certain = problem.ruled_out() if self._of_logarithms else (0, 0.0)
-        self._warn((*about_absent(absent), *about_ruled_out(*certain), *solution.cautions))
-        return problem.predictions
-
-    def _remember_rows(self, hashes: Hashes) -> None:
-        self._fitted_on = fingerprint(hashes, self._columns)
+        self.n_classes_, self._columns = columns or 2, columns
+        self.n_rows_, self.n_iter_ = len(hashes), solution.n_iter
+        self._fitted_on = fingerprint(hashes, columns)
         self._fitted_rows = FittedRows.from_hashes(hashes)
 
     def _warn(self, cautions: Iterable[str]) -> None:
@@ -462,10 +449,8 @@ class Scaler(ABC):
             # Past the fit and the wrapper that checks its keywords: to the caller's own line.
             warnings.warn(warning_about(type(self).__name__, caution), stacklevel=5)
 
-    def _fit_on_device(
-        self, y_true: Any, y_proba: Any, sample_weight: Any, classes: Sequence[Any] | None
-    ) -> bool:
-        """Fit to tensors where they are, if the map can; else to a copy of them in memory."""
+    def _fit_on_device(self, y_true: Any, y_proba: Any, **rows: Any) -> bool:
+        """Fit to tensors on their device; False where the map cannot, or these are none."""
         return False
 
     def _check_fitted(self) -> None:
@@ -593,8 +578,7 @@ class Scaler(ABC):
         '{"format": "calibrant-scaler", "version": 1, "kind": "Temp'
         """
         self._check_fitted()
-        if not isinstance(fitted_rows, bool | np.bool_):
-            raise InputError(f"fitted_rows must be True or False; got {fitted_rows!r}")
+        check_flag("fitted_rows", fitted_rows)
         rows = self._fitted_rows if fitted_rows else None
         return to_text(
             {
@@ -675,7 +659,7 @@ class Scaler(ABC):
         >>> round(made["recalibrate"](0.9), 6) == round(scaler.transform(0.9), 6)
         True
         """
-        inputs, outputs = self._written_as("to_python")
+        inputs, outputs = self._inputs_and_formula("to_python")
         read = "log-probabilities" if inputs.given == LOGPROBS else "probabilities"
         read = "logits" if inputs.given is True else read
         classes = f"{self.n_classes_} classes" if inputs.columns else "class 1"
@@ -721,7 +705,7 @@ class Scaler(ABC):
         >>> round(found, 12) == round(scaler.transform(0.9), 12)
         True
         """
-        inputs, outputs = self._written_as("to_sql")
+        inputs, outputs = self._inputs_and_formula("to_sql")
         one = isinstance(columns, str)
         names = [columns] if isinstance(columns, str) else list(columns)
         if one != (inputs.columns is None) or len(names) != len(inputs.raw):
@@ -732,7 +716,7 @@ class Scaler(ABC):
         written = to_sql(outputs, inputs, names)
         return written[0] if one else written
 
-    def _written_as(self, method: str) -> tuple[Inputs, list[Node]]:
+    def _inputs_and_formula(self, method: str) -> tuple[Inputs, list[Node]]:
         """What the map reads, and its formula."""
         self._check_fitted()
         inputs = Inputs(self._given, self._columns)
@@ -753,7 +737,7 @@ class Scaler(ABC):
         call = f"{type(self).__name__}({options})"
         if not hasattr(self, "loss_"):
             return call
-        learned = ", ".join(f"{name}={short(getattr(self, name))}" for name in self._learned)
+        learned = ", ".join(f"{name}={brief_text(getattr(self, name))}" for name in self._learned)
         if np.isnan(self.loss_):
             return f"<{call}: {learned}; from {self.n_rows_} rows without labels>"
         return (

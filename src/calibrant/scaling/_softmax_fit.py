@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -54,8 +55,8 @@ class Scales(Protocol):
         """The search coordinates phi of parameters theta."""
 
 
-class _AsTheyAre:
-    """The parameters themselves."""
+class _PlainScales:
+    """Search in the parameters themselves."""
 
     radius = 10.0
 
@@ -67,6 +68,51 @@ class _AsTheyAre:
 
     def undo(self, theta: FloatArray) -> FloatArray:
         return theta
+
+
+class VectorForm:
+    """The logits v x + b of scores x (n, k), linear in the parameters: v, then b."""
+
+    def __init__(self, x: FloatArray) -> None:
+        self.x, self.k = x, x.shape[1]
+
+    @cached_property
+    def in_single(self) -> NDArray[np.float32]:
+        return self.x.astype(np.float32)
+
+    def like(self, array: FloatArray) -> NDArray[Any]:
+        """The scores in the precision of an array."""
+        return self.x if array.itemsize == 8 else self.in_single
+
+    def forward(self, theta: FloatArray) -> FloatArray:
+        return self.like(theta) * theta[: self.k] + theta[self.k :]
+
+    def back(self, eta: FloatArray) -> FloatArray:
+        """The transpose of `forward`."""
+        return np.concatenate([(eta * self.like(eta)).sum(axis=0), eta.sum(axis=0)])
+
+    def curvature(self, weights: FloatArray) -> FloatArray:
+        """The second derivative in each parameter of a loss with these of (n, k) in the logits."""
+        return np.concatenate([(weights * self.x**2).sum(axis=0), weights.sum(axis=0)])
+
+    def coef(self, theta: FloatArray) -> FloatArray:
+        return theta[: self.k]
+
+
+class MatrixForm(VectorForm):
+    """The logits W x + b of scores x (n, k), linear in the parameters: W by rows, then b."""
+
+    def forward(self, theta: FloatArray) -> FloatArray:
+        return self.like(theta) @ self.coef(theta).T + theta[self.k**2 :]
+
+    def back(self, eta: FloatArray) -> FloatArray:
+        return np.append(eta.T @ self.like(eta), eta.sum(axis=0))
+
+    def curvature(self, weights: FloatArray) -> FloatArray:
+        return np.append(weights.T @ self.x**2, weights.sum(axis=0))
+
+    def coef(self, theta: FloatArray) -> FloatArray:
+        return theta[: self.k**2].reshape(self.k, self.k)
 
 
 @dataclass(eq=False)
@@ -89,13 +135,13 @@ class SoftmaxLoss:
     def __post_init__(self) -> None:
         self._precision: type[np.floating[Any]] = np.float64
         self._last: tuple[FloatArray, NDArray[Any], NDArray[Any]] | None = None
-        # The last theta, what was found there, and the probabilities: a search that ends begins
-        # again there, and turns from value to curvature.
+        # The last theta with its value, gradient and probabilities: the next search begins there,
+        # and the curvature is asked for where the value was.
         self._seen: tuple[FloatArray, float, FloatArray, FloatArray] | None = None
 
     def logits(self, theta: FloatArray) -> FloatArray:
-        moved = self.forward(theta)
-        return moved if self.offset is None else moved + self.offset
+        linear = self.forward(theta)
+        return linear if self.offset is None else linear + self.offset
 
     def value_and_gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
         if self._seen is not None and np.array_equal(self._seen[0], theta):
@@ -107,9 +153,9 @@ class SoftmaxLoss:
         total = row_sums(p)
         value = float(self.shares @ (np.log(total) - at_target))
         p /= total[:, None]
-        away = p - self.targets
-        away *= self.shares[:, None]
-        gradient = self.back(away)
+        residual = p - self.targets
+        residual *= self.shares[:, None]
+        gradient = self.back(residual)
         if self.pull is not None:
             pulled = self.pull(theta)
             value += 0.5 * float(theta @ pulled)
@@ -156,11 +202,11 @@ class SoftmaxLoss:
         max_iter: int,
         radius: float,
     ) -> tuple[FloatArray, int, float]:
-        """Where the gradient is as short as `small`, or where the search stopped; its steps, and
-        the radius it ended with.
+        """Search until the gradient is shorter than `small`; the end, the number of steps and the
+        last radius.
         """
         self._precision, self._last = precision, None
-        scales: Scales = _AsTheyAre()
+        scales: Scales = _PlainScales()
         if self.scales_at is not None:
             scales = self.scales_at(self._probabilities(start))
 
@@ -171,7 +217,7 @@ class SoftmaxLoss:
         def curvature(phi: FloatArray, along: FloatArray) -> FloatArray:
             return scales.turn_gradient(self.curvature(scales.turn(phi), scales.turn(along)))
 
-        found = search(
+        end = search(
             value_and_gradient,
             curvature,
             scales.undo(start),
@@ -179,7 +225,7 @@ class SoftmaxLoss:
             radius=min(radius, scales.radius),
             max_iter=max_iter,
         )
-        return scales.turn(found.at), found.n_iter, found.radius
+        return scales.turn(end.at), end.n_iter, end.radius
 
 
 def not_reached(n_iter: int) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from calibrant._core.errors import InputError
 from calibrant._core.validation import check_count, is_number, public
 from calibrant._data.links import sigmoid
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._isotonic import by_level
 from calibrant.scaling._logistic import fit_increasing, fit_logistic
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
@@ -19,6 +20,7 @@ from calibrant.scaling._spline_fit import Levels, Spline, fit_spline, place_knot
 STEEP = 100.0
 
 
+@documented
 class SplineScaling(OneVsRest):
     r"""Spline scaling: a smooth, increasing curve over the logit of a prediction.
 
@@ -44,10 +46,6 @@ class SplineScaling(OneVsRest):
         Number of knots, at least 2; fewer where there are fewer distinct predictions.
     smoothing : float, optional
         lambda, above 0; by default it is chosen as above.
-    from_logits : bool, default False
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
 
     Attributes
     ----------
@@ -57,10 +55,6 @@ class SplineScaling(OneVsRest):
         What these logits become.
     smoothing_ : ndarray of shape (n_maps,)
         lambda of each map.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
-    loss_before_, loss_ : float
-        Log loss on the rows of the fit, before and after.
 
     References
     ----------

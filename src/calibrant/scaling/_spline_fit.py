@@ -151,7 +151,7 @@ def fit_spline(
     line: FloatArray = np.linalg.solve(spline.turn, start).astype(np.float64)
     at, n_iter = line, 0
     if smoothing is None:
-        smoothing, at, n_iter = _chosen(spline, levels.pooled(CELLS), at)
+        smoothing, at, n_iter = _choose_smoothing(spline, levels.pooled(CELLS), at)
     problem = _Penalised(spline, _Loss(spline.basis(levels.x) @ spline.turn, levels), smoothing)
     at, steps, reached = problem.minimum(at)
     if (problem.rises @ at).min() < 0:
@@ -160,7 +160,9 @@ def fit_spline(
     return SplineFit(spline.turn @ at, smoothing, n_iter + steps, reached)
 
 
-def _chosen(spline: Spline, levels: Levels, at: FloatArray) -> tuple[float, FloatArray, int]:
+def _choose_smoothing(
+    spline: Spline, levels: Levels, at: FloatArray
+) -> tuple[float, FloatArray, int]:
     """The smoothing with the least log loss on folds that were left out, the fit to all levels
     that belongs to it, and all steps taken.
     """

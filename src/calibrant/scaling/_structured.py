@@ -1,4 +1,4 @@
-"""Temperature first, then a penalised step away from it: the fits of structured scaling.
+"""Structured scaling: temperature first, then a penalised step away from it.
 
 The scores of a structured map are logarithms of the predictions after temperature scaling, drawn a
 little towards the uniform distribution, so that none is infinite. The penalty holds the map to
@@ -7,153 +7,284 @@ these scores: with few rows it is temperature scaling, with many it is free.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from calibrant._core.validation import public
 from calibrant._data.links import softmax
-from calibrant.scaling._linear import about_search, centred
+from calibrant.scaling._docstrings import documented
+from calibrant.scaling._linear import LinearMap, about_search, centred, check_l2
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Learned, Problem, Solution
-from calibrant.scaling._softmax_fit import SoftmaxLoss
-from calibrant.scaling._temperature import HIGHEST, LOWEST, fit_temperature
+from calibrant.scaling._softmax_fit import MatrixForm, SoftmaxLoss, VectorForm
+from calibrant.scaling._temperature import check_temperature, fit_temperature
 
 # Weights whose mean is below this were meant as shares of 1, not as numbers of rows.
 SMALLEST_MEAN_WEIGHT = 0.1
 
 
-@dataclass(frozen=True)
-class Penalties:
-    """What the squares of intercepts, of the diagonal less 1, and of all else are multiplied by."""
+class _StructuredMap(LinearMap):
+    """A linear map of scores after temperature scaling, held to the identity by a penalty."""
 
-    intercept: float
-    diagonal: float
-    off_diagonal: float = 0.0
+    _learned = ("temperature_", "uniform_", "coef_", "intercept_")
+    _penalised = True
+    # The logits as a function of the parameters.
+    _form: ClassVar[type[VectorForm]]
+    temperature_: float
+    uniform_: float
 
-    @property
-    def all(self) -> bool:
-        return min(self.intercept, self.diagonal, self.off_diagonal) > 0
+    @abstractmethod
+    def _penalties(self, k: int) -> FloatArray:
+        """What the square of each parameter is multiplied by, for one row of each class."""
 
+    def _check_learned(self) -> None:
+        check_temperature(self.temperature_)
+        if not isinstance(self.uniform_, float) or not 0.0 < self.uniform_ < 1.0:
+            raise ValueError("a share of the uniform distribution outside (0, 1)")
+        super()._check_learned()
 
-def scaled_scores(predictions: Predictions, temperature: float, uniform: float) -> FloatArray:
-    """ln((1 - uniform) softmax(s / T) + uniform / k), one score a class."""
-    rows = softmax(predictions.log_probabilities() / temperature)
-    out: FloatArray = np.log((1.0 - uniform) * rows + uniform / rows.shape[1])
-    return out
+    def _scores(self, predictions: Predictions) -> FloatArray:
+        return _scaled_scores(predictions, self.temperature_, self.uniform_)
 
-
-def check_scaling(temperature: object, uniform: object) -> None:
-    """A ValueError unless these are a temperature and a share of the uniform distribution."""
-    if not isinstance(temperature, float) or not LOWEST <= temperature <= HIGHEST:
-        raise ValueError(f"a temperature outside [{LOWEST}, {HIGHEST:.0f}]")
-    if not isinstance(uniform, float) or not 0.0 < uniform < 1.0:
-        raise ValueError("a share of the uniform distribution outside (0, 1)")
-
-
-def fit_structured_vector(problem: Problem, intercept: float, diagonal: float) -> Solution:
-    """The best v and b of softmax(v x + b), held to v = 1 and b = 0."""
-    start = _Start(problem)
-    k, x = problem.n_classes, start.scores
-    penalties = Penalties(intercept * start.per_row, diagonal * start.per_row, np.inf)
-    pulled = 2.0 * np.repeat([penalties.diagonal, penalties.intercept], k)
-    units: dict[int, NDArray[Any]] = {8: x, 4: x.astype(np.float32)}
-
-    def curves(p: FloatArray) -> FloatArray:
-        weights = problem.shares[:, None] * p * (1.0 - p)
-        return np.concatenate([(weights * x**2).sum(axis=0), weights.sum(axis=0)])
-
-    return start.solution(
-        forward=lambda theta: units[theta.itemsize] * theta[:k] + theta[k:],
-        back=lambda eta: np.concatenate([(eta * units[eta.itemsize]).sum(axis=0), eta.sum(axis=0)]),
-        pulled=pulled,
-        curves=curves,
-        coef=lambda theta: 1.0 + theta[:k],
-        penalised=penalties.all,
-    )
-
-
-def fit_structured_matrix(
-    problem: Problem, intercept: float, diagonal: float, off_diagonal: float
-) -> Solution:
-    """The best W and b of softmax(W x + b), held to W = I and b = 0."""
-    start = _Start(problem)
-    k, x = problem.n_classes, start.scores
-    penalties = Penalties(
-        intercept * start.per_row, diagonal * start.per_row, off_diagonal * (k - 1) * start.per_row
-    )
-    of_matrix = np.full((k, k), penalties.off_diagonal)
-    np.fill_diagonal(of_matrix, penalties.diagonal)
-    pulled = 2.0 * np.concatenate([of_matrix.ravel(), np.full(k, penalties.intercept)])
-    units: dict[int, NDArray[Any]] = {8: x, 4: x.astype(np.float32)}
-
-    def curves(p: FloatArray) -> FloatArray:
-        weights = problem.shares[:, None] * p * (1.0 - p)
-        return np.concatenate([(weights.T @ x**2).ravel(), weights.sum(axis=0)])
-
-    return start.solution(
-        forward=lambda t: units[t.itemsize] @ t[: k * k].reshape(k, k).T + t[k * k :],
-        back=lambda eta: np.concatenate([(eta.T @ units[eta.itemsize]).ravel(), eta.sum(axis=0)]),
-        pulled=pulled,
-        curves=curves,
-        coef=lambda theta: np.eye(k) + theta[: k * k].reshape(k, k),
-        penalised=penalties.all,
-    )
-
-
-class _Start:
-    """Temperature scaling of a problem, and the scores that are left to be mended."""
-
-    def __init__(self, problem: Problem) -> None:
-        # Weights are numbers of rows here: how much rows say is weighed against the penalty.
-        n = float(problem.weights.sum())
-        self.problem = problem
-        first = fit_temperature(problem)
-        self.temperature = float(np.asarray(first.learned["temperature_"]))
-        self.cautions, self.n_iter = first.cautions, first.n_iter
-        self.uniform = 1.0 / (n + 1.0)
-        self.per_row = problem.n_classes / n
-        self.scores = scaled_scores(problem.predictions, self.temperature, self.uniform)
-        counted = problem.weights[problem.weights > 0]
-        if counted.mean() < SMALLEST_MEAN_WEIGHT:
-            self.cautions += (
-                f"the weights sum to {n:.3g} for {counted.size:,} rows, and the penalty takes "
-                f"them for {n:.3g} rows. If they are shares, multiply them by the number of rows",
-            )
-
-    def solution(
-        self,
-        *,
-        forward: Callable[[FloatArray], FloatArray],
-        back: Callable[[FloatArray], FloatArray],
-        pulled: FloatArray,
-        curves: Callable[[FloatArray], FloatArray],
-        coef: Callable[[FloatArray], FloatArray],
-        penalised: bool,
-    ) -> Solution:
+    def _solve(self, problem: Problem) -> Solution:
         """The map at which log loss and penalty are least; parameters are steps away from I."""
-        k, problem = self.problem.n_classes, self.problem
+        # Weights are numbers of rows here: how much rows say is weighed against the penalty.
+        k, n = problem.n_classes, float(problem.weights.sum())
+        first = fit_temperature(problem)
+        temperature, uniform = float(np.asarray(first.learned["temperature_"])), 1.0 / (n + 1.0)
+        scores = _scaled_scores(problem.predictions, temperature, uniform)
+        form = self._form(scores)
+        pulled = 2.0 * (self._penalties(k) * (k / n))
+
+        def scales_at(p: FloatArray) -> _OwnScales:
+            return _OwnScales(form.curvature(problem.shares[:, None] * p * (1.0 - p)) + pulled)
+
         loss = SoftmaxLoss(
-            forward=forward,
-            back=back,
+            forward=form.forward,
+            back=form.back,
             targets=problem.targets,
             shares=problem.shares,
             pull=lambda theta: pulled * theta,
-            offset=self.scores,
-            scales_at=lambda p: _OwnScales(curves(p) + pulled),
+            offset=scores,
+            scales_at=scales_at,
         )
         minimum = loss.minimum(np.zeros(len(pulled)))
-        instead = "" if penalised else "penalties above 0"
+        instead = "" if pulled.min() > 0 else "penalties above 0"
         about = about_search(minimum, loss.logits(minimum.at), problem, instead)
+        coef = form.coef(minimum.at)
         learned: dict[str, Learned] = {
-            "temperature_": self.temperature,
-            "uniform_": self.uniform,
-            "coef_": coef(minimum.at),
+            "temperature_": temperature,
+            "uniform_": uniform,
+            "coef_": (1.0 if coef.ndim == 1 else np.eye(k)) + coef,
             "intercept_": centred(minimum.at[-k:]),
         }
-        return Solution(learned, (*self.cautions, *about), self.n_iter + minimum.n_iter)
+        cautions = (*first.cautions, *_about_light_weights(problem.weights), *about)
+        return Solution(learned, cautions, first.n_iter + minimum.n_iter)
+
+
+@documented
+class StructuredVectorScaling(_StructuredMap):
+    r"""Structured vector scaling (SVS): vector scaling that few rows cannot lead astray.
+
+    .. math:: q_i = \mathrm{softmax}(v \odot x_i + b), \qquad
+        x_i = \ln\Bigl[(1 - \varepsilon)\, \mathrm{softmax}(s_i / T) + \frac{\varepsilon}{k}\Bigr],
+        \qquad \varepsilon = \frac{1}{n + 1}
+
+    where s are logits or logarithms of probabilities and T is the temperature with the least log
+    loss. Then v and b minimise the log loss plus
+
+    .. math:: \frac{k}{n} \Bigl[ \lambda_b \sum_r b_r^2 + \lambda_d \sum_r (v_r - 1)^2 \Bigr]
+
+    a convex problem that is solved to its optimum. With few rows for each class the map is close to
+    temperature scaling; with many the penalty vanishes. The share of the uniform distribution keeps
+    every logarithm finite. What is added to all logits of a row is lost on x. n is the sum of the
+    weights (or of votes), so that a weight of 2 is two rows: weights that sum to 1 would count as
+    one row.
+
+    Predictions (n,) are two classes.
+
+    Parameters
+    ----------
+    l2_intercept : float, default 1.0
+        The penalty on b, lambda_b; finite and not negative.
+    l2_diagonal : float, default 1.0
+        The penalty on v - 1, lambda_d; finite and not negative.
+
+    Attributes
+    ----------
+    temperature_ : float
+        T, in [0.001, 1000].
+    uniform_ : float
+        The share of the uniform distribution, 1 / (n + 1).
+    coef_ : ndarray of shape (k,)
+        v, one factor for each class.
+    intercept_ : ndarray of shape (k,)
+        b, one bias for each class; its mean is 0.
+    loss_before_, loss_ : float
+        Log loss on the rows of the fit, before and after, without the penalty.
+
+    See Also
+    --------
+    VectorScaling : the same without a penalty.
+    StructuredMatrixScaling : every class's score informs every class.
+
+    References
+    ----------
+    Berta, Holzmüller, Jordan and Bach (2025), Structured Matrix Scaling for Multi-Class
+    Calibration, arXiv:2511.03685; the penalties are those of their package probmetrics (1.3.0).
+
+    Examples
+    --------
+    >>> from calibrant import examples
+    >>> from calibrant.scaling import StructuredVectorScaling
+    >>> fashion = examples.load("fashion")
+    >>> scaler = StructuredVectorScaling().fit(fashion.val_soft_labels, fashion.val_logits)
+    >>> scaler.coef_.shape, scaler.intercept_.shape
+    ((10,), (10,))
+    """
+
+    _coef_ndim = 1
+    _form = VectorForm
+    _option_checks = (("l2_intercept", check_l2), ("l2_diagonal", check_l2))
+
+    @public
+    def __init__(
+        self,
+        *,
+        l2_intercept: float = 1.0,
+        l2_diagonal: float = 1.0,
+        from_logits: bool = True,
+        from_logprobs: bool = False,
+    ) -> None:
+        self.l2_intercept = l2_intercept
+        self.l2_diagonal = l2_diagonal
+        self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
+
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return 1 + 2 * k
+
+    def _penalties(self, k: int) -> FloatArray:
+        return np.repeat([float(self.l2_diagonal), float(self.l2_intercept)], k)
+
+
+@documented
+class StructuredMatrixScaling(_StructuredMap):
+    r"""Structured matrix scaling (SMS): matrix scaling that few rows cannot lead astray.
+
+    .. math:: q_i = \mathrm{softmax}(W x_i + b), \qquad
+        x_i = \ln\Bigl[(1 - \varepsilon)\, \mathrm{softmax}(s_i / T) + \frac{\varepsilon}{k}\Bigr],
+        \qquad \varepsilon = \frac{1}{n + 1}
+
+    where s are logits or logarithms of probabilities and T is the temperature with the least log
+    loss. Then W and b minimise the log loss plus
+
+    .. math:: \frac{k}{n} \Bigl[ \lambda_b \sum_r b_r^2 + \lambda_d \sum_r (W_{rr} - 1)^2
+        + \lambda_o (k - 1) \sum_{r \ne t} W_{rt}^2 \Bigr]
+
+    a convex problem that is solved to its optimum. Where there are few rows for each class the map
+    is close to temperature scaling, then to vector scaling, for what lies off the diagonal is held
+    back most; with many rows the penalty vanishes. The share of the uniform distribution keeps
+    every logarithm finite. What is added to all logits of a row is lost on x. n is the sum of the
+    weights (or of votes), so that a weight of 2 is two rows: weights that sum to 1 would count as
+    one row.
+
+    Predictions (n,) are two classes.
+
+    Parameters
+    ----------
+    l2_intercept : float, default 1.0
+        The penalty on b, lambda_b; finite and not negative.
+    l2_diagonal : float, default 1.0
+        The penalty on the diagonal of W, less 1, lambda_d; finite and not negative.
+    l2_off_diagonal : float, default 1.0
+        The penalty on all else in W, lambda_o; finite and not negative.
+
+    Attributes
+    ----------
+    temperature_ : float
+        T, in [0.001, 1000].
+    uniform_ : float
+        The share of the uniform distribution, 1 / (n + 1).
+    coef_ : ndarray of shape (k, k)
+        W, one row for each class.
+    intercept_ : ndarray of shape (k,)
+        b, one bias for each class; its mean is 0.
+    loss_before_, loss_ : float
+        Log loss on the rows of the fit, before and after, without the penalty.
+
+    See Also
+    --------
+    MatrixScaling : one penalty, chosen by hand, and none on the diagonal.
+    StructuredVectorScaling : a factor and a bias for each class.
+
+    References
+    ----------
+    Berta, Holzmüller, Jordan and Bach (2025), Structured Matrix Scaling for Multi-Class
+    Calibration, arXiv:2511.03685; the penalties are those of their package probmetrics (1.3.0).
+
+    Examples
+    --------
+    >>> from calibrant import examples
+    >>> from calibrant.scaling import StructuredMatrixScaling
+    >>> fashion = examples.load("fashion")
+    >>> scaler = StructuredMatrixScaling().fit(fashion.val_soft_labels, fashion.val_logits)
+    >>> scaler.coef_.shape, scaler.intercept_.shape
+    ((10, 10), (10,))
+    """
+
+    _coef_ndim = 2
+    _form = MatrixForm
+    _option_checks = (
+        ("l2_intercept", check_l2),
+        ("l2_diagonal", check_l2),
+        ("l2_off_diagonal", check_l2),
+    )
+
+    @public
+    def __init__(
+        self,
+        *,
+        l2_intercept: float = 1.0,
+        l2_diagonal: float = 1.0,
+        l2_off_diagonal: float = 1.0,
+        from_logits: bool = True,
+        from_logprobs: bool = False,
+    ) -> None:
+        self.l2_intercept = l2_intercept
+        self.l2_diagonal = l2_diagonal
+        self.l2_off_diagonal = l2_off_diagonal
+        self.from_logits = from_logits
+        self.from_logprobs = from_logprobs
+
+    @classmethod
+    def _n_parameters(cls, k: int) -> float:
+        return 1 + k * k + k
+
+    def _penalties(self, k: int) -> FloatArray:
+        of_matrix = np.full((k, k), float(self.l2_off_diagonal) * (k - 1))
+        np.fill_diagonal(of_matrix, float(self.l2_diagonal))
+        return np.append(of_matrix, np.full(k, float(self.l2_intercept)))
+
+
+def _scaled_scores(predictions: Predictions, temperature: float, uniform: float) -> FloatArray:
+    """ln((1 - uniform) softmax(s / T) + uniform / k), one score a class."""
+    rows = softmax(predictions.log_probabilities() / temperature)
+    return np.log((1.0 - uniform) * rows + uniform / rows.shape[1])
+
+
+def _about_light_weights(weights: FloatArray) -> tuple[str, ...]:
+    """The warning for weights that are shares of 1, if they seem to be."""
+    n, counted = float(weights.sum()), weights[weights > 0]
+    if counted.mean() >= SMALLEST_MEAN_WEIGHT:
+        return ()
+    return (
+        f"the weights sum to {n:.3g} for {counted.size:,} rows, and the penalty takes "
+        f"them for {n:.3g} rows. If they are shares, multiply them by the number of rows",
+    )
 
 
 class _OwnScales:

@@ -1,25 +1,43 @@
-"""Temperature scaling: one number for all classes."""
+"""Temperature scaling: one number for all classes.
+
+Logits in torch tensors are read on the device where they are: the derivatives of the loss are
+summed there, block by block, and two numbers a step come to the host.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from calibrant._core.validation import public
-from calibrant._data.links import softmax
-from calibrant.scaling._device_temperature import logits_on_device
+from calibrant._data.arrays import stays_on_device
+from calibrant._data.links import LOG_FLOOR, softmax
+from calibrant._summaries.samples import Summary
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._formula import Inputs, Node, softmax_nodes
 from calibrant.scaling._predictions import FloatArray, Predictions
 from calibrant.scaling._problem import Problem, Solution
+from calibrant.scaling._same_rows import Hashes, hash_factors, splitmix64
 from calibrant.scaling._scaler import Scaler
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from calibrant._data.tensor_samples import TensorSamples
+
 LOWEST, HIGHEST = 1e-3, 1e3
+# Entries of tensors that are read together.
+BLOCK = 1 << 24
 # The first and second derivative of a loss at 1/T.
 Derivative = Callable[[float], tuple[float, float]]
+# What equal scores in every row are fitted by: they hold no information on T.
+UNCHANGED = Solution({"temperature_": 1.0})
 
 
+@documented
 class TemperatureScaling(Scaler):
     r"""Temperature scaling: logits divided by one number, so that the top label stays.
 
@@ -31,22 +49,10 @@ class TemperatureScaling(Scaler):
     right on every row have no best temperature. A binary prediction is a single logit, divided by
     T.
 
-    Parameters
-    ----------
-    from_logits : bool, default True
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
-        Goes before `from_logits`.
-
     Attributes
     ----------
     temperature_ : float
         T, in [0.001, 1000]; above 1 the predictions were overconfident.
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
-    loss_before_, loss_ : float
-        Log loss on the rows of the fit, before and after.
 
     References
     ----------
@@ -79,30 +85,20 @@ class TemperatureScaling(Scaler):
         return 1
 
     def _check_learned(self) -> None:
-        if not isinstance(self.temperature_, float) or not LOWEST <= self.temperature_ <= HIGHEST:
-            raise ValueError(f"a temperature outside [{LOWEST}, {HIGHEST:.0f}]")
+        check_temperature(self.temperature_)
 
     def _solve(self, problem: Problem) -> Solution:
         return fit_temperature(problem)
 
-    def _fit_on_device(
-        self, y_true: Any, y_proba: Any, sample_weight: Any, classes: Sequence[Any] | None
-    ) -> bool:
+    def _fit_on_device(self, y_true: Any, y_proba: Any, **rows: Any) -> bool:
         self._check_options()
-        logits = None
-        if self._given is True:
-            logits = logits_on_device(y_true, y_proba, sample_weight, classes)
+        logits = _logits_on_device(y_true, y_proba, rows) if self._given is True else None
         if logits is None:
             return False
-        loss_before = logits.loss_before  # checks every value on its way
-        solution = Solution({"temperature_": 1.0})
-        if not logits.says_nothing():
-            solution = _solution(logits.derivatives)
-        self.temperature_ = np.asarray(solution.learned["temperature_"]).item()
-        self.n_classes_ = self._columns = logits.samples.n_classes
-        self.n_rows_, self.n_iter_ = logits.samples.n, solution.n_iter
+        loss_before = logits.loss_before()  # checks every value on its way
+        solution = UNCHANGED if logits.are_constant() else _solution(logits.derivatives)
+        self._set_fit(solution, logits.samples.n_classes, logits.row_hashes())
         self.loss_before_, self.loss_ = loss_before, logits.loss(1.0 / self.temperature_)
-        self._remember_rows(logits.row_hashes())
         self._warn(solution.cautions)
         return True
 
@@ -115,13 +111,19 @@ class TemperatureScaling(Scaler):
         return out if predictions.columns else out[:, 1]
 
 
+def check_temperature(temperature: object) -> None:
+    """A ValueError unless a number read from a file is a temperature."""
+    if not isinstance(temperature, float) or not LOWEST <= temperature <= HIGHEST:
+        raise ValueError(f"a temperature outside [{LOWEST}, {HIGHEST:.0f}]")
+
+
 def fit_temperature(problem: Problem) -> Solution:
     """The temperature of class scores at which the log loss of a problem is least."""
     scores = problem.predictions.class_scores()
     # Equal scores become exact zeros: a prediction that says nothing leaves T where it is.
     scores = scores - scores.max(axis=1, keepdims=True)
     if not scores.any():
-        return Solution({"temperature_": 1.0})
+        return UNCHANGED
     hits = (problem.targets * scores).sum(axis=1)
     return _solution(lambda slope: derivatives(slope, scores, hits, problem.shares))
 
@@ -182,3 +184,94 @@ def _best_slope(derivative: Derivative) -> tuple[float, int]:
             break
         slope = after
     return slope, n_iter
+
+
+# --- logits on a device ------------------------------------------------------------------------
+
+
+def _logits_on_device(y_true: Any, y_proba: Any, rows: dict[str, Any]) -> _DeviceLogits | None:
+    """Logits (n, k) and labels, if that is what these are and if they lie on a device."""
+    if not stays_on_device(y_proba) or getattr(y_proba, "ndim", 0) != 2:
+        return None
+    from calibrant._data.tensor_input import TensorInput
+
+    samples = TensorInput().build(y_true, y_proba, from_logits=True, **rows)
+    if samples.soft_rows or samples.place != samples.predictions.device:
+        return None
+    return _DeviceLogits(samples)
+
+
+@dataclass(frozen=True, eq=False)
+class _DeviceLogits:
+    """Logits (n, k) and class indices on a device."""
+
+    samples: TensorSamples
+
+    def loss_before(self) -> float:
+        """The log loss of the logits as they are; every value is checked on the way."""
+        return Summary(self.samples).losses.mean("log")
+
+    def are_constant(self) -> bool:
+        """Whether all logits of every row are equal."""
+        x = self.samples.predictions
+        return not bool((x.amax(dim=1) != x.amin(dim=1)).any())
+
+    def derivatives(self, slope: float) -> tuple[float, float]:
+        """The first and second derivative of the log loss in slope = 1/T."""
+
+        def of_block(scores: Tensor, own: Tensor) -> tuple[Tensor, Tensor]:
+            p = (slope * scores).softmax(dim=1)
+            mean = (p * scores).sum(dim=1)
+            spread = p.mul_(scores.sub_(mean[:, None]).square_()).sum(dim=1)
+            return mean - own, spread
+
+        first, second = self._mean(of_block)
+        return first, second
+
+    def loss(self, slope: float) -> float:
+        """The log loss of softmax(slope * logits), with the one floor."""
+
+        def of_block(scores: Tensor, own: Tensor) -> tuple[Tensor]:
+            total = (slope * scores).exp_().sum(dim=1).log_()
+            return ((total - slope * own).clamp(max=-float(np.log(LOG_FLOOR))),)
+
+        return self._mean(of_block)[0]
+
+    def row_hashes(self) -> Hashes:
+        """What `_same_rows.row_hashes` makes of the same rows in memory."""
+        import torch
+
+        x = self.samples.predictions
+        factors = torch.from_numpy(hash_factors(int(x.shape[1])).view(np.int64)).to(x.device)
+        out = torch.empty(self.samples.n, dtype=torch.int64, device=x.device)
+        for rows in self._spans():
+            # Zero is added so that -0 and 0 are one. Products wrap around, as unsigned ones do.
+            bits = (x[rows].float() + 0.0).view(torch.int32).long() & 0xFFFFFFFF
+            out[rows] = (bits * factors).sum(dim=1)
+        return splitmix64(out.cpu().numpy().view(np.uint64))
+
+    def _mean(self, of_block: Callable[[Tensor, Tensor], tuple[Tensor, ...]]) -> list[float]:
+        """Weighted means of numbers that a block's rows have, in one transfer. A block is scores
+        below the row's largest, so that equal ones are exact zeros, and the label's own.
+        """
+        import torch
+
+        samples, totals = self.samples, []
+        for rows in self._spans():
+            x = samples.predictions[rows].double()
+            scores = x - x.amax(dim=1, keepdim=True)
+            own = scores.gather(1, samples.targets[rows].long()[:, None])[:, 0]
+            w = samples.weight_block(rows.start, rows.stop)
+            values = torch.stack(of_block(scores, own))
+            totals.append(values.sum(dim=1) if w is None else values @ w)
+        if samples.weights is None:
+            weight = float(samples.n)
+        else:
+            weight = float(samples.weights.double().sum())
+        sums: list[float] = torch.stack(totals).sum(dim=0).tolist()
+        return [total / weight for total in sums]
+
+    def _spans(self) -> Iterator[slice]:
+        n, step = self.samples.n, max(1, BLOCK // self.samples.n_classes)
+        for start in range(0, n, step):
+            yield slice(start, min(start + step, n))

@@ -27,7 +27,7 @@ Curvature = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchEnd:
     """Where a search ended, after how many steps, and the radius it had."""
 
     at: FloatArray
@@ -43,7 +43,7 @@ def search(
     small: float,
     radius: float,
     max_iter: int,
-) -> Found:
+) -> SearchEnd:
     """Where the gradient is shorter than `small`, or where nothing leads further down."""
     at, n_iter = start, 0
     value, gradient = value_and_gradient(at)
@@ -63,17 +63,17 @@ def search(
         if share > TAKEN:
             at, value, gradient = at + step, lower, there
             path = _Path(gradient, partial(curvature, at))
-    return Found(at, n_iter, radius)
+    return SearchEnd(at, n_iter, radius)
 
 
 @dataclass(eq=False)
 class _Path:
-    """The way of conjugate gradients down a quadratic, as far as it was walked."""
+    """The steps of conjugate gradients on a quadratic model of the loss, made when first needed."""
 
     gradient: FloatArray
     product: Callable[[FloatArray], FloatArray]
-    # Points, and for each the direction it was left in, the Hessian times both, and how far the
-    # next point lies in it (infinitely far where the loss does not curve up).
+    # Points and the directions in which they are left; the Hessian times each of both; and the
+    # length of each step, infinite where the loss does not curve up in its direction.
     points: list[FloatArray] = field(default_factory=list)
     turned: list[FloatArray] = field(default_factory=list)
     directions: list[FloatArray] = field(default_factory=list)
@@ -90,8 +90,8 @@ class _Path:
         self._ended = size == 0.0
 
     def end_within(self, radius: float) -> tuple[FloatArray, float, bool]:
-        """The end of the path, or where it leaves the region; by how much the quadratic falls until
-        there, and whether that is at the border.
+        """The last point of the path, or the point where it leaves the region of this radius; the
+        fall of the quadratic up to there; and whether the point is on the border.
         """
         for j in range(len(self.points) + self.gradient.size):
             if j == len(self.reaches):
@@ -106,7 +106,7 @@ class _Path:
         return self._fallen(self.points[-1], self.turned[-1], border=False)
 
     def _walk(self) -> None:
-        """Take the next step, and turn."""
+        """Add the next step, and the conjugate direction after it."""
         along = self.directions[-1]
         product = self.product(along)
         curves, size = float(along @ product), float(self._residual @ self._residual)
@@ -131,14 +131,12 @@ class _Path:
 
 
 def _length(step: FloatArray) -> float:
-    """The norm. Where the loss hardly curves a step is so long that its square is infinite, and is
-    beyond every border: nothing to warn of.
-    """
+    """The norm of a step; infinite without a warning where the square of its length overflows."""
     with np.errstate(over="ignore"):
         return float(np.linalg.norm(step))
 
 
 def _to_border(step: FloatArray, along: FloatArray, radius: float) -> float:
-    """How far it is from a point within the region along a direction to its border."""
+    """The multiple of a direction that leads from a point within the region to its border."""
     a, b, c = float(along @ along), float(step @ along), float(step @ step) - radius**2
     return (-b + math.sqrt(max(b * b - a * c, 0.0))) / a

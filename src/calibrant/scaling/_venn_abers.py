@@ -9,6 +9,7 @@ import numpy as np
 
 from calibrant._core.validation import public
 from calibrant._engines.arrays.selection import kernels
+from calibrant.scaling._docstrings import documented
 from calibrant.scaling._isotonic import by_level
 from calibrant.scaling._one_vs_rest import Column, ColumnFit, OneVsRest
 from calibrant.scaling._predictions import FloatArray, Predictions
@@ -18,6 +19,7 @@ from calibrant.scaling._problem import Problem, Solution
 LIGHT = 0.1
 
 
+@documented
 class VennAbers(OneVsRest):
     r"""Inductive Venn-Abers calibration: an isotonic fit for each label that a new row may have.
 
@@ -32,13 +34,6 @@ class VennAbers(OneVsRest):
     Predictions (n, k) get a map for each class against the rest, and rows of q are divided by their
     sum.
 
-    Parameters
-    ----------
-    from_logits : bool, default False
-        Whether the predictions are logits (else probabilities).
-    from_logprobs : bool, default False
-        Whether the predictions are log-probabilities: exp is applied to (n,), a softmax to (n, k).
-
     Attributes
     ----------
     thresholds_0_, thresholds_1_ : tuple of ndarray
@@ -47,10 +42,6 @@ class VennAbers(OneVsRest):
         p_0 below the first threshold (which is 0), and from each threshold on.
     values_1_ : tuple of ndarray
         p_1 up to each threshold, and beyond the last (which is 1).
-    n_classes_, n_rows_, n_iter_ : int
-        Classes and rows of the fit, and steps of the optimiser.
-    loss_before_, loss_ : float
-        Log loss on the rows of the fit, before and after.
 
     Notes
     -----

@@ -26,15 +26,14 @@ from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._report import BeforeAfter, Change, spoken
 from calibrant.scaling._beta import BetaCalibration
 from calibrant.scaling._isotonic import IsotonicCalibration
+from calibrant.scaling._linear import VectorScaling
 from calibrant.scaling._platt import PlattScaling
 from calibrant.scaling._prior_shift import PriorShift
 from calibrant.scaling._quadratic import QuadraticScaling
 from calibrant.scaling._scaler import Scaler
 from calibrant.scaling._spline import SplineScaling
-from calibrant.scaling._structured_matrix import StructuredMatrixScaling
-from calibrant.scaling._structured_vector import StructuredVectorScaling
+from calibrant.scaling._structured import StructuredMatrixScaling, StructuredVectorScaling
 from calibrant.scaling._temperature import TemperatureScaling
-from calibrant.scaling._vector import VectorScaling
 from calibrant.scaling._venn_abers import VennAbers
 
 # With fewer rows the halves are too small to fit and to judge a map.

@@ -112,7 +112,7 @@ def audit(
         for each in _SHAPES:
             rows += _verdicts([s for s in subjects if s.shape == each], wanted, n_draws, seed)
     if measure is not None:
-        notes += _untested(subjects, rows)
+        notes += _notes_on_untested(subjects, rows)
     # Measures in the order asked for, each with its properties in theirs.
     order = list(dict.fromkeys((s.name, str(s.shape)) for s in subjects))
     rows.sort(key=lambda row: (order.index((row.measure, row.shape)), wanted.index(row.property)))
@@ -158,8 +158,8 @@ class _Replay:
         return _Replay, (self.bins, self.function, self.lost)
 
 
-def _untested(subjects: list[Subject], rows: list[AuditVerdict]) -> tuple[str, ...]:
-    """What is said of measures that were asked for, and that no property is about."""
+def _notes_on_untested(subjects: list[Subject], rows: list[AuditVerdict]) -> tuple[str, ...]:
+    """A note for each measure that none of the properties asked for applies to."""
     tested = {row.measure for row in rows}
     names = dict.fromkeys(s.name for s in subjects if s.name not in tested)
     return tuple(f"not audited: none of the properties asked for is about {n}" for n in names)
@@ -215,7 +215,7 @@ def _subjects(
 ) -> tuple[list[Subject], tuple[str, ...]]:
     shapes = tuple(s for s in _SHAPES if shape in (None, s))
     if callable(measure):
-        return _own(measure, shapes, claims)
+        return _subjects_of_function(measure, shapes, claims)
     if measure is None:
         names = list(dict.fromkeys(m.name for s in shapes for m in catalogue(s)))
     else:
@@ -244,7 +244,7 @@ def _unknown(name: object, shapes: tuple[Shape, ...]) -> None:
     raise InputError(f"no measure is called {name!r}: {nearest_measure(name, sorted(known))}")
 
 
-def _own(
+def _subjects_of_function(
     function: Function, shapes: tuple[Shape, ...], claims: Mapping[str, bool] | None
 ) -> tuple[list[Subject], tuple[str, ...]]:
     """A user's function, for the shapes of predictions that it takes."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._data.links import sigmoid, softmax
 from calibrant._measures.catalogue import Shape
 from calibrant._research.audits.subjects import Array, Subject, binned_values
 from calibrant._research.audits.worlds import Labels, draw_labels
@@ -35,10 +36,7 @@ def pool(shape: Shape, number: int, seed: int) -> tuple[Labels, list[Array]]:
 
 
 def _probabilities(logits: Array) -> Array:
-    rows = np.stack([np.zeros_like(logits), logits], axis=1) if logits.ndim == 1 else logits
-    powered = np.exp(rows - rows.max(axis=1, keepdims=True))
-    out: Array = powered / powered.sum(axis=1, keepdims=True)
-    return out[:, 1] if logits.ndim == 1 else out
+    return sigmoid(logits) if logits.ndim == 1 else softmax(logits)
 
 
 def bin_sensitivity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[AuditVerdict]:
@@ -58,7 +56,7 @@ def bin_sensitivity(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> 
 
 def _verdict(subject: Subject, values: Array, seed: int) -> AuditVerdict:
     """`values` is by pool, number of bins and predictor."""
-    flips, total, worst, witness = 0, 0, 0.0, None
+    flips, total, worst, largest = 0, 0, 0.0, None
     for number in range(N_POOLS):
         for i, j in combinations(range(_N_PREDICTORS), 2):
             gap = values[number, :, i] - values[number, :, j]
@@ -68,36 +66,20 @@ def _verdict(subject: Subject, values: Array, seed: int) -> AuditVerdict:
                     flips += 1
                     size = min(abs(gap[a]), abs(gap[b]))
                     if size > worst:
-                        worst, witness = size, (number, i, j, a, b)
+                        worst, largest = size, (number, i, j, a, b)
     share = flips / total
-    shared: dict[str, Any] = {
-        "measure": subject.name,
-        "shape": subject.shape,
-        "property": "bin_sensitivity",
-        "holds": None,
-        "claim": None,
-    }
     words = f"{share:.0%} of pairs change order between two of {COUNTS} bins"
-    if witness is None:
-        return AuditVerdict(**shared, evidence={"flips": share}, witness=None, sentence=words)
-    number, i, j, a, b = witness
+    if largest is None:
+        return subject.verdict("bin_sensitivity", None, words, {"flips": share})
+    number, i, j, a, b = largest
     pair = {
         f"{which} at {COUNTS[c]}": float(values[number, c, p])
         for c in (a, b)
         for which, p in (("first", i), ("second", j))
     }
-    return AuditVerdict(
-        **shared,
-        evidence={"flips": share, **pair},
-        sentence=words,
-        witness={
-            "pool": number,
-            "first": i,
-            "second": j,
-            "bins": [COUNTS[a], COUNTS[b]],
-            "seed": seed,
-        },
-    )
+    bins = [COUNTS[a], COUNTS[b]]
+    witness = {"pool": number, "first": i, "second": j, "bins": bins, "seed": seed}
+    return subject.verdict("bin_sensitivity", None, words, {"flips": share, **pair}, witness)
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:

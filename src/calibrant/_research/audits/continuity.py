@@ -137,21 +137,12 @@ def _zoom(step: Step, value: Callable[[float], float], small: float) -> Step:
 
 
 def _verdict(subject: Subject, jump: Step | None, largest: float, n_paths: int) -> AuditVerdict:
-    shared = {"measure": subject.name, "shape": subject.shape, "property": "continuous"}
-    claim = subject.claim("continuous")
     if jump is None and not n_paths:
-        return AuditVerdict(
-            **shared, holds=None, claim=claim, witness=None, evidence={}, sentence=NO_VALUES
-        )
+        return subject.verdict("continuous", None, NO_VALUES)
     if jump is None:
-        return AuditVerdict(
-            **shared,
-            holds=True,
-            claim=claim,
-            witness=None,
-            evidence={"largest_step": largest, "paths": n_paths},
-            sentence=f"steps vanish along {n_paths} paths (at most {largest:.2g} is left)",
-        )
+        words = f"steps vanish along {n_paths} paths (at most {largest:.2g} is left)"
+        evidence = {"largest_step": largest, "paths": n_paths}
+        return subject.verdict("continuous", True, words, evidence)
     witness: dict[str, Any] = {
         "path": jump.path.name,
         "labels": jump.path.labels.tolist(),
@@ -160,15 +151,12 @@ def _verdict(subject: Subject, jump: Step | None, largest: float, n_paths: int) 
         "weights": None if jump.path.weights is None else jump.path.weights.tolist(),
     }
     moved = float(np.abs((jump.end - jump.start) * jump.path.direction).max())
-    return AuditVerdict(
-        **shared,
-        holds=False,
-        claim=claim,
-        witness=witness,
-        evidence={"before": jump.start_value, "after": jump.end_value, "moved": moved},
-        sentence=f"on the path '{jump.path.name}' it goes from {jump.start_value:.4g} to "
-        f"{jump.end_value:.4g} while predictions move by {moved:.1g}",
+    words = (
+        f"on the path '{jump.path.name}' it goes from {jump.start_value:.4g} to "
+        f"{jump.end_value:.4g} while predictions move by {moved:.1g}"
     )
+    evidence = {"before": jump.start_value, "after": jump.end_value, "moved": moved}
+    return subject.verdict("continuous", False, words, evidence, witness)
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:

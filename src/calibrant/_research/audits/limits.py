@@ -9,19 +9,39 @@ number while each still fills, and noise of n^(-1/3) for the logit-smoothed erro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from calibrant._research.audits.curves import SIZES, Curve, Drawn, curves
-from calibrant._research.audits.populations import populations
-from calibrant._research.audits.subjects import Subject
+from calibrant._research.audits.populations import Population, populations
+from calibrant._research.audits.subjects import Array, Subject, limit_values
+from calibrant._research.audits.worlds import draw_labels
 from calibrant.results._audit import AuditVerdict
+
+SIZES = (125, 1_000, 8_000, 64_000)
+# Means of small samples need more draws, and cost less; but of the smallest, which is there to be
+# seen beside the others, a limit hardly ever depends.
+_REPEATS = (6, 12, 8, 5)
+_TWINS = 4
+# Where the slope is too uncertain, draws are added until there are this many times as many. (Not
+# in steps: a slope that is looked at again and again is at some time found to be what it is not.)
+_MORE = 10
+# Along the rules used here errors that vanish fall like n^(-1/3) or faster, up to logarithms; one
+# that falls more slowly than this between the last two sizes has a positive limit.
+_VANISHES = -0.2
+_STANDARD_ERRORS = 2.0
+# A miscalibrated population against its calibrated twin at the largest size.
+_LIKE_TWIN = 1.4
+_UNLIKE_TWIN = 2.0
+# Below this share of the measure's largest value, a value counts as 0: predictions of 0 and 1 are
+# clipped by a millionth before they become logits.
+_NOTHING = 1e-5
 
 
 def limits(subjects: Sequence[Subject], what: Sequence[str], *, seed: int) -> list[AuditVerdict]:
     """Verdicts on completeness, soundness or both for subjects of one shape."""
-    by_name = curves(subjects, seed)
+    by_name = _curves(subjects, seed)
     verdicts = []
     for subject in subjects:
         calibrated = [c for c in by_name[subject.name] if not c.population.broken]
@@ -34,7 +54,7 @@ def limits(subjects: Sequence[Subject], what: Sequence[str], *, seed: int) -> li
 
 
 def _completeness(subject: Subject, calibrated: list[Curve], seed: int) -> AuditVerdict:
-    worst = max(calibrated, key=_against)
+    worst = max(calibrated, key=_evidence_against)
     name, last = worst.population.name, subject.error(worst.values[-1])
     if np.isnan(worst.limit):
         holds = None
@@ -52,7 +72,7 @@ def _soundness(
     subject: Subject, calibrated: list[Curve], others: list[Curve], seed: int
 ) -> AuditVerdict:
     """Against its twin where calibrated predictors tend to 0, against the worst of them if not."""
-    worst = max(calibrated, key=_against)
+    worst = max(calibrated, key=_evidence_against)
     complete = worst.limit == 0.0
     tends = [curve.limit_beside_twin if complete else curve.limit for curve in others]
     # One population that it does not detect refutes soundness; an undecided one counts next.
@@ -78,7 +98,7 @@ def _order(limit: float, calibrated: float) -> tuple[int, float]:
     return (0 if limit <= calibrated else 2), limit
 
 
-def _against(curve: Curve) -> tuple[int, float]:
+def _evidence_against(curve: Curve) -> tuple[int, float]:
     """The evidence of a calibrated population against completeness, for sorting: a positive limit
     refutes it, and an undecided one counts next.
     """
@@ -91,25 +111,197 @@ def _verdict(
     subject: Subject, what: str, holds: bool | None, curve: Curve, words: str, seed: int
 ) -> AuditVerdict:
     shown = [float(subject.error(value)) for value in curve.values]
-    return AuditVerdict(
-        measure=subject.name,
-        shape=subject.shape,
-        property=what,
-        holds=holds,
-        claim=subject.claim(what),
-        sentence=words,
-        evidence={f"at {n}": value for n, value in zip(curve.sizes, shown, strict=True)},
-        witness={"population": curve.population.name, "seed": seed, "more": curve.more},
-    )
+    evidence = {f"at {n}": value for n, value in zip(curve.sizes, shown, strict=True)}
+    witness = {"population": curve.population.name, "seed": seed, "more": curve.more}
+    return subject.verdict(what, holds, words, evidence, witness)
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
     """The values at every size, computed again."""
     for number, population in enumerate(populations(subject.shape)):
         if population.name == witness["population"]:
-            drawn = Drawn(population, number, witness["seed"])
+            drawn = _Draws(population, number, witness["seed"])
             drawn.add([subject], witness["more"])
             means, _ = drawn.means([subject])
             pairs = zip(SIZES[: len(means)], means[:, 0], strict=True)
             return {f"at {n}": float(subject.error(value)) for n, value in pairs}
     raise KeyError(witness["population"])
+
+
+# --- curves: mean values at growing sizes of a population, and what they tend to ------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Mean errors of one population at the first of `SIZES`, and at the last of them of its twin:
+    the same predictions with labels drawn from them, so that they are calibrated.
+
+    `errors` are the standard errors of the means, `scale` is the largest value of the measure.
+    """
+
+    population: Population
+    values: Array
+    errors: Array
+    twin: float = np.nan
+    more: int = 1
+    scale: float = 1.0
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The numbers of rows at which there are values."""
+        return SIZES[: len(self.values)]
+
+    @property
+    def nothing(self) -> float:
+        """The size below which a value counts as 0."""
+        return _NOTHING * self.scale
+
+    @property
+    def vanished(self) -> bool:
+        """Whether the last value is 0, up to rounding."""
+        return bool(np.isfinite(self.values[-1]) and abs(self.values[-1]) <= self.nothing)
+
+    @property
+    def slope(self) -> float:
+        """The power of n that the values follow between the last two sizes."""
+        return self._slope(2)[0]
+
+    def _slope(self, over: int) -> tuple[float, float]:
+        """The power over the last so many sizes, and its standard error."""
+        if self.vanished:
+            return -np.inf, 0.0
+        ends = [-over, -1]
+        if not (self.values[ends] > 0).all():
+            return np.nan, 0.0
+        apart = np.log(self.sizes[-1] / self.sizes[-over])
+        relative = self.errors[ends] / self.values[ends]
+        ratio = np.log(self.values[-1] / self.values[-over])
+        return float(ratio / apart), float(np.sqrt((relative**2).sum()) / apart)
+
+    @property
+    def limit(self) -> float:
+        """0 or the last value; nan where the sizes do not decide."""
+        if self.vanished:
+            return 0.0
+        last = float(self.values[-1])
+        if np.isnan(self.slope):  # it is at or below 0 on the way, or not a number
+            noise = _STANDARD_ERRORS * self.errors[-1]
+            return 0.0 if abs(last) <= noise else last
+        # Over two steps a slope is more certain than over one, but shows less of a positive limit.
+        for over in (2, 3):
+            slope, error = self._slope(over)
+            if slope + _STANDARD_ERRORS * error < _VANISHES:
+                return 0.0
+            if slope - _STANDARD_ERRORS * error > _VANISHES:
+                return last
+        return np.nan
+
+    @property
+    def limit_beside_twin(self) -> float:
+        """The same for a measure that vanishes on the twin: noise hides the limit for long, but
+        values that vanish too end where those of the twin do.
+        """
+        last = float(self.values[-1])
+        if last <= _LIKE_TWIN * max(self.twin, self.nothing):
+            return 0.0
+        return last if last > _UNLIKE_TWIN * self.twin else np.nan
+
+
+def _curves(subjects: Sequence[Subject], seed: int) -> dict[str, list[Curve]]:
+    """Each subject's curves over the populations of its shape that tell something of it."""
+    out: dict[str, list[Curve]] = {s.name: [] for s in subjects}
+    for number, population in enumerate(populations(subjects[0].shape) if subjects else ()):
+        fit = [s for s in subjects if _is_about(population, s)]
+        if not fit:
+            continue
+        drawn = _Draws(population, number, seed)
+        drawn.add(fit)
+        means, errors = drawn.means(fit)
+        twins = np.full(len(fit), np.nan)
+        if population.broken:
+            rng = np.random.default_rng([seed, number, len(means) - 1])
+            twins = _errors_of_draws(fit, population, len(means) - 1, rng, _TWINS, twin=True).mean(
+                0
+            )
+        found = [
+            Curve(population, means[:, i], errors[:, i], float(twins[i])) for i in range(len(fit))
+        ]
+        # More draws do not decide on what is not a number.
+        unsure = [i for i, c in enumerate(found) if np.isnan(c.limit) and np.isfinite(c.values[-1])]
+        if unsure and not population.broken:
+            left = [fit[i] for i in unsure]  # which share the draws
+            drawn.add(left, _MORE)
+            means, errors = drawn.means(left)
+            for column, i in enumerate(unsure):
+                found[i] = replace(
+                    found[i], values=means[:, column], errors=errors[:, column], more=_MORE
+                )
+        for subject, curve in zip(fit, found, strict=True):
+            out[subject.name].append(curve)
+    return {name: _scaled(own) for name, own in out.items()}
+
+
+def _is_about(population: Population, subject: Subject) -> bool:
+    """Whether the values on a population can tell anything of a subject."""
+    if population.weighted and not subject.takes_weights:
+        return False
+    if not population.broken:
+        return True
+    return subject.notion in population.broken and subject.applies("sound")
+
+
+def _scaled(unscaled: list[Curve]) -> list[Curve]:
+    sizes = [np.nanmax(np.abs(c.values), initial=0.0) for c in unscaled]
+    scale = float(max(sizes, default=1.0))
+    return [replace(curve, scale=scale) for curve in unscaled]
+
+
+class _Draws:
+    """The draws of one population: adding to them goes on where the last one ended."""
+
+    def __init__(self, population: Population, number: int, seed: int) -> None:
+        # A miscalibrated population differs from its twin long before the largest size.
+        self._repeats = _REPEATS[:-1] if population.broken else _REPEATS
+        self._population, self._times = population, 0
+        self._rngs = [np.random.default_rng([seed, number, i]) for i in range(len(self._repeats))]
+        # By subject: for each size, the errors in its draws.
+        self._errors: dict[str, list[Array]] = {}
+
+    def add(self, subjects: Sequence[Subject], times: int = 1) -> None:
+        """Draw until there are so many times `_REPEATS`; subjects that are left out end here."""
+        for size, repeats in enumerate(self._repeats):
+            more = repeats * (times - self._times)
+            rows = _errors_of_draws(subjects, self._population, size, self._rngs[size], more)
+            for subject, column in zip(subjects, rows.T, strict=True):
+                sizes = self._errors.setdefault(subject.name, [np.empty(0)] * len(self._repeats))
+                sizes[size] = np.concatenate([sizes[size], column])
+        self._times = times
+
+    def means(self, subjects: Sequence[Subject]) -> tuple[Array, Array]:
+        """Mean errors and their standard errors, a row per size and a column per subject."""
+        means, errors = np.empty((2, len(self._repeats), len(subjects)))
+        for i, subject in enumerate(subjects):
+            for size, column in enumerate(self._errors[subject.name]):
+                means[size, i] = column.mean()
+                errors[size, i] = column.std(ddof=1) / np.sqrt(len(column))
+        return means, errors
+
+
+def _errors_of_draws(
+    subjects: Sequence[Subject],
+    population: Population,
+    size: int,
+    rng: np.random.Generator,
+    repeats: int,
+    *,
+    twin: bool = False,
+) -> Array:
+    """The error of each subject (columns) in each draw (rows) of `SIZES[size]` rows. Labels are
+    drawn from the truth, or for a `twin` from the predictions, which are then calibrated.
+    """
+    drawn = np.empty((repeats, len(subjects)))
+    for row in range(repeats):
+        predictions, truth, *weights = population.draw(rng, SIZES[size])
+        labels = draw_labels(predictions if twin else truth, rng)
+        drawn[row] = limit_values(subjects, labels, predictions, weights[0] if weights else None)
+    return np.stack([s.error(drawn[:, i]) for i, s in enumerate(subjects)], axis=1)

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from calibrant._data.links import both_classes
 from calibrant._research.audits.subjects import Array
 
 Misreport = tuple[str, Array]
@@ -38,8 +39,7 @@ def misreports(truth: Array, *, few: bool = False) -> list[Misreport]:
 
 def tempered(truth: Array, temperature: float) -> Array:
     """Probabilities with their logits divided by a temperature: below 1 sharpens."""
-    rows = np.stack([1 - truth, truth], axis=1) if truth.ndim == 1 else truth
-    powered = rows ** (1 / temperature)
+    powered = both_classes(truth) ** (1 / temperature)
     out: Array = powered / powered.sum(axis=1, keepdims=True)
     return out[:, 1] if truth.ndim == 1 else out
 

@@ -34,64 +34,59 @@ def populations(shape: Shape) -> tuple[Population, ...]:
     return _BINARY if shape == "binary" else _MULTICLASS
 
 
+def _truth_follows(
+    draw: Callable[[np.random.Generator, int], Array],
+    truth: Callable[[Array], Array] = lambda predictions: predictions,
+) -> Draw:
+    """Predictions and a truth that is a function of them: they themselves if calibrated."""
+
+    def both(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+        predictions = draw(rng, n)
+        return predictions, truth(predictions)
+
+    return both
+
+
 # --- binary: predictions u, truth P(y = 1) ---
 
 
-def _uniform(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    u = rng.random(n)
-    return u, u
+def _uniform(rng: np.random.Generator, n: int) -> Array:
+    return rng.random(n)
 
 
-def _levels(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    u = rng.choice([0.1, 0.3, 0.5, 0.7, 0.9], n)
-    return u, u
+def _levels(rng: np.random.Generator, n: int) -> Array:
+    return rng.choice([0.1, 0.3, 0.5, 0.7, 0.9], n)
+
+
+def _inner(rng: np.random.Generator, n: int) -> Array:
+    return rng.uniform(0.15, 0.85, n)
 
 
 def _ignorant(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
     return np.full(n, 0.5), rng.random(n)
 
 
-def _overconfident(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    u = rng.random(n)
-    return u, tempered(u, 2.0)
+def _wave(u: Array) -> Array:
+    return u + 0.15 * np.sin(4 * np.pi * u)
 
 
-def _too_high(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    u = rng.random(n)
-    return u, 0.8 * u
+def _rare(rng: np.random.Generator, n: int) -> Array:
+    return np.where(rng.random(n) < 0.5, 0.005, rng.uniform(0.1, 0.9, n))
 
 
-def _turned_round(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    u = rng.random(n)
-    return u, 1 - u
-
-
-def _wave(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    u = rng.uniform(0.15, 0.85, n)
-    return u, u + 0.15 * np.sin(4 * np.pi * u)
-
-
-def _rare(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    u = np.where(rng.random(n) < 0.5, 0.005, rng.uniform(0.1, 0.9, n))
-    return u, np.where(u < 0.01, 0.2, u)
-
-
-def _certain(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+def _certain(rng: np.random.Generator, n: int) -> Array:
     """Right every time: what a measure shows here is neither noise nor error."""
-    u = rng.integers(0, 2, n).astype(np.float64)
-    return u, u
+    return rng.integers(0, 2, n).astype(np.float64)
 
 
-def _thin_tails(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+def _thin_tails(rng: np.random.Generator, n: int) -> Array:
     """However many rows there are, the outermost bins have only a few of them."""
-    u = rng.beta(12, 12, n)
-    return u, u
+    return rng.beta(12, 12, n)
 
 
-def _rare_events(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+def _rare_events(rng: np.random.Generator, n: int) -> Array:
     """Click rates, most of them below a hundredth."""
-    u = 10 ** rng.uniform(-3.5, -0.3, n)
-    return u, u
+    return 10 ** rng.uniform(-3.5, -0.3, n)
 
 
 def _heavy(rng: np.random.Generator, n: int) -> Array:
@@ -104,16 +99,14 @@ def _uniform_weighted(rng: np.random.Generator, n: int) -> tuple[Array, Array, A
     return u, u, _heavy(rng, n)
 
 
-def _near_one(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    u = np.where(rng.random(n) < 0.5, rng.uniform(0.97, 0.99, n), rng.uniform(0.1, 0.9, n))
-    return u, np.where(u > 0.95, 0.8, u)
+def _near_one(rng: np.random.Generator, n: int) -> Array:
+    return np.where(rng.random(n) < 0.5, rng.uniform(0.97, 0.99, n), rng.uniform(0.1, 0.9, n))
 
 
-def _in_the_middle(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+def _in_the_middle(rng: np.random.Generator, n: int) -> Array:
     low, high = rng.uniform(0.05, 0.45, n), rng.uniform(0.55, 0.95, n)
     middle = rng.uniform(0.48, 0.52, n)
-    u = np.choose(rng.integers(0, 3, n), (low, middle, high))
-    return u, np.where(abs(u - 0.5) < 0.03, 0.7, u)
+    return np.choose(rng.integers(0, 3, n), (low, middle, high))
 
 
 def _by_weight(rng: np.random.Generator, n: int) -> tuple[Array, Array, Array]:
@@ -123,21 +116,33 @@ def _by_weight(rng: np.random.Generator, n: int) -> tuple[Array, Array, Array]:
 
 
 _BINARY = (
-    Population("calibrated: predictions of every size", _uniform),
-    Population("calibrated: five levels", _levels),
+    Population("calibrated: predictions of every size", _truth_follows(_uniform)),
+    Population("calibrated: five levels", _truth_follows(_levels)),
     Population("calibrated: 1/2 for all", _ignorant),
-    Population("calibrated: certain and right", _certain),
-    Population("calibrated: thin tails", _thin_tails),
-    Population("calibrated: rare events", _rare_events),
+    Population("calibrated: certain and right", _truth_follows(_certain)),
+    Population("calibrated: thin tails", _truth_follows(_thin_tails)),
+    Population("calibrated: rare events", _truth_follows(_rare_events)),
     Population("calibrated: heavy weights", _uniform_weighted, weighted=True),
-    Population("overconfident", _overconfident, ALL),
-    Population("a quarter too high", _too_high, ALL),
-    Population("turned round", _turned_round, ALL),
-    Population("now too high, now too low", _wave, ALL),
-    Population("wrong where predictions are below 0.01", _rare, ALL),
-    Population("wrong where predictions are above 0.95", _near_one, ALL),
+    Population("overconfident", _truth_follows(_uniform, lambda u: tempered(u, 2.0)), ALL),
+    Population("a quarter too high", _truth_follows(_uniform, lambda u: 0.8 * u), ALL),
+    Population("turned round", _truth_follows(_uniform, lambda u: 1 - u), ALL),
+    Population("now too high, now too low", _truth_follows(_inner, _wave), ALL),
+    Population(
+        "wrong where predictions are below 0.01",
+        _truth_follows(_rare, lambda u: np.where(u < 0.01, 0.2, u)),
+        ALL,
+    ),
+    Population(
+        "wrong where predictions are above 0.95",
+        _truth_follows(_near_one, lambda u: np.where(u > 0.95, 0.8, u)),
+        ALL,
+    ),
     # Half of these are of the other class: as confidences they are right on average.
-    Population("wrong where predictions are near 1/2", _in_the_middle, _BELOW_TOP),
+    Population(
+        "wrong where predictions are near 1/2",
+        _truth_follows(_in_the_middle, lambda u: np.where(abs(u - 0.5) < 0.03, 0.7, u)),
+        _BELOW_TOP,
+    ),
     Population("wrong by weight alone", _by_weight, ALL, weighted=True),
 )
 
@@ -154,19 +159,17 @@ def _rows(confidence: Array, share: Array, top: Labels) -> Array:
     return out
 
 
-def _drawn(rng: np.random.Generator, n: int) -> tuple[Array, Array, Labels]:
+def _draw_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array, Labels]:
     return rng.uniform(0.5, 1, n), rng.uniform(0.1, 0.9, n), rng.integers(0, 3, n)
 
 
-def _calibrated_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    p = _rows(*_drawn(rng, n))
-    return p, p
+def _calibrated_rows(rng: np.random.Generator, n: int) -> Array:
+    return _rows(*_draw_rows(rng, n))
 
 
-def _few_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+def _few_rows(rng: np.random.Generator, n: int) -> Array:
     kinds = np.array([[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.1, 0.1, 0.8], [0.4, 0.35, 0.25]])
-    p = kinds[rng.integers(0, len(kinds), n)]
-    return p, p
+    return kinds[rng.integers(0, len(kinds), n)]
 
 
 def _ignorant_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
@@ -175,18 +178,13 @@ def _ignorant_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
     return np.tile(base, (n, 1)), base + moved
 
 
-def _overconfident_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    p = _rows(*_drawn(rng, n))
-    return p, tempered(p, 2.0)
-
-
 def _turned_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    c, share, top = _drawn(rng, n)
+    c, share, top = _draw_rows(rng, n)
     return _rows(c, share, top), _rows(1.5 - c, share, top)
 
 
 def _swapped_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    c, _, top = _drawn(rng, n)
+    c, _, top = _draw_rows(rng, n)
     share = rng.choice([0.3, 0.7], n)
     return _rows(c, share, top * 0), _rows(c, 1 - share, top * 0)
 
@@ -199,25 +197,23 @@ def _small_classes(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
     return np.hstack([large, low, high]), np.hstack([large, high, low])
 
 
-def _certain_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    p = np.eye(3)[rng.integers(0, 3, n)]
-    return p, p
+def _certain_rows(rng: np.random.Generator, n: int) -> Array:
+    return np.eye(3)[rng.integers(0, 3, n)]
 
 
-def _thin_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    p = _rows(0.5 + 0.5 * rng.beta(12, 12, n), rng.beta(12, 12, n), rng.integers(0, 3, n))
-    return p, p
+def _thin_rows(rng: np.random.Generator, n: int) -> Array:
+    return _rows(0.5 + 0.5 * rng.beta(12, 12, n), rng.beta(12, 12, n), rng.integers(0, 3, n))
 
 
-def _rare_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+def _rare_rows(rng: np.random.Generator, n: int) -> Array:
     """One class in ten or less, another in a hundred or less."""
     rare = np.stack([10 ** rng.uniform(-2, -1, n), 10 ** rng.uniform(-3, -2, n)], axis=1)
-    p = np.hstack([1 - rare.sum(axis=1, keepdims=True), rare])
-    return p, p
+    return np.hstack([1 - rare.sum(axis=1, keepdims=True), rare])
 
 
 def _rows_weighted(rng: np.random.Generator, n: int) -> tuple[Array, Array, Array]:
-    return *_calibrated_rows(rng, n), _heavy(rng, n)
+    p = _calibrated_rows(rng, n)
+    return p, p, _heavy(rng, n)
 
 
 def _sure_rows(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
@@ -242,14 +238,14 @@ def _rows_by_class(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
 
 
 _MULTICLASS = (
-    Population("calibrated: confidences of every size", _calibrated_rows),
-    Population("calibrated: four different rows", _few_rows),
+    Population("calibrated: confidences of every size", _truth_follows(_calibrated_rows)),
+    Population("calibrated: four different rows", _truth_follows(_few_rows)),
     Population("calibrated: one row for all", _ignorant_rows),
-    Population("calibrated: certain and right", _certain_rows),
-    Population("calibrated: thin tails", _thin_rows),
-    Population("calibrated: rare classes", _rare_rows),
+    Population("calibrated: certain and right", _truth_follows(_certain_rows)),
+    Population("calibrated: thin tails", _truth_follows(_thin_rows)),
+    Population("calibrated: rare classes", _truth_follows(_rare_rows)),
     Population("calibrated: heavy weights", _rows_weighted, weighted=True),
-    Population("overconfident", _overconfident_rows, ALL),
+    Population("overconfident", _truth_follows(_calibrated_rows, lambda p: tempered(p, 2.0)), ALL),
     Population("the surer, the more often wrong", _turned_rows, ALL),
     Population("the classes below the top exchanged", _swapped_rows, _BELOW_TOP),
     Population("wrong where predictions are below 0.01", _small_classes, _BELOW_TOP),

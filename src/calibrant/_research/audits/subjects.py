@@ -18,6 +18,7 @@ from calibrant._core.errors import CalibrantError, InputError
 from calibrant._data.to_samples import to_samples
 from calibrant._measures.catalogue import Claim, Measure, Shape
 from calibrant._summaries.samples import Summary
+from calibrant.results._audit import AuditVerdict
 
 Array = NDArray[np.float64]
 Function = Callable[..., Any]
@@ -53,6 +54,18 @@ class Subject:
             return None
         claim: Claim = getattr(self.measure.claims, what, None)
         return claim
+
+    def verdict(
+        self,
+        what: str,
+        holds: bool | None,
+        sentence: str,
+        evidence: dict[str, float] | None = None,
+        witness: dict[str, Any] | None = None,
+    ) -> AuditVerdict:
+        """The verdict on one property, beside what is claimed of it."""
+        claim, found = self.claim(what), evidence or {}
+        return AuditVerdict(self.name, self.shape, what, holds, claim, found, witness, sentence)
 
     def applies(self, what: str) -> bool:
         """Whether the property means anything for the measure."""

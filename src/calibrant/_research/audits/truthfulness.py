@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from calibrant._data.links import both_classes, softmax
 from calibrant._research.audits.misreports import misreports
 from calibrant._research.audits.subjects import NO_VALUES, Array, SharedValues, Subject
 from calibrant._research.audits.worlds import World, errors_of, worlds
@@ -154,21 +155,12 @@ def _stands(subject: Subject, best: Duel, n_draws: int, seed: int) -> bool:
 def _verdict(
     subject: Subject, won: Duel | None, tried: int, n_worlds: int, n_draws: int, seed: int
 ) -> AuditVerdict:
-    claim = subject.claim("truthful")
-    shared = {"measure": subject.name, "shape": subject.shape, "property": "truthful"}
     if won is None and not tried:
-        return AuditVerdict(
-            **shared, holds=None, claim=claim, witness=None, evidence={}, sentence=NO_VALUES
-        )
+        return subject.verdict("truthful", None, NO_VALUES)
     if won is None:
-        return AuditVerdict(
-            **shared,
-            holds=True,
-            claim=claim,
-            witness=None,
-            evidence={"misreports_tried": tried, "worlds": n_worlds},
-            sentence=f"no misreport wins in {tried} tries over {n_worlds} worlds (not a proof)",
-        )
+        words = f"no misreport wins in {tried} tries over {n_worlds} worlds (not a proof)"
+        evidence: dict[str, float] = {"misreports_tried": tried, "worlds": n_worlds}
+        return subject.verdict("truthful", True, words, evidence)
     # A score's expectation is shown as the score, not as its distance from the best.
     truth_value, value = subject.error(won.truth_value), subject.error(won.misreport_value)
     how = "exactly" if won.world.exact else f"over {n_draws} draws"
@@ -182,20 +174,17 @@ def _verdict(
         "seed": seed,
         "weights": None if won.world.weights is None else won.world.weights.tolist(),
     }
-    return AuditVerdict(
-        **shared,
-        holds=False,
-        claim=claim,
-        witness=witness,
-        evidence={
-            "truth": truth_value,
-            "misreport": value,
-            "standard_error": won.standard_error,
-            "misreports_tried": tried,
-        },
-        sentence=f"in the world '{won.world.name}' the misreport '{won.misreport}' has expectation "
-        f"{value:.4g}, the truth {truth_value:.4g}, {how}",
+    words = (
+        f"in the world '{won.world.name}' the misreport '{won.misreport}' has expectation "
+        f"{value:.4g}, the truth {truth_value:.4g}, {how}"
     )
+    evidence = {
+        "truth": truth_value,
+        "misreport": value,
+        "standard_error": won.standard_error,
+        "misreports_tried": tried,
+    }
+    return subject.verdict("truthful", False, words, evidence, witness)
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:
@@ -237,7 +226,11 @@ def search(expected: Callable[[Array], float], truth: Array, *, steps: int, seed
     for size in (0.1, 2.0):
         at, here = truth, np.inf
         for _ in range(steps // 2):
-            tried = _alike(at, rng) if rng.random() < 0.25 else _random_step(at, size, rng)
+            tried = (
+                _with_two_rows_pooled(at, rng)
+                if rng.random() < 0.25
+                else _random_step(at, size, rng)
+            )
             value = expected(tried)
             if value < here:
                 at, here, size = tried, value, min(size * 1.5, 3.0)
@@ -252,20 +245,17 @@ def _random_step(predictions: Array, size: float, rng: np.random.Generator) -> A
     """Add normal noise of scale `size` to the log-probabilities of one random row or, half of the
     time, of all rows.
     """
-    rows = (
-        np.stack([1 - predictions, predictions], axis=1) if predictions.ndim == 1 else predictions
-    )
+    rows = both_classes(predictions)
     # One row or all of them.
     which = np.ones(len(rows)) if rng.random() < 0.5 else np.eye(len(rows))[rng.integers(len(rows))]
     moved = np.log(np.maximum(rows, _LOWEST))
     moved = moved + size * which[:, None] * rng.normal(size=rows.shape)
-    powered = np.exp(moved - moved.max(axis=1, keepdims=True))
-    out: Array = np.maximum(powered / powered.sum(axis=1, keepdims=True), _LOWEST)
+    out: Array = np.maximum(softmax(moved), _LOWEST)
     out /= out.sum(axis=1, keepdims=True)
     return out[:, 1] if predictions.ndim == 1 else out
 
 
-def _alike(predictions: Array, rng: np.random.Generator) -> Array:
+def _with_two_rows_pooled(predictions: Array, rng: np.random.Generator) -> Array:
     i, j = rng.choice(len(predictions), 2, replace=False)
     out = predictions.copy()
     out[[i, j]] = (predictions[i] + predictions[j]) / 2

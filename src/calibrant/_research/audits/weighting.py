@@ -37,9 +37,19 @@ def weighting(subjects: Sequence[Subject], *, n_draws: int, seed: int) -> list[A
             for i, subject in enumerate(subjects):
                 tried[subject.name] += bool(np.isfinite(one[i]) or np.isfinite(two[i]))
                 if subject.name not in refuted and not _same(one[i], two[i]):
-                    witness = {"number": number, "seed": seed, "change": words}
-                    refuted[subject.name] = _refuted(subject, words, one[i], two[i], witness)
+                    refuted[subject.name] = subject.verdict(
+                        "weighted",
+                        False,
+                        f"with {words} it goes from {one[i]:.4g} to {two[i]:.4g}",
+                        {"before": float(one[i]), "after": float(two[i])},
+                        {"number": number, "seed": seed, "change": words},
+                    )
     return [refuted.get(s.name) or _borne_out(s, tried[s.name]) for s in subjects]
+
+
+def _borne_out(subject: Subject, tried: int) -> AuditVerdict:
+    words = f"the same in {tried} samples with the same shares of weight" if tried else NO_VALUES
+    return subject.verdict("weighted", True if tried else None, words, {"tried": tried})
 
 
 def _pairs(shape: Shape, number: int, seed: int) -> Iterator[tuple[str, Sample, Sample]]:
@@ -66,35 +76,6 @@ def _same(first: float, second: float) -> bool:
     if not (np.isfinite(first) and np.isfinite(second)):
         return bool(first == second or (np.isnan(first) and np.isnan(second)))
     return bool(abs(first - second) <= _ROUNDING * max(abs(first), abs(second)))
-
-
-def _refuted(
-    subject: Subject, words: str, first: float, second: float, witness: dict[str, Any]
-) -> AuditVerdict:
-    return AuditVerdict(
-        measure=subject.name,
-        shape=subject.shape,
-        property="weighted",
-        holds=False,
-        claim=subject.claim("weighted"),
-        witness=witness,
-        evidence={"before": float(first), "after": float(second)},
-        sentence=f"with {words} it goes from {first:.4g} to {second:.4g}",
-    )
-
-
-def _borne_out(subject: Subject, tried: int) -> AuditVerdict:
-    words = f"the same in {tried} samples with the same shares of weight"
-    return AuditVerdict(
-        measure=subject.name,
-        shape=subject.shape,
-        property="weighted",
-        holds=True if tried else None,
-        claim=subject.claim("weighted"),
-        witness=None,
-        evidence={"tried": tried},
-        sentence=words if tried else NO_VALUES,
-    )
 
 
 def replay(subject: Subject, witness: dict[str, Any]) -> dict[str, float]:

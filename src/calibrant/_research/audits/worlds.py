@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._data.links import both_classes
 from calibrant._measures.catalogue import Shape
 from calibrant._research.audits.subjects import Array, Subject, values
 
@@ -58,7 +59,7 @@ def draw_labels(truth: Array, rng: np.random.Generator) -> Labels:
 
 
 def _every_outcome(truth: Array) -> tuple[list[Labels], Array]:
-    rows = np.stack([1 - truth, truth], axis=1) if truth.ndim == 1 else truth
+    rows = both_classes(truth)
     labels, chances = [], []
     for outcome in product(*(np.flatnonzero(row) for row in rows)):
         labels.append(np.array(outcome, dtype=np.int64))

@@ -26,10 +26,10 @@ from calibrant._research.papers.ambiguous_experiments import (
     Method,
     Outcome,
     outcomes,
+    toy,
 )
 from calibrant._research.papers.ambiguous_figures import draw_errors, draw_label_smoothing, ratios
 from calibrant._research.papers.ambiguous_printed import BENCHMARKS, ERRATA, PRINTED
-from calibrant._research.papers.ambiguous_toy import toy
 from calibrant._research.papers.ambiguous_votes import ACCEPTED, VotedPredictor, read_votes
 from calibrant._research.papers.folder import (
     Columns,
@@ -37,6 +37,7 @@ from calibrant._research.papers.folder import (
     Reproduction,
     Section,
     Table,
+    columns_of,
     versions,
 )
 
@@ -58,15 +59,9 @@ def reproduce(
     """The made-up example of section 4; with `data`, its comparison on real votes."""
     seed = SEED if seed is None else seed
     predictors, unreadable = (None, ()) if data is None else read_votes(data)
-    counts = (
-        {"n_splits": 1, "n_draws": 10, "n_resamples": 200}
-        if quick
-        else {
-            "n_splits": 5,
-            "n_draws": 20,
-            "n_resamples": 1000,
-        }
-    )
+    counts = {"n_splits": 5, "n_draws": 20, "n_resamples": 1000}
+    if quick:
+        counts = {"n_splits": 1, "n_draws": 10, "n_resamples": 200}
     sections = [_toy(seed)]
     if predictors is None:
         need = f"Left out: they need a folder with {ACCEPTED}; give it as data."
@@ -350,49 +345,40 @@ def _errors_of(found: list[Outcome]) -> Columns:
 
 
 def _differences(found: list[Outcome]) -> Columns:
-    columns: dict[str, list[Any]] = {
-        name: []
-        for name in (
-            "predictor",
-            "map",
-            "fitted to",
-            "ECE",
-            "95 % interval of ECE",
-            "log loss",
-            "95 % interval of log loss",
-        )
-    }
-    for each in found:
-        for method, (of_ece, of_loss) in each.comparison.items():
-            row = (
-                each.name,
-                method.map,
-                method.targets,
-                f"{of_ece.estimate:+.4f}",
-                f"{of_ece.low:+.4f} to {of_ece.high:+.4f}",
-                f"{of_loss.estimate:+.4f}",
-                f"{of_loss.low:+.4f} to {of_loss.high:+.4f}",
-            )
-            for name, value in zip(columns, row, strict=True):
-                columns[name].append(value)
-    return columns
+    return columns_of(
+        {
+            "predictor": each.name,
+            "map": method.map,
+            "fitted to": method.targets,
+            "ECE": f"{of_ece.estimate:+.4f}",
+            "95 % interval of ECE": f"{of_ece.low:+.4f} to {of_ece.high:+.4f}",
+            "log loss": f"{of_loss.estimate:+.4f}",
+            "95 % interval of log loss": f"{of_loss.low:+.4f} to {of_loss.high:+.4f}",
+        }
+        for each in found
+        for method, (of_ece, of_loss) in each.comparison.items()
+    )
 
 
 def _everything(found: list[Outcome]) -> Columns:
-    rows = [(each, method) for each in found for method in METHODS]
-    return {
-        "set": [each.rows for each, _ in rows],
-        "predictor": [each.name for each, _ in rows],
-        "map": [m.map for _, m in rows],
-        "fitted_to": [m.targets for _, m in rows],
-        "temperature": [each.judged[m].temperature for each, m in rows],
-        "ece": [each.judged[m].ece for each, m in rows],
-        "ece_sd_over_splits": [each.spread[m] for each, m in rows],
-        "ece_by_drawn_votes": [each.judged[m].drawn_ece for each, m in rows],
-        "brier_of_drawn_votes": [each.judged[m].brier for each, m in rows],
-        "log_loss": [each.judged[m].log_loss for each, m in rows],
-        "reduction": [each.reduction(m) for each, m in rows],
-    }
+    return columns_of(
+        {
+            "set": each.rows,
+            "predictor": each.name,
+            "map": method.map,
+            "fitted_to": method.targets,
+            "temperature": judged.temperature,
+            "ece": judged.ece,
+            "ece_sd_over_splits": each.spread[method],
+            "ece_by_drawn_votes": judged.drawn_ece,
+            "brier_of_drawn_votes": judged.brier,
+            "log_loss": judged.log_loss,
+            "reduction": each.reduction(method),
+        }
+        for each in found
+        for method in METHODS
+        for judged in (each.judged[method],)
+    )
 
 
 def _file_name(rows: str) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
-from calibrant._research.papers.predictions import common_beginning
+from calibrant._research.papers.predictions import common_beginning, npz_files
 
 Array: TypeAlias = NDArray[Any]
 
@@ -64,11 +64,7 @@ def read_votes(
     """Every predictor of a folder that people voted on, checked before anything is measured; and
     the files that cannot be read.
     """
-    named = isinstance(data, str | os.PathLike) and os.fspath(data)
-    folder = Path(data).expanduser() if named else None
-    if folder is None or not folder.is_dir():
-        raise InputError(f"data={str(data)!r} is not a folder: name one with .npz files in it")
-    read = {path.stem: _parts(path) for path in sorted(folder.glob("*.npz"))}
+    read = {path.stem: _parts(path) for path in npz_files(data)}
     files = {name: parts for name, parts in read.items() if parts is not None}
     found = []
     for name, parts in files.items():

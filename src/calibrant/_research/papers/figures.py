@@ -9,11 +9,12 @@ from calibrant._core.optional import need
 from calibrant.results._plots.style import COLOURS, MARKERS, STYLE
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 PURPOSE = "drawing a paper's figures"
 
-__all__ = ["COLOURS", "MARKERS", "new_figure", "rendered", "style"]
+__all__ = ["COLOURS", "MARKERS", "new_figure", "plot_with_band", "rendered", "style"]
 
 
 def new_figure(
@@ -35,6 +36,14 @@ def new_figure(
 def style() -> Any:
     """The style of all papers, as a context to draw in."""
     return need("matplotlib", PURPOSE).rc_context(STYLE)
+
+
+def plot_with_band(
+    axis: Axes, x: Any, low: Any, middle: Any, high: Any, colour: int, **look: Any
+) -> None:
+    """A line with its markers, and the band between two others, in one colour of the style."""
+    axis.fill_between(x, low, high, color=COLOURS[colour], alpha=0.2, linewidth=0)
+    axis.plot(x, middle, color=COLOURS[colour], marker=MARKERS[colour], **look)
 
 
 def rendered(figure: Figure, kinds: tuple[str, ...] = ("svg", "png")) -> dict[str, bytes]:

@@ -34,7 +34,7 @@ import io
 import json
 import os
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -235,6 +235,12 @@ class Reproduction:
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write everything, or nothing; a folder of an earlier run is replaced."""
         return replace_folder(folder, self.files(), {"name": self.name, "recipe": self.recipe})
+
+
+def columns_of(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The columns of rows that all have the same names."""
+    listed = list(rows)
+    return {name: [row[name] for row in listed] for name in listed[0]}
 
 
 def as_csv(columns: Columns) -> str:

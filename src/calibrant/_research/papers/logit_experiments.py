@@ -1,4 +1,6 @@
-"""What Chidambaram et al. (2024) show without data: two counterexamples, figure 2, theorem 5.4."""
+"""What Chidambaram et al. (2024) show: two counterexamples, figure 2 and theorem 5.4 without data,
+and figures 3 to 5 on saved predictions of any classifiers.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,17 @@ from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.smooth import ls_ece, smooth_ece
 from calibrant._core.binning import LevelSets
 from calibrant._core.progress import TaskProgress
-from calibrant._research.papers.folder import Columns
+from calibrant._research.papers.folder import Columns, columns_of
+from calibrant._research.papers.predictions import Predictions, Predictor
 
 Array: TypeAlias = NDArray[np.float64]
+Row: TypeAlias = dict[str, Any]
 
 ALPHA = 1e-3
 SIGMA = 0.1  # of the smooth errors beside the counterexamples
 TEMPERATURE = 2.0
+BINS = (1, *range(10, 101, 10))
+OTHERS = ("LS-ECE", "LS-ECE, uniform", "smECE")
 SPREAD = 2.0  # standard deviation of the logits in the worlds of theorem 5.4
 
 
@@ -40,29 +46,26 @@ def no_level_sets(seed: int, n: int = 200_000) -> Columns:
     rng = np.random.default_rng(seed)
     x1 = rng.random(n)
     upper = rng.random(n) < x1  # x2 >= 1/2, which is what the label is
-    columns: dict[str, list[Any]] = {
-        "predictor": ["g = x1"],
-        "ECE": [ece(upper, x1, bins=15)],
-        "expected": [0.0],
-        "the proof's bound": [None],
-        f"LS-ECE, sigma = {SIGMA}": [ls_ece(upper, x1, sigma=SIGMA)],
-        "smECE": [smooth_ece(upper, x1)],
-    }
+
+    def row(predictor: str, g: Array, error: float, expected: float, bound: float | None) -> Row:
+        return {
+            "predictor": predictor,
+            "ECE": error,
+            "expected": expected,
+            "the proof's bound": bound,
+            f"LS-ECE, sigma = {SIGMA}": ls_ece(upper, g, sigma=SIGMA),
+            "smECE": smooth_ece(upper, g),
+        }
+
+    rows = [row("g = x1", x1, ece(upper, x1, bins=15), 0.0, None)]
     for parts in (10, 100, 1000):
         delta, cell = 1 / parts, np.floor(x1 * parts)
         g = np.where(upper, cell + delta / 4, cell + 1 - delta / 4) * delta
-        row = (
-            f"delta = 1/{parts}",
-            ece(upper, g, bins=LevelSets()),
-            # The label follows from the level, so the error is the mean of |y - g|.
-            1 / 3 + delta / 2 - delta**2 / 12,
-            1 / 3 - 2 * delta,
-            ls_ece(upper, g, sigma=SIGMA),
-            smooth_ece(upper, g),
-        )
-        for name, value in zip(columns, row, strict=True):
-            columns[name].append(value)
-    return columns
+        # The label follows from the level, so the error is the mean of |y - g|.
+        expected, bound = 1 / 3 + delta / 2 - delta**2 / 12, 1 / 3 - 2 * delta
+        error = ece(upper, g, bins=LevelSets())
+        rows.append(row(f"delta = 1/{parts}", g, error, expected, bound))
+    return columns_of(rows)
 
 
 def two_point_sample(seed: int, n: int = 1000) -> tuple[Array, Array]:
@@ -114,21 +117,7 @@ def convergence(
 
     rng = np.random.default_rng(seed)
     sizes = [n for n in (100, 1000, 10**4, 10**5, 10**6) if n <= largest]
-    columns: dict[str, list[Any]] = {
-        name: []
-        for name in (
-            "world",
-            "n",
-            "sigma",
-            "true ECE",
-            "LS-ECE",
-            "LS-ECE sd",
-            "binned ECE",
-            "binned ECE sd",
-            "LS-ECE at 1/n",
-            "LS-ECE at 1/n sd",
-        )
-    }
+    rows: list[Row] = []
     worlds = {"overconfident": TEMPERATURE, "calibrated": 1.0}
     with progress.task("Theorem 5.4", len(worlds) * len(sizes) * n_replications) as step:
         for world, temperature in worlds.items():
@@ -148,9 +137,83 @@ def convergence(
                         )
                     )
                     step()
+                row = {"world": world, "n": n, "sigma": n ** (-1 / 3)}
+                row["true ECE"] = true_error(temperature)
+                names = ("LS-ECE", "binned ECE", "LS-ECE at 1/n")
                 means, spreads = np.mean(errors, axis=0), np.std(errors, axis=0)
-                pairs = [number for pair in zip(means, spreads, strict=True) for number in pair]
-                row = (world, n, n ** (-1 / 3), true_error(temperature), *map(float, pairs))
-                for name, value in zip(columns, row, strict=True):
-                    columns[name].append(value)
-    return columns
+                for name, mean, spread in zip(names, means, spreads, strict=True):
+                    row |= {name: float(mean), f"{name} sd": float(spread)}
+                rows.append(row)
+    return columns_of(rows)
+
+
+# --- saved predictions -------------------------------------------------------------------------
+
+
+def curves(
+    predictions: Predictions, progress: TaskProgress, bins: tuple[int, ...] = BINS
+) -> Columns:
+    """Every error of every predictor at every number of bins: one row each."""
+    rows: list[Row] = []
+    with progress.task("Saved predictions", len(predictions.predictors)) as step:
+        for predictor in predictions.predictors:
+            rows += _errors(predictor, bins)
+            step()
+    return columns_of(rows)
+
+
+def _errors(predictor: Predictor, bins: tuple[int, ...]) -> list[Row]:
+    y, p = predictor.labels, predictor.predictions
+    given: dict[str, Any] = {"from_logits": predictor.from_logits}
+    smooth = smooth_ece(y, p, **given)  # it chooses its own bandwidth: one value for all
+    return [
+        {
+            "set": predictor.rows,
+            "predictor": predictor.name,
+            "n": len(y),
+            "bins": m,
+            "binned ECE": ece(y, p, bins=m, **given),
+            "LS-ECE": ls_ece(y, p, sigma=1 / m, **given),
+            "LS-ECE, uniform": ls_ece(y, p, sigma=1 / m, noise="uniform", **given),
+            "smECE": smooth,
+        }
+        for m in bins
+    ]
+
+
+def _gaps(errors: Columns, other: str) -> Array:
+    """|ECE - other| in each row of the curves."""
+    return np.abs(np.array(errors["binned ECE"]) - np.array(errors[other]))
+
+
+def differences(errors: Columns) -> Columns:
+    """Mean and standard deviation over predictors of |ECE - other|, by set and bins."""
+    sets, bins = np.array(errors["set"]), np.array(errors["bins"])
+    rows: list[Row] = []
+    for name in dict.fromkeys(errors["set"]):
+        for m in dict.fromkeys(errors["bins"]):
+            here = (sets == name) & (bins == m)
+            row = {"set": name, "predictors": int(here.sum()), "bins": m}
+            for other in OTHERS:
+                gaps = _gaps(errors, other)[here]
+                row |= {other: float(gaps.mean()), f"{other} sd": float(gaps.std())}
+            rows.append(row)
+    return columns_of(rows)
+
+
+def by_predictor(errors: Columns, at: int = 10) -> Columns:
+    """One row a predictor: its errors at ten bins, and the mean differences over the others.
+
+    One bin stands apart, as in the paper's figures: it measures the mean prediction alone.
+    """
+    names, sets, bins = (np.array(errors[each]) for each in ("predictor", "set", "bins"))
+    rows: list[Row] = []
+    for own_set, name in dict.fromkeys(zip(errors["set"], errors["predictor"], strict=True)):
+        here = (names == name) & (sets == own_set)
+        chosen = int(np.flatnonzero(here & (bins == at))[0])
+        shown = ("set", "predictor", "n", "binned ECE", *OTHERS)
+        row = {each: errors[each][chosen] for each in shown}
+        for other in OTHERS:
+            row[f"|ECE - {other}|"] = float(_gaps(errors, other)[here & (bins > 1)].mean())
+        rows.append(row)
+    return columns_of(rows)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, style
+from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, plot_with_band, style
 from calibrant._research.papers.folder import Columns
 
 if TYPE_CHECKING:
@@ -21,30 +21,13 @@ def draw_figure_2(data: Columns) -> Drawing:
     with style():
         figure, axes = new_figure(size=(6.4, 3.3))
         ax = axes[0, 0]
-        ax.plot(
-            data["bins"],
-            data["binned ECE"],
-            color=COLOURS[0],
-            marker=".",
-            linewidth=0.7,
-            markersize=5,
-            label="binned ECE",
-        )
-        ax.plot(
-            data["bins"],
-            data["LS-ECE"],
-            color=COLOURS[1],
-            linewidth=2,
-            label="LS-ECE, Gaussian noise",
-        )
-        ax.plot(
-            data["bins"],
-            data["LS-ECE, uniform"],
-            color=COLOURS[2],
-            linewidth=1.4,
-            linestyle="--",
-            label="LS-ECE, uniform noise",
-        )
+        looks: dict[str, dict[str, Any]] = {
+            "binned ECE": {"label": "binned ECE", "marker": ".", "lw": 0.7, "ms": 5},
+            "LS-ECE": {"label": "LS-ECE, Gaussian noise", "lw": 2},
+            "LS-ECE, uniform": {"label": "LS-ECE, uniform noise", "lw": 1.4, "ls": "--"},
+        }
+        for (column, look), colour in zip(looks.items(), COLOURS, strict=False):
+            ax.plot(data["bins"], data[column], color=colour, **look)
         ax.set(xlabel="bins (1 / sigma)", ylabel="calibration error", xlim=(0, 101), ylim=(0, 0.56))
         figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
@@ -66,17 +49,8 @@ def draw_convergence(data: Columns) -> Drawing:
             for column, label, colour, dash in lines:
                 mean = np.array(data[column])[here]
                 spread = np.array(data[f"{column} sd"])[here]
-                ax.fill_between(
-                    n, mean - spread, mean + spread, color=COLOURS[colour], alpha=0.2, linewidth=0
-                )
-                ax.plot(
-                    n,
-                    mean,
-                    color=COLOURS[colour],
-                    marker=MARKERS[colour],
-                    label=label,
-                    linestyle=dash,
-                )
+                band = mean - spread, mean, mean + spread
+                plot_with_band(ax, n, *band, colour, label=label, linestyle=dash)
             ax.set(
                 xscale="log",
                 xlabel="sample size n",
@@ -126,20 +100,9 @@ def draw_figure_3(data: Columns) -> Drawing:
                 here = (sets == rows) & (names == name)
                 bins = np.array(data["bins"])[here]
                 label = name.removeprefix(rows).strip("_") or name
-                ax.plot(
-                    bins,
-                    np.array(data["binned ECE"])[here],
-                    color=COLOURS[j],
-                    marker=MARKERS[j],
-                    label=label,
-                )
-                ax.plot(
-                    bins,
-                    np.array(data["LS-ECE"])[here],
-                    color=COLOURS[j],
-                    linestyle="--",
-                    linewidth=1.2,
-                )
+                binned, smoothed = (np.array(data[each])[here] for each in ("binned ECE", "LS-ECE"))
+                ax.plot(bins, binned, color=COLOURS[j], marker=MARKERS[j], label=label)
+                ax.plot(bins, smoothed, color=COLOURS[j], linestyle="--", linewidth=1.2)
             ax.set(title=rows, xlabel="bins (1 / sigma)")
             ax.set_ylim(0, 1.45 * max(line.get_ydata().max() for line in ax.lines))
             ax.legend(loc="upper left", handlelength=1.6)
@@ -164,21 +127,8 @@ def draw_differences(data: Columns, smoothed: str) -> Drawing:
             bins = np.array(data["bins"])[here]
             for other, colour in ((smoothed, 1), ("smECE", 2)):
                 mean, sd = np.array(data[other])[here], np.array(data[f"{other} sd"])[here]
-                ax.fill_between(
-                    bins,
-                    np.maximum(mean - sd, 0),
-                    mean + sd,
-                    color=COLOURS[colour],
-                    alpha=0.2,
-                    linewidth=0,
-                )
-                ax.plot(
-                    bins,
-                    mean,
-                    color=COLOURS[colour],
-                    marker=MARKERS[colour],
-                    label=f"|ECE - {other}|",
-                )
+                band = np.maximum(mean - sd, 0), mean, mean + sd
+                plot_with_band(ax, bins, *band, colour, label=f"|ECE - {other}|")
             ax.set(
                 title=f"{rows} ({data['predictors'][int(np.flatnonzero(here)[0])]})",
                 xlabel="bins (1 / sigma)",

@@ -19,7 +19,12 @@ from calibrant._research.papers.folder import (
     versions,
 )
 from calibrant._research.papers.logit_experiments import (
+    BINS,
+    OTHERS,
+    by_predictor,
     convergence,
+    curves,
+    differences,
     figure_2,
     no_level_sets,
     some_of_figure_2,
@@ -32,7 +37,6 @@ from calibrant._research.papers.logit_figures import (
     draw_figure_2,
     draw_figure_3,
 )
-from calibrant._research.papers.logit_networks import BINS, by_predictor, curves, differences
 from calibrant._research.papers.predictions import Predictions, read_predictions
 
 SEED = 0
@@ -252,10 +256,7 @@ def _verdict(found: Columns) -> str:
     """What the numbers say, whatever the predictors are."""
     many = np.array(found["bins"]) > 1
     binned = np.array(found["binned ECE"])[many]
-    gap = {
-        o: np.abs(binned - np.array(found[o])[many]).mean()
-        for o in ("LS-ECE", "LS-ECE, uniform", "smECE")
-    }
+    gap = {other: np.abs(binned - np.array(found[other])[many]).mean() for other in OTHERS}
     return (
         f"Over all predictors and 10 to 100 bins, binned ECE is {binned.mean():.4f} on average, "
         f"and differs from LS-ECE with Gaussian noise by {gap['LS-ECE']:.4f}, from smECE by "

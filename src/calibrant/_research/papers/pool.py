@@ -182,14 +182,14 @@ def measure_pool(
     files = pool_files(folder)
     check_pool(files)
     rows: list[dict[str, Any]] = []
-    for i, measured_rows in enumerate(_in_order(files, workers)):
+    for i, measured_rows in enumerate(_measured_files(files, workers)):
         rows += measured_rows
         if done is not None:
             done(i + 1, len(files))
     return rows
 
 
-def _in_order(files: Sequence[Path], workers: int) -> Iterator[list[dict[str, Any]]]:
+def _measured_files(files: Sequence[Path], workers: int) -> Iterator[list[dict[str, Any]]]:
     if workers == 1:
         yield from map(_measured_file, files)
         return

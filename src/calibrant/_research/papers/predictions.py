@@ -60,16 +60,20 @@ class Predictions:
         return sets
 
 
-def read_predictions(data: str | os.PathLike[str]) -> Predictions:
-    """Read and check a whole folder, before anything is measured."""
+def npz_files(data: str | os.PathLike[str]) -> list[Path]:
+    """The .npz files of a folder; an InputError if `data` is none."""
     named = isinstance(data, str | os.PathLike) and os.fspath(data)
     folder = Path(data).expanduser() if named else None
     if folder is None or not folder.is_dir():
         raise InputError(f"data={str(data)!r} is not a folder: name one with .npz files in it")
-    paths = sorted(folder.glob("*.npz"))
+    return sorted(folder.glob("*.npz"))
+
+
+def read_predictions(data: str | os.PathLike[str]) -> Predictions:
+    """Read and check a whole folder, before anything is measured."""
     keyed: list[tuple[bytes, Predictor]] = []
     left_out: dict[str, str] = {}
-    for path in paths:
+    for path in npz_files(data):
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}

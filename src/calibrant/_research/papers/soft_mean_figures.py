@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibrant._api.reliability import reliability
-from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, style
-from calibrant._research.papers.folder import Columns, Figure
+from calibrant._research.papers.figures import COLOURS, MARKERS, new_figure, plot_with_band, style
+from calibrant._research.papers.folder import Columns, Figure, columns_of
 from calibrant._research.papers.soft_mean_experiments import CORRECTED, Results
 from calibrant._research.papers.soft_mean_printed import (
     MODELS,
@@ -82,16 +82,17 @@ def _bins(results: Results) -> Columns:
 
 
 def _by_k(results: Results) -> Columns:
-    columns: dict[str, list[Any]] = {"model": [], "k": [], "SMECE": [], "ECE": [], "outcomes": []}
-    for model in MODELS:
-        for k in STEEPNESSES:
-            cell = model, k_column(k)
-            columns["model"].append(model)
-            columns["k"].append(k)
-            columns["SMECE"].append(results.corrected["table_3"][cell][0])
-            columns["ECE"].append(results.corrected["table_4"][cell][0])
-            columns["outcomes"].append(results.outcomes["by_k"][cell][0])
-    return columns
+    return columns_of(
+        {
+            "model": model,
+            "k": k,
+            "SMECE": results.corrected["table_3"][model, k_column(k)][0],
+            "ECE": results.corrected["table_4"][model, k_column(k)][0],
+            "outcomes": results.outcomes["by_k"][model, k_column(k)][0],
+        }
+        for model in MODELS
+        for k in STEEPNESSES
+    )
 
 
 def _by_n(results: Results) -> Columns:
@@ -183,18 +184,8 @@ def _draw_by_n(data: Columns) -> Drawing:
         ax = axes[0, 0]
         for j, (column, label) in enumerate(labels.items()):
             mean, spread = np.array(data[column]), np.array(data[f"{column}_sd"])
-            ax.fill_between(
-                data["n"], mean - spread, mean + spread, color=COLOURS[j], alpha=0.2, linewidth=0
-            )
-            ax.plot(
-                data["n"],
-                mean,
-                color=COLOURS[j],
-                marker=MARKERS[j],
-                label=label,
-                clip_on=False,
-                zorder=4,
-            )
+            band = mean - spread, mean, mean + spread
+            plot_with_band(ax, data["n"], *band, j, label=label, clip_on=False, zorder=4)
         ax.set(xscale="log", xlabel="sample size n", ylabel="error of model A", ylim=(0, 0.14))
         ax.set_xticks(SIZES, [f"{n:,}" for n in SIZES])
         ax.minorticks_off()

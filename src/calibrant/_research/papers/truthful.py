@@ -14,7 +14,7 @@ from calibrant._api.rank_robustness import rank_robustness
 from calibrant._core.errors import InputError
 from calibrant._core.progress import TaskProgress
 from calibrant._research.papers import truthful_theory
-from calibrant._research.papers.folder import Figure, Reproduction, Section, Table
+from calibrant._research.papers.folder import Figure, Reproduction, Section, Table, columns_of
 from calibrant._research.papers.pool import (
     BIN_COUNTS,
     ERRORS,
@@ -114,7 +114,7 @@ def _pools(data: str | os.PathLike[str] | None, progress: TaskProgress) -> dict[
         rows = measure_pool(path, done=lambda i, n: step())
     if len(rows) < 2:
         raise InputError(f"{path} holds one predictor: to rank takes two or more")
-    return {path.name: {name: [row[name] for row in rows] for name in rows[0]}}
+    return {path.name: columns_of(rows)}
 
 
 def _fitted_on(data: str | os.PathLike[str] | None) -> str:
@@ -175,18 +175,21 @@ def ranked(columns: Columns) -> RankRobustness:
 
 def table_1(ranks: RankRobustness, setting: int) -> Columns:
     """Table 1 as measured, beside the paper's; `setting` 0 is within-model, 1 cross-model."""
-    columns: Columns = {"error": [], "first": [], "second": [], "measured": [], "paper": []}
+    rows = []
     for (error, first, second), printed in TABLE_1.items():
         label = "classification_error" if first == "loss" else f"{error}({first})"
         row = next(r for r in ranks.rows if r.first == label and r.second == f"{error}({second})")
         value, margin = printed[setting]
-        columns["error"].append(error)
-        columns["first"].append("classification error" if first == "loss" else f"{first} bins")
-        columns["second"].append(f"{second} bins")
-        measured = "" if row.value is None else f"{row.value:.3f} ± {row.margin:.3f}"
-        columns["measured"].append(measured)
-        columns["paper"].append(f"{value:.3f} ± {margin:.3f}")
-    return columns
+        rows.append(
+            {
+                "error": error,
+                "first": "classification error" if first == "loss" else f"{first} bins",
+                "second": f"{second} bins",
+                "measured": "" if row.value is None else f"{row.value:.3f} ± {row.margin:.3f}",
+                "paper": f"{value:.3f} ± {margin:.3f}",
+            }
+        )
+    return columns_of(rows)
 
 
 def dominance(ranks: RankRobustness) -> Columns:

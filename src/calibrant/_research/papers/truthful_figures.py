@@ -12,6 +12,7 @@ from calibrant._research.papers.figures import COLOURS, new_figure, style
 from calibrant._research.papers.pool import BIN_COUNTS, ERRORS
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
 Array = NDArray[np.float64]
@@ -31,6 +32,11 @@ def trend(x: Array, y: Array, places: Array) -> Array:
     return out
 
 
+def _plot_points(axis: Axes, x: Array, y: Array, **look: Any) -> None:
+    """A dot a predictor, as pixels: thousands of shapes would make a file of megabytes."""
+    axis.plot(x, y, ".", markeredgewidth=0, rasterized=True, **look)
+
+
 def draw_checkpoints(columns: dict[str, list[Any]]) -> Drawing:
     """Each checkpoint's error over its classification error, in many bins and in few."""
     x = np.asarray(columns["classification_error"])
@@ -41,16 +47,7 @@ def draw_checkpoints(columns: dict[str, list[Any]]) -> Drawing:
         for row, m in zip(axes, counts, strict=True):
             for axis, error, colour in zip(row, errors, COLOURS, strict=False):
                 y = np.asarray(columns[f"{error}_{m}"])
-                axis.plot(
-                    x[kept],
-                    y[kept],
-                    ".",
-                    color=colour,
-                    alpha=0.3,
-                    markersize=2.5,
-                    markeredgewidth=0,
-                    rasterized=True,
-                )
+                _plot_points(axis, x[kept], y[kept], color=colour, alpha=0.3, markersize=2.5)
                 axis.set_ylim(0, 1.05 * float(np.quantile(y[kept], 0.99)))
                 axis.ticklabel_format(axis="y", style="sci", scilimits=(-2, 3))
             row[0].set_ylabel(f"error, {m} bins")
@@ -74,16 +71,7 @@ def draw_trends(columns: dict[str, list[Any]]) -> Drawing:
                 y = np.asarray(columns[f"{error}_{m}"])
                 # Errors at different numbers of bins differ by powers of ten: each over its mean.
                 y = y / y[kept].mean()
-                axis.plot(
-                    x[kept],
-                    y[kept],
-                    ".",
-                    color=colour,
-                    alpha=0.12,
-                    markersize=2,
-                    markeredgewidth=0,
-                    rasterized=True,
-                )
+                _plot_points(axis, x[kept], y[kept], color=colour, alpha=0.12, markersize=2)
                 axis.plot(places, trend(x[kept], y[kept], places), color=colour, label=f"{m} bins")
             axis.set_title(TITLES[error])
             axis.set_ylim(0, 2.5)
@@ -126,17 +114,8 @@ def draw_assumption(columns: dict[str, list[Any]]) -> Drawing:
             kept = x <= np.quantile(x, 0.98)
             for colour, m in zip(COLOURS, BIN_COUNTS, strict=False):
                 y = np.asarray(columns[f"{error}_{m}"])
-                axis.plot(
-                    x[kept],
-                    y[kept],
-                    ".",
-                    color=colour,
-                    alpha=0.3,
-                    markersize=3,
-                    markeredgewidth=0,
-                    label=f"{m} bins",
-                    rasterized=True,
-                )
+                look = {"color": colour, "alpha": 0.3, "markersize": 3, "label": f"{m} bins"}
+                _plot_points(axis, x[kept], y[kept], **look)
             line = np.linspace(float(x[kept].min()), float(x[kept].max()), 50)
             axis.plot(line, line / parts / n_test, ":", color="#000000", label="calibrated")
             axis.set_yscale("log")

@@ -14,16 +14,16 @@ from calibrant._api.metrics.binned import ece
 from calibrant._api.metrics.losses import brier_score, confidence_loss
 from calibrant._api.metrics.truthful import classwise_ce, confidence_ce, lin_ce
 from calibrant._core.binning import EqualWidth, LevelSets
+from calibrant._research.papers.folder import Columns, columns_of
 
 Array = NDArray[np.float64]
-Columns = dict[str, list[Any]]
 Measure = Callable[[Any, Any], float]
 
 
 def example_1_1(seed: int, n_draws: int, sizes: tuple[int, ...] = (100, 1000, 10_000)) -> Columns:
     """Chances i / n, each predicted as it is, or 1/2 for all; ECE over exact level sets."""
     rng = np.random.default_rng(seed)
-    columns: Columns = {"n": [], "truth": [], "constant 1/2": [], "constant, in theory": []}
+    rows = []
     for n in sizes:
         chances = np.arange(1, n + 1) / n
         half = np.full(n, 0.5)
@@ -32,11 +32,15 @@ def example_1_1(seed: int, n_draws: int, sizes: tuple[int, ...] = (100, 1000, 10
             y = (rng.random(n) < chances).astype(int)
             truth.append(ece(y, chances, bins=LevelSets()))
             constant.append(ece(y, half, bins=LevelSets()))
-        columns["n"].append(n)
-        columns["truth"].append(float(np.mean(truth)))
-        columns["constant 1/2"].append(float(np.mean(constant)))
-        columns["constant, in theory"].append(math.sqrt(1.0 / (3.0 * math.pi * n)))
-    return columns
+        rows.append(
+            {
+                "n": n,
+                "truth": float(np.mean(truth)),
+                "constant 1/2": float(np.mean(constant)),
+                "constant, in theory": math.sqrt(1.0 / (3.0 * math.pi * n)),
+            }
+        )
+    return columns_of(rows)
 
 
 def example_c_1(n: int = 50, k: int = 10) -> Columns:
@@ -79,7 +83,7 @@ def _outcomes(chances: Array) -> list[tuple[float, Array]]:
 def theorem_3_1(seed: int, n: int = 8) -> Columns:
     """E[LinCE] over all outcomes, against bias plus variance, for several predictions and bins."""
     rng = np.random.default_rng(seed)
-    columns: Columns = {"bins": [], "E[LinCE]": [], "bias": [], "variance": [], "difference": []}
+    rows = []
     for m in (1, 2, 4):
         chances, predictions = rng.random(n), rng.random(n)
         rule = EqualWidth(m)
@@ -87,12 +91,10 @@ def theorem_3_1(seed: int, n: int = 8) -> Columns:
         # Soft labels in place of outcomes leave the bias alone.
         bias = lin_ce(chances, predictions, bins=rule)
         variance = float((chances * (1.0 - chances)).sum()) / n**2
-        columns["bins"].append(m)
-        columns["E[LinCE]"].append(expected)
-        columns["bias"].append(bias)
-        columns["variance"].append(variance)
-        columns["difference"].append(expected - bias - variance)
-    return columns
+        difference = expected - bias - variance
+        values = {"bias": bias, "variance": variance, "difference": difference}
+        rows.append({"bins": m, "E[LinCE]": expected, **values})
+    return columns_of(rows)
 
 
 def lemma_d_1(n: int = 3) -> Columns:
@@ -114,18 +116,16 @@ def lemma_d_1(n: int = 3) -> Columns:
         ),
     }
     atoms = [(chances[x, y] / len(chances), x, y) for x in range(len(chances)) for y in range(k)]
-    columns: Columns = {"identity": [], "n E[error]": [], "E[loss]": [], "difference": []}
+    rows = []
     for name, (error, loss) in pairs.items():
-        terms, losses = [], []
+        terms = []
         for drawn in product(atoms, repeat=n):
             weight = math.prod(q for q, _, _ in drawn)
             predictions = chances[[x for _, x, _ in drawn]]
             labels = [y for _, _, y in drawn]
             terms.append(weight * error(labels, predictions))
-        for q, x, y in atoms:
-            losses.append(q * loss([y], chances[[x]]))
-        columns["identity"].append(name)
-        columns["n E[error]"].append(n * math.fsum(terms))
-        columns["E[loss]"].append(math.fsum(losses))
-        columns["difference"].append(n * math.fsum(terms) - math.fsum(losses))
-    return columns
+        left = n * math.fsum(terms)
+        right = math.fsum(q * loss([y], chances[[x]]) for q, x, y in atoms)
+        values = {"n E[error]": left, "E[loss]": right, "difference": left - right}
+        rows.append({"identity": name, **values})
+    return columns_of(rows)
