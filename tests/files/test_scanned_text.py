@@ -66,8 +66,9 @@ def outcome(path, fields, **options):
         for piece in rows.pieces():
             for batch in rows.batches(piece):
                 samples = batch.samples(False, None)
-                first = batch.chunk.first_row
-                line = None if batch.chunk.line is None else batch.chunk.line(first)
+                location = batch.chunk.location
+                first = location.number(0)
+                line = None if location.line is None else location.line(first)
                 arrays = (batch.y_true, batch.y_proba, batch.sample_weight, batch.rows)
                 out.append((
                     first, batch.chunk.n_rows, line, samples.n_missing, batch.taken,

@@ -121,7 +121,7 @@ class ArrowReader(SchemaReader):
                     location = Location(self.file, first)
                     arrays = {field: column_in(span, field, location) for field in fields}
                     share = round(n_bytes * span.num_rows / batch.num_rows)
-                    yield Chunk(first, span.num_rows, share, arrays)
+                    yield Chunk(location, span.num_rows, share, arrays)
                     first += span.num_rows
                     done()
             self._check_end(behind_last, source.tell(), n_batches)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
@@ -49,27 +50,64 @@ class Names:
     codes: Index
     known: list[Any]
 
+    def as_numbers(
+        self,
+        read: Callable[[Any], float | str | None],
+        error: Callable[[int, str], InputError],
+        dtype: type[Any] = np.float64,
+    ) -> Column:
+        """The number that `read` makes of each distinct name, or None for a gap. A text is why it
+        makes none: `error(row, text)` is raised for the first row that has such a name.
+        """
+        numbers = [read(name) for name in self.known]
+        wrong = np.array([isinstance(number, str) for number in numbers], dtype=np.bool_)
+        if wrong[self.codes].any():
+            row = int(np.argmax(wrong[self.codes]))
+            raise error(row, str(numbers[self.codes[row]]))
+        gone = np.array([number is None for number in numbers], dtype=np.bool_)
+        usable = [0 if no else number for no, number in zip(wrong | gone, numbers, strict=True)]
+        values = np.array(usable, dtype=dtype)
+        return Column(values[self.codes], gone[self.codes] if gone.any() else None)
 
-@dataclass(frozen=True, eq=False)
-class Chunk:
-    """Some rows of a file."""
 
+@dataclass(frozen=True)
+class Location:
+    """Where some rows of a file begin."""
+
+    file: File
     # The first of them, counted from where `before` counts to, or else from the file's beginning.
-    start: int
-    n_rows: int
-    # How far reading them has moved on in the file.
-    n_bytes: int
-    columns: dict[Field, Column | Names]
+    first: int
     # The line of a row, both counted within the file, or where it is in words; None where files
     # have no lines.
     line: Callable[[int], int | str] | None = None
     # How many rows there are before: a look at all of them, which only an error is worth.
     before: Callable[[], int] | None = None
 
-    @property
-    def first_row(self) -> int:
-        """The number of the first row within the file."""
-        return self.start + (self.before() if self.before else 0)
+    def __str__(self) -> str:
+        return self.row(0)
+
+    def number(self, row: int) -> int:
+        """The number within the file of one of these rows."""
+        return self.first + row + (self.before() if self.before else 0)
+
+    def row(self, row: int) -> str:
+        """Where one of these rows is: lines are counted from 1, as editors do, rows from 0."""
+        number = self.number(row)
+        if self.line is None:
+            return f"{self.file}, row {number}"
+        place = self.line(number)
+        return f"{self.file}, {place}" if isinstance(place, str) else f"{self.file}, line {place}"
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some rows of a file."""
+
+    location: Location
+    n_rows: int
+    # How far reading them has moved on in the file.
+    n_bytes: int
+    columns: dict[Field, Column | Names]
 
 
 class Reader(Protocol):
@@ -98,31 +136,6 @@ class Reader(Protocol):
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
         """The rows of a piece, at most so many at a time."""
-
-
-@dataclass(frozen=True)
-class Location:
-    """Where some rows of a file begin."""
-
-    file: File
-    first: int
-    # As a chunk has it.
-    line: Callable[[int], int | str] | None = None
-
-    def __str__(self) -> str:
-        return self.row(0)
-
-    def row(self, number: int) -> str:
-        """Where one of these rows is."""
-        return location_of(self.file, self.first + number, self.line)
-
-
-def location_of(file: File, row: int, line: Callable[[int], int | str] | None) -> str:
-    """Where a row is, in words: lines are counted from 1, as editors do, rows from 0."""
-    if line is None:
-        return f"{file}, row {row}"
-    place = line(row)
-    return f"{file}, {place}" if isinstance(place, str) else f"{file}, line {place}"
 
 
 def plain_number(text: str) -> float | None:

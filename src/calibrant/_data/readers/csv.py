@@ -106,7 +106,8 @@ class CsvReader:
         for block in piece.blocks:
             n_bytes = block.n_bytes
             for n, columns in self._slices(block.text, fields, rows):
-                yield Chunk(first, n, n_bytes, columns, self._line, before)
+                location = Location(self.file, first, self._line, before)
+                yield Chunk(location, n, n_bytes, columns)
                 first, n_bytes = first + n, 0
 
     def _slices(
@@ -177,9 +178,9 @@ class CsvReader:
                     n, skipped = span.num_rows, max(0, done - first)
                     if skipped < n:
                         span = span.slice(skipped)
-                        location = Location(self.file, first + skipped)
+                        location = Location(self.file, first + skipped, self._line)
                         parsed = {field: self._column(span, field, location) for field in fields}
-                        yield Chunk(location.first, n - skipped, now - at, parsed, self._line)
+                        yield Chunk(location, n - skipped, now - at, parsed)
                     first, at = first + n, now
         except (InputError, UnicodeDecodeError) as error:
             # A stray quote is the cause of most other faults.

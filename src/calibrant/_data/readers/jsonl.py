@@ -15,7 +15,7 @@ from itertools import islice, takewhile
 from typing import Any
 
 from calibrant._core.errors import InputError
-from calibrant._data.readers.chunks import Chunk, Column, Field, Names, new_class
+from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, new_class
 from calibrant._data.readers.find import File
 from calibrant._data.readers.json_values import (
     Cells,
@@ -196,12 +196,12 @@ class FieldReader:
 
 
 def record_columns(
-    file: File, fields: Sequence[Field], records: list[Record], lines: Sequence[int | str]
+    location: Location, fields: Sequence[Field], records: list[Record]
 ) -> dict[Field, Column | Names]:
-    """The fields of some records, and where in the file these are."""
+    """The fields of the records at a location."""
     columns: dict[Field, Column | Names] = {}
     for field in fields:
-        cells = Cells(file, field, values_of(records, field.name), lines)
+        cells = Cells(location, field, values_of(records, field.name))
         columns[field] = names_of(cells) if field.role == "text" else column_of(cells)
     return columns
 
@@ -257,7 +257,8 @@ class JsonlReader(FieldReader):
             before = cache(partial(rows_before, self.file, lines.first))
             line = partial(line_of, self.file)
             for n, columns in self._parsed(lines, fields, rows) if slices is None else slices:
-                yield Chunk(first, n, n_bytes, columns, line, before)
+                location = Location(self.file, first, line, before)
+                yield Chunk(location, n, n_bytes, columns)
                 first, n_bytes = first + n, 0
 
     def _parsed(self, lines: Lines, fields: Sequence[Field], rows: int) -> Iterator[Slice]:
@@ -265,9 +266,9 @@ class JsonlReader(FieldReader):
         block = block_of(self.file, lines)
         for start in range(0, len(block.records), rows):
             records = block.records[start : start + rows]
-            numbers = block.lines[start : start + rows]
-            _check_whole(self.file, fields, records, numbers)
-            yield len(records), record_columns(self.file, fields, records, numbers)
+            location = Location(self.file, start, block.lines.__getitem__)
+            _check_no_new_class(location, fields, records)
+            yield len(records), record_columns(location, fields, records)
 
 
 def values_of(records: list[Record], name: str) -> list[Any]:
@@ -278,14 +279,12 @@ def values_of(records: list[Record], name: str) -> list[Any]:
     return [record[name] if name in record else _walk(record, path) for record in records]
 
 
-def _check_whole(
-    file: File, fields: Sequence[Field], records: list[Record], lines: Sequence[int]
-) -> None:
+def _check_no_new_class(location: Location, fields: Sequence[Field], records: list[Record]) -> None:
     """Raise InputError if a record that is wanted whole has a field that earlier ones lack."""
     for above in {field.of_record for field in fields if field.of_record is not None}:
         known = {field.name for field in fields if field.of_record == above}
         keys = {name.removeprefix(f"{above}.") for name in known}
-        for line, record in zip(lines, values_of(records, above), strict=True):
+        for row, record in enumerate(values_of(records, above)):
             if not isinstance(record, dict) or record.keys() <= keys:
                 continue
             parsed: dict[str, Any] = {}
@@ -293,7 +292,7 @@ def _check_whole(
             other = [name for name, value in parsed.items() if value is not None]
             other = [name for name in other if name not in known]
             if other:
-                raise new_class(f"{file}, line {line}", other[0], other[0][len(above) + 1 :])
+                raise new_class(location.row(row), other[0], other[0][len(above) + 1 :])
 
 
 def _walk(at: Any, path: list[str]) -> Any:

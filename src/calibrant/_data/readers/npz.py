@@ -18,7 +18,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
-from calibrant._data.readers.chunks import Chunk, Column, Field, Names
+from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names
 from calibrant._data.readers.find import File, unreadable
 
 # Rows from..to of an array. Of a packed one they must be asked for in order.
@@ -219,7 +219,8 @@ class NpzReader:
                 stop = min(start + rows, last)
                 arrays = {name: read(start, stop) for name, read in reads.items()}
                 columns = {field: _column(arrays[field.name], field) for field in fields}
-                yield Chunk(start, stop - start, round(per_row * (stop - start)), columns)
+                n_bytes = round(per_row * (stop - start))
+                yield Chunk(Location(self.file, start), stop - start, n_bytes, columns)
 
     def _count(self, fields: Sequence[Field]) -> int:
         """The rows that all wanted arrays have."""

@@ -87,7 +87,7 @@ class ParquetReader(SchemaReader):
                     span = batch.slice(start, rows)
                     location = Location(self.file, first)
                     columns = {field: column_in(span, field, location) for field in fields}
-                    yield Chunk(first, span.num_rows, round(per_row * span.num_rows), columns)
+                    yield Chunk(location, span.num_rows, round(per_row * span.num_rows), columns)
                     first += span.num_rows
 
 

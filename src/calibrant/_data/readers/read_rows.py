@@ -15,11 +15,11 @@ from calibrant._core.progress import RowProgress
 from calibrant._core.typing import Index
 from calibrant._core.validation import public
 from calibrant._data.answers import as_answers
-from calibrant._data.explain import explain, first_bad_row
+from calibrant._data.explain import first_bad_row
 from calibrant._data.labels import Titles
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.batches import Batch
-from calibrant._data.readers.chunks import Names, location_of
+from calibrant._data.readers.chunks import Names
 from calibrant._data.readers.columns import ColumnMapping, ReadRequest, answers_of, require
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.recognise import find_files
@@ -326,9 +326,7 @@ def _check_values(batch: Batch, from_logits: bool) -> None:
     samples = batch.samples(from_logits, None, in_memory=True)
     row = first_bad_row(samples, samples.n)
     if row < samples.n:
-        number = batch.chunk.first_row + int(row if batch.rows is None else batch.rows[row])
-        location = location_of(batch.file, number, batch.chunk.line)
-        raise InputError(f"{location}: {explain(samples, row, shown=number)}")
+        raise batch.error_of_row(samples, row)
 
 
 def _combine(rows: FileRows, batches: list[Batch]) -> Rows:

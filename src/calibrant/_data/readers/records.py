@@ -10,7 +10,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError
 from calibrant._core.messages import setting, settings
-from calibrant._data.readers.chunks import Chunk, Field, Reader
+from calibrant._data.readers.chunks import Chunk, Field, Location, Reader
 from calibrant._data.readers.find import LOGS, File
 from calibrant._data.readers.json_values import not_json
 from calibrant._data.readers.jsonl import (
@@ -67,9 +67,9 @@ class RecordReader(FieldReader):
         n_bytes = self.file.size
         for start in range(0, len(self.records), rows):
             records = self.records[start : start + rows]
-            places = self.places[start : start + rows]
-            columns = record_columns(self.file, fields, records, places)
-            yield Chunk(start, len(records), n_bytes, columns, self.places.__getitem__)
+            location = Location(self.file, start, self.places.__getitem__)
+            columns = record_columns(location, fields, records)
+            yield Chunk(location, len(records), n_bytes, columns)
             n_bytes = 0
 
 

@@ -114,7 +114,6 @@ class FileRows:
         with closing(reader.chunks(within, fields, self.chunk_rows)) as chunks:
             for chunk in chunks:
                 yield batch_of(
-                    reader.file,
                     chunk,
                     self.chosen,
                     missing=self.missing,

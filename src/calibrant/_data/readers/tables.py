@@ -195,7 +195,7 @@ class TableReader(SchemaReader):
             location = Location(self.file, first, self._line)
             columns = {field: self._column(batch, field, location) for field in fields}
             n_bytes = round(per_row * batch.num_rows)
-            yield Chunk(first, batch.num_rows, n_bytes, columns, self._line)
+            yield Chunk(location, batch.num_rows, n_bytes, columns)
             first += batch.num_rows
 
     def _column(self, batch: Any, field: Field, location: Location) -> Column | Names:
@@ -233,22 +233,17 @@ def column_of(texts: Names, kind: Kind, field: Field, location: Location) -> Col
     if kind == "name":
         known = [text if text and text.strip() else None for text in texts.known]
         return Names(texts.codes, known)
-    values = np.zeros(len(texts.known))
-    gone = np.zeros(len(texts.known), dtype=np.bool_)
-    faults = np.zeros(len(texts.known), dtype=np.bool_)
-    for code, text in enumerate(texts.known):
+
+    def number(text: str | None) -> float | str | None:
         if text is None or text.strip() in EMPTY:
-            gone[code] = True
-            continue
-        number = plain_number(text)
+            return None
         if kind == "truth":
-            number = float(text.strip().lower() in ("true", "1"))
-        # Names that no row has may be among the known ones: levels of a factor.
-        faults[code] = number is None
-        values[code] = 0.0 if number is None else number
-    rows = np.flatnonzero(faults[texts.codes])
-    if rows.size:
-        row = int(rows[0])
-        raise not_a_number(location.row(row), field, texts.known[texts.codes[row]])
-    values = values != 0 if kind == "truth" else values
-    return Column(values[texts.codes], gone[texts.codes] if gone.any() else None)
+            return text.strip().lower() in ("true", "1")
+        value = plain_number(text)
+        return text if value is None else value
+
+    return texts.as_numbers(
+        number,
+        lambda row, text: not_a_number(location.row(row), field, text),
+        np.bool_ if kind == "truth" else np.float64,
+    )
