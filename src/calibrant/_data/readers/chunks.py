@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -18,6 +18,8 @@ from calibrant._data.readers.find import File
 # predictions are numbers, and so are weights, votes and soft labels, which are written in no other
 # way; what rows are grouped by is text.
 Role: TypeAlias = Literal["label", "name", "proba", "number", "text"]
+# What a column of text holds.
+Kind: TypeAlias = Literal["number", "truth", "name"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,12 @@ class Column:
 
     values: NDArray[Any]
     gaps: Mask | None = None
+
+    def part(self, start: int, rows: int) -> Column:
+        """Some of the rows."""
+        gaps = None if self.gaps is None else self.gaps[start : start + rows]
+        some = gaps is not None and gaps.any()
+        return Column(self.values[start : start + rows], gaps if some else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +93,10 @@ class Location:
 
     def __str__(self) -> str:
         return self.row(0)
+
+    def after(self, rows: int) -> Location:
+        """Where the rows behind the first so many begin."""
+        return replace(self, first=self.first + rows)
 
     def number(self, row: int) -> int:
         """The number within the file of one of these rows."""

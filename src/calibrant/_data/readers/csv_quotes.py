@@ -15,7 +15,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError
 from calibrant._core.typing import Index, Mask
-from calibrant._data.readers.csv_errors import EMPTY, Header
+from calibrant._data.readers.csv_errors import EMPTY, Header, fields_of
 from calibrant._data.readers.packed_text import opened
 
 BLOCK = 1 << 20
@@ -48,7 +48,8 @@ class Quotes:
         self._pending, text = text[kept:], text[:kept]
         if text:
             characters = np.frombuffer(text, dtype=np.uint8)
-            breaks = np.flatnonzero(characters == ord("\n" if b"\n" in text else "\r"))
+            is_fed = b"\n" in text and not self._header.returns
+            breaks = np.flatnonzero(characters == ord("\n" if is_fed else "\r"))
             was_open, opens, closes = self._is_open, *self._quotes(text, breaks)
             self._look(
                 text,
@@ -224,7 +225,7 @@ def swallowed_in(row: bytes, header: Header, *, whole: bool = True) -> Swallowed
     lines = _lines(row)
     if delimiters < 1 or sum(line.count(mark) == delimiters for line in lines[1:]) < LINES:
         return None
-    spans = _fields(row, mark)
+    spans = fields_of(row, mark)
     cells = [row[start:end] for start, end in spans]
     if not whole:  # the fields behind the text are not known, but those of the first line are
         cells[len(cells) - 1 :] = lines[0].strip(b"\r").split(mark)[len(cells) - 1 :]
@@ -285,17 +286,3 @@ def _is_alike(cell: bytes, known: bytes) -> bool:
 
 def _lines(text: bytes) -> list[bytes]:
     return text.split(b"\n" if b"\n" in text else b"\r")
-
-
-def _fields(row: bytes, mark: bytes) -> list[tuple[int, int]]:
-    """Where each field of a row begins and ends."""
-    field = re.compile(rb'"[^"]*(?:""[^"]*)*(?:"[^%b\r\n]*|\Z)|[^%b\r\n]*' % (mark, mark))
-    out, at = [], 0
-    while True:
-        found = field.match(row, at)
-        assert found is not None  # the last alternative is any text, or none
-        out.append(found.span())
-        at = found.end()
-        if row[at : at + 1] != mark:
-            return out
-        at += 1

@@ -27,7 +27,7 @@ from calibrant._data.readers.json_values import (
     not_json,
 )
 from calibrant._data.readers.packed_text import opened
-from calibrant._data.readers.scanner import scanner
+from calibrant._data.readers.scanner import count_lines
 
 Record = dict[str, Any]
 
@@ -68,12 +68,7 @@ def lines_of(file: File) -> Iterator[Lines]:
         if line == 1:
             text = text.removeprefix(b"\xef\xbb\xbf")
         yield Lines(text, line, now - at)
-        line, at = line + _line_ends(text) + 1, now
-
-
-def _line_ends(text: bytes) -> int:
-    compiled = scanner()
-    return int(compiled.count_lines(text)) if compiled else text.count(b"\n")
+        line, at = line + count_lines(text) + 1, now
 
 
 def block_of(file: File, lines: Lines, most: int | None = None) -> Block:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from calibrant._data.readers.chunks import (
     Chunk,
     Column,
     Field,
+    Kind,
     Location,
     Names,
     not_a_number,
@@ -215,9 +216,6 @@ class TableReader(SchemaReader):
             found = names(self._table.column(name).combine_chunks().unique())
             self._kinds[name] = kind_of(found.known[code] for code in found.codes)
         return self._kinds[name]
-
-
-Kind: TypeAlias = Literal["number", "truth", "name"]
 
 
 def kind_of(texts: Iterable[str | None]) -> Kind:
