@@ -20,22 +20,21 @@ LOGPROBS: Literal["logprobs"] = "logprobs"
 
 def given_as(from_logits: Any, from_logprobs: Any) -> Given:
     """What predictions are given as; raise InputError for options that contradict each other."""
-    logits = check_bool(from_logits)
-    if not isinstance(from_logprobs, bool | np.bool_):
-        raise InputError(f"from_logprobs must be True or False; got {from_logprobs!r}")
-    if logits and from_logprobs:
+    logits = check_bool("from_logits", from_logits)
+    logprobs = check_bool("from_logprobs", from_logprobs)
+    if logits and logprobs:
         raise InputError(
             "from_logits and from_logprobs are both True: a log-probability is the logarithm of a "
             "probability, a logit is not. Say which these are"
         )
-    return LOGPROBS if from_logprobs else logits
+    return LOGPROBS if logprobs else logits
 
 
 def read_given(given: Any) -> tuple[bool, bool]:
     """Whether predictions are logits, and whether they are log-probabilities."""
     if isinstance(given, str) and given == LOGPROBS:
         return False, True
-    return check_bool(given), False
+    return check_bool("from_logits", given), False
 
 
 # What the result echoes.

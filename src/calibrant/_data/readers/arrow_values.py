@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError, MissingExtra
+from calibrant._core.errors import InputError
+from calibrant._core.optional import need
 from calibrant._data.readers.chunks import (
     Chunk,
     Column,
@@ -25,10 +26,7 @@ from calibrant._data.readers.find import File, unreadable
 
 def arrow(purpose: str, module: str = "pyarrow") -> Any:
     """PyArrow, or one of its modules."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise MissingExtra("pyarrow", "cli", purpose) from None
+    return need(module, purpose, "cli")
 
 
 @contextmanager

@@ -20,8 +20,7 @@ from calibrant._data.readers.arrow_values import arrow, is_text, names, readable
 from calibrant._data.readers.chunks import Chunk, Column, Field, Kind, Location, Names
 from calibrant._data.readers.csv_errors import GAPS, first_fault, header_of, line_of, read_header
 from calibrant._data.readers.csv_quotes import Quotes, check_quotes
-from calibrant._data.readers.find import File
-from calibrant._data.readers.packed_text import opened
+from calibrant._data.readers.find import File, opened
 from calibrant._data.readers.scanner import count_lines, scanner
 
 # Bytes read at a time. A row must fit into a block: larger ones are for files that need them.

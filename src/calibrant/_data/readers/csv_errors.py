@@ -11,8 +11,7 @@ from typing import BinaryIO
 
 from calibrant._core.errors import InputError
 from calibrant._data.readers.chunks import Field, not_a_number, plain_number, shortened
-from calibrant._data.readers.find import File
-from calibrant._data.readers.packed_text import opened
+from calibrant._data.readers.find import File, opened
 
 DELIMITERS = ",;\t|"
 # What stands for no number; Arrow's list.

@@ -16,7 +16,7 @@ import numpy as np
 from calibrant._core.errors import InputError
 from calibrant._core.typing import Index, Mask
 from calibrant._data.readers.csv_errors import EMPTY, Header, fields_of
-from calibrant._data.readers.packed_text import opened
+from calibrant._data.readers.find import opened
 
 BLOCK = 1 << 20
 QUOTE = ord('"')

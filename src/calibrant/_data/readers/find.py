@@ -1,19 +1,25 @@
-"""Which files are meant: a path, a folder or a pattern becomes files, in an order that stays."""
+"""Which files are meant: a path, a folder or a pattern becomes files, in an order that stays; and
+the bytes of files of text, unpacked on the way where they are packed.
+"""
 
 from __future__ import annotations
 
 import difflib
 import glob
+import io
 import os
 import re
+import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.messages import setting
+from calibrant._core.optional import need
 
 SUFFIXES = {
     "parquet": (".parquet", ".pq"),
@@ -83,6 +89,36 @@ class File:
 def unreadable(path: Any, error: OSError) -> InputError:
     """The error for a file that the machine will not give."""
     return InputError(f"{path} cannot be read: {error.strerror or error}")
+
+
+@contextmanager
+def opened(file: File) -> Iterator[tuple[BinaryIO, Any]]:
+    """The unpacked bytes, and the file below, whose position tells how far reading has come."""
+    try:
+        with file.path.open("rb") as below:
+            yield _unpacked(file, below), below
+    except EOFError:
+        raise InputError(f"{file} ends too early: it was not packed to the end") from None
+    except zlib.error as error:
+        raise InputError(f"{file} cannot be unpacked, it is damaged: {error}") from None
+    except OSError as error:
+        raise unreadable(file, error) from None
+
+
+def _unpacked(file: File, below: BinaryIO) -> BinaryIO:
+    # Each is imported where it is needed: most files are not packed.
+    if file.packed == "gzip":
+        import gzip
+
+        return io.BufferedReader(gzip.GzipFile(fileobj=below))
+    if file.packed == "bz2":
+        import bz2
+
+        return io.BufferedReader(bz2.BZ2File(below))
+    if file.packed == "zstd":
+        pa = need("pyarrow", "unpacking .zst", "cli")
+        return io.BufferedReader(pa.CompressedInputStream(below, "zstd"))
+    return below
 
 
 def list_files(path: Any, format: str | None = None) -> list[File]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError
 from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, new_class
-from calibrant._data.readers.find import File
+from calibrant._data.readers.find import File, opened
 from calibrant._data.readers.json_values import (
     Cells,
     Slice,
@@ -26,7 +26,6 @@ from calibrant._data.readers.json_values import (
     names_of,
     not_json,
 )
-from calibrant._data.readers.packed_text import opened
 from calibrant._data.readers.scanner import count_lines
 
 Record = dict[str, Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -112,8 +112,6 @@ def read_rows(request: ReadRequest, *, at_most: int | None = None) -> Rows:
     """The rows, with every value checked; TooLarge as soon as there are more than so many
     predictions, (n, k) counted as n k.
     """
-    _require_others(request)
-    rows = file_rows(request)
     total = 0
 
     def checked(batches: Iterable[Batch]) -> list[Batch]:
@@ -129,9 +127,7 @@ def read_rows(request: ReadRequest, *, at_most: int | None = None) -> Rows:
             out.append(batch)
         return out
 
-    with RowProgress(rows.n_bytes, label="reading") as progress:
-        batches = [batch for piece in over_pieces(rows, checked, progress) for batch in piece]
-    read = with_votes(_combine(rows, batches), request)
+    _, read = _read(request, checked, label="reading")
     labels = read.y_true
     if labels.ndim == 1 and labels.dtype.kind == "f" and (labels == np.floor(labels)).all():
         labels = labels.astype(np.int64)  # text files have them as 3.0
@@ -291,11 +287,7 @@ def read_file(
         annotator=annotator,
         others=dict.fromkeys(wanted, "columns"),
     )
-    _require_others(request)
-    files = file_rows(request)
-    with RowProgress(files.n_bytes, show=progress) as shown:
-        batches = [batch for piece in over_pieces(files, list, shown) for batch in piece]
-    rows = with_votes(_combine(files, batches), request)
+    files, rows = _read(request, list, show=progress)
     return FileArrays(
         as_answers(rows.y_true) if rows.answers else rows.y_true,
         rows.y_proba,
@@ -307,6 +299,17 @@ def read_file(
         rows.votes,
         rows.vote_table,
     )
+
+
+def _read(
+    request: ReadRequest, work: Callable[[Iterator[Batch]], list[Batch]], **progress: Any
+) -> tuple[FileRows, Rows]:
+    """The files that are meant, and what `work` keeps of their rows."""
+    _require_others(request)
+    files = file_rows(request)
+    with RowProgress(files.n_bytes, **progress) as shown:
+        batches = [batch for piece in over_pieces(files, work, shown) for batch in piece]
+    return files, with_votes(_combine(files, batches), request)
 
 
 def _require_others(request: ReadRequest) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from calibrant._core.errors import InputError
 from calibrant._core.messages import setting, settings
 from calibrant._data.readers.chunks import Chunk, Field, Location, Reader
-from calibrant._data.readers.find import LOGS, File
+from calibrant._data.readers.find import LOGS, File, opened
 from calibrant._data.readers.json_values import not_json
 from calibrant._data.readers.jsonl import (
     KINDS,
@@ -21,7 +21,6 @@ from calibrant._data.readers.jsonl import (
     record_columns,
     whole_number,
 )
-from calibrant._data.readers.packed_text import opened
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from calibrant._core.errors import InputError, MissingExtra
+from calibrant._core.optional import need
 from calibrant._data.readers.arrow_values import (
     SchemaReader,
     arrow,
@@ -37,13 +37,6 @@ from calibrant._data.readers.find import File
 KINDS = {"excel": "Excel", "stata": "Stata", "sas": "SAS", "r": "R"}
 
 
-def _pandas(kind: str) -> Any:
-    try:
-        return import_module("pandas")
-    except ImportError:
-        raise MissingExtra("pandas", "formats", f"reading {kind} files") from None
-
-
 @dataclass(frozen=True, eq=False)
 class Table:
     """The columns of a file, and notes about them."""
@@ -65,10 +58,7 @@ def _table_of_frame(frame: Any, messages: tuple[str, ...] = ()) -> Table:
 
 def _excel(pd: Any, file: File) -> Table:
     """The first sheet, its cells as they were typed: text that looks like a number is text."""
-    try:
-        import_module("openpyxl")
-    except ImportError:
-        raise MissingExtra("openpyxl", "formats", "reading Excel files") from None
+    need("openpyxl", "reading Excel files", "formats")
     with pd.ExcelFile(file.path, engine="openpyxl") as book:
         sheets = book.sheet_names
         cells = book.parse(sheets[0], header=None, dtype=object, na_filter=False)
@@ -124,10 +114,7 @@ def _sas(pd: Any, file: File) -> Table:
 
 def _r(pd: Any, file: File) -> Table:
     """The one data frame of an R file."""
-    try:
-        pyreadr = import_module("pyreadr")
-    except ImportError:
-        raise MissingExtra("pyreadr", "formats", "reading R files") from None
+    pyreadr = need("pyreadr", "reading R files", "formats")
     objects = pyreadr.read_r(str(file.path))
     found = {name: value for name, value in objects.items() if isinstance(value, pd.DataFrame)}
     if len(found) != 1:
@@ -164,7 +151,7 @@ class TableReader(SchemaReader):
         self._line = None if first is None else lambda row: f"row {row + first}"
 
     def _read(self, kind: str) -> Table:
-        pd = _pandas(kind)
+        pd = need("pandas", f"reading {kind} files", "formats")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from calibrant._core.errors import InputError, nearest
 from calibrant._core.messages import name_of, worded
 from calibrant._core.typing import Mask
+from calibrant._data.checks import check_bool
 from calibrant._data.logits import VALUES_THAT_TELL
 from calibrant._data.logprobs import (
     FROM_LOGPROBS,
@@ -60,8 +61,7 @@ def written_as(
 ) -> Written:
     """How predictions are written, if the options do not contradict each other."""
     given_as(from_logits, from_logprobs)
-    if not isinstance(percent, bool | np.bool_):
-        raise InputError(f"percent must be True or False; got {percent!r}")
+    check_bool("percent", percent)
     options = {
         "from_logits": from_logits,
         "from_logprobs": from_logprobs,
