@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -122,32 +122,37 @@ class Chunk:
     columns: dict[Field, Column | Names]
 
 
-class Reader(Protocol):
+class Reader:
     """A file that is open for reading, any number of times."""
 
     file: File
     # The columns' names, and how many rows there are where that is known beforehand.
     names: tuple[str, ...]
-    n_rows: int | None
+    n_rows: int | None = None
     # What was inferred about the file.
-    messages: tuple[str, ...]
+    messages: tuple[str, ...] = ()
 
     def has(self, name: str) -> bool:
         """Whether there is a column of this name."""
+        return name in self.names
 
     def width(self, name: str) -> int:
         """Numbers per row that a column holds: 1, or the length of its lists."""
+        return 1
 
     def precision(self, name: str) -> str:
         """The precision of a column's numbers: "half", "single" or "double"."""
+        return "double"
 
     def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
-        """Parts that can be read apart from each other, in order."""
+        """Parts that can be read apart from each other, in order; by default all rows are one."""
+        return [None]
 
     def chunks(
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
         """The rows of a piece, at most so many at a time."""
+        raise NotImplementedError
 
 
 def plain_number(text: str) -> float | None:

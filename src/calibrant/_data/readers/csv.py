@@ -17,7 +17,7 @@ import numpy as np
 
 from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import arrow, is_text, names, readable, values
-from calibrant._data.readers.chunks import Chunk, Column, Field, Kind, Location, Names
+from calibrant._data.readers.chunks import Chunk, Column, Field, Kind, Location, Names, Reader
 from calibrant._data.readers.csv_errors import GAPS, first_fault, header_of, line_of, read_header
 from calibrant._data.readers.csv_quotes import Quotes, check_quotes
 from calibrant._data.readers.find import File, opened
@@ -45,7 +45,7 @@ class Piece:
     blocks: Iterable[Block]
 
 
-class CsvReader:
+class CsvReader(Reader):
     """A CSV file with a line of names first."""
 
     def __init__(self, file: File) -> None:
@@ -54,20 +54,10 @@ class CsvReader:
             arrow("reading CSV")
         self._header = header_of(file)
         self.names = self._header.names
-        self.n_rows: int | None = None if self.names else 0
+        self.n_rows = None if self.names else 0
         self._kinds: dict[str, Kind] = {}
-        self.messages: tuple[str, ...] = ()
         if self._header.delimiter != ",":
             self.messages = (f"columns are separated by {self._header.delimiter!r}",)
-
-    def has(self, name: str) -> bool:
-        return name in self.names
-
-    def width(self, name: str) -> int:
-        return 1
-
-    def precision(self, name: str) -> str:
-        return "double"
 
     # Slow to import, and not needed for files of plain numbers.
     @cached_property

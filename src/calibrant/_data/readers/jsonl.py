@@ -15,7 +15,7 @@ from itertools import islice, takewhile
 from typing import Any
 
 from calibrant._core.errors import InputError
-from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, new_class
+from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, Reader, new_class
 from calibrant._data.readers.find import File, opened
 from calibrant._data.readers.json_values import (
     Cells,
@@ -171,18 +171,14 @@ KINDS = {
 }
 
 
-class FieldReader:
+class FieldReader(Reader):
     """What readers of JSON records share: fields that are known by examples."""
 
-    messages: tuple[str, ...] = ()
     # The first value of each field.
     _head: dict[str, Any]
 
     def width(self, name: str) -> int:
         return max(1, self._list_length(name))
-
-    def precision(self, name: str) -> str:
-        return "double"
 
     def _list_length(self, name: str) -> int:
         example = self._head.get(name)
@@ -202,8 +198,6 @@ def record_columns(
 
 class JsonlReader(FieldReader):
     """A file of JSON records. It needs no package but Python's own."""
-
-    n_rows: int | None
 
     def __init__(self, file: File) -> None:
         self.file = file

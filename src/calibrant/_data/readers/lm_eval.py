@@ -47,8 +47,8 @@ class LmEvalReader(RecordReader):
     def __init__(self, file: File) -> None:
         documents = [
             _document(file, record, line)
-            for lines in lines_of(file)
-            for record, line in _records_with_lines(file, lines)
+            for block in (block_of(file, lines) for lines in lines_of(file))
+            for record, line in zip(block.records, block.lines, strict=True)
         ]
         self._filters = tuple(dict.fromkeys(each.filter for each in documents))
         chosen = _chosen(file, documents, self._filters)
@@ -93,11 +93,6 @@ def task_of(path: Path) -> str:
     stem = path.name.partition(".jsonl")[0].partition(".json")[0]
     match = _NAMED.fullmatch(stem)
     return match[1] if match else stem
-
-
-def _records_with_lines(file: File, lines: Any) -> Any:
-    block = block_of(file, lines)
-    return zip(block.records, block.lines, strict=True)
 
 
 def _chosen(file: File, documents: list[_Document], filters: tuple[str, ...]) -> list[_Document]:

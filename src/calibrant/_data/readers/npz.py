@@ -18,7 +18,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
-from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names
+from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, Reader
 from calibrant._data.readers.find import File, unreadable
 
 # Rows from..to of an array. Of a packed one they must be asked for in order.
@@ -169,11 +169,8 @@ def _start(raw: BinaryIO, info: zipfile.ZipInfo) -> int:
     return info.header_offset + 30 + int(local[0]) + int(local[1])
 
 
-class NpzReader:
+class NpzReader(Reader):
     """A NumPy archive. It needs no package but NumPy."""
-
-    n_rows: int | None = None
-    messages: tuple[str, ...] = ()
 
     def __init__(self, file: File) -> None:
         self.file = file
@@ -183,9 +180,6 @@ class NpzReader:
         self.names = tuple(self._members)
         # Arrays whose checksum was looked at: files may be read several times.
         self._whole: set[str] = set()
-
-    def has(self, name: str) -> bool:
-        return name in self._members
 
     def width(self, name: str) -> int:
         return max(1, self._members[name].width)

@@ -52,10 +52,7 @@ class RecordReader(FieldReader):
         for record in records:
             flatten(record, "", self._head)
         self.names = tuple(self._head)
-        self.n_rows: int | None = len(records)
-
-    def has(self, name: str) -> bool:
-        return name in self._head
+        self.n_rows = len(records)
 
     def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
         return [None] if self.records else []

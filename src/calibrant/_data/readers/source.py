@@ -219,7 +219,7 @@ def folder_columns(file: File) -> dict[str, str | None]:
     }
 
 
-class FolderReader:
+class FolderReader(Reader):
     """A reader whose rows all have the same values in some more columns."""
 
     def __init__(self, inner: Reader, own: dict[str, str | None]) -> None:

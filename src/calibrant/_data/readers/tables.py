@@ -145,7 +145,7 @@ class TableReader(SchemaReader):
         self._kinds: dict[str, Kind] = {}
         self._schema = self._table.schema
         self.names = names_of(self._schema)
-        self.n_rows: int | None = self._table.num_rows
+        self.n_rows = self._table.num_rows
         self.messages = found.messages
         first = found.first_row
         self._line = None if first is None else lambda row: f"row {row + first}"
@@ -179,12 +179,13 @@ class TableReader(SchemaReader):
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
         first, per_row = 0, self.file.size / max(1, self._table.num_rows)
-        for batch in self._table.to_batches(max_chunksize=rows):
-            location = Location(self.file, first, self._line)
-            columns = {field: self._column(batch, field, location) for field in fields}
-            n_bytes = round(per_row * batch.num_rows)
-            yield Chunk(location, batch.num_rows, n_bytes, columns)
+        for batch in self._table.to_batches():
+            n_bytes = per_row * batch.num_rows
+            yield from self._chunks_of(batch, first, n_bytes, fields, rows)
             first += batch.num_rows
+
+    def _location(self, first: int) -> Location:
+        return Location(self.file, first, self._line)
 
     def _column(self, batch: Any, field: Field, location: Location) -> Column | Names:
         """A column as its role needs it; a program's text may be numbers, as in a CSV."""
