@@ -215,6 +215,7 @@ class FrameInput(Input[FrameSamples]):
     def _take_as_counts(
         self, code: str, vote_columns: tuple[str, ...], stated: str | None = None
     ) -> None:
+        """Note that targets are counts, of as many votes as these columns sum to."""
         self.votes_note = vote_note(code)
         self.vote_columns, self.stated_votes = vote_columns, stated
 
@@ -234,6 +235,7 @@ class FrameInput(Input[FrameSamples]):
         return self._has_row((total > 1.5) & (total.is_finite()))
 
     def _has_above_one(self, name: str) -> bool:
+        """Whether a column holds a number above 1, which no share is."""
         return self._has_row(self._doubles(name) > 1.5)
 
     def _has_row(self, flag: Any) -> bool:
@@ -305,7 +307,9 @@ def _labels(frame: Any, name: str, schema: Any, classes: list[Any]) -> Labels | 
     known = Lookup(classes)
     candidates = [as_held for number in wanted for as_held in _as_held(number, dtype)]
     found = {value: known.find(value) for value in candidates}
-    return tuple((_compared(value), index) for value, index in found.items() if index is not None)
+    return tuple(
+        (_query_value(value), index) for value, index in found.items() if index is not None
+    )
 
 
 def _texts(frame: Any, name: str, classes: list[Any]) -> Labels:
@@ -334,6 +338,6 @@ def _as_held(number: Any, dtype: Any) -> list[Any]:
     return [float(number)] if fits else []
 
 
-def _compared(value: Any) -> int | float:
-    """A value as a query has it: a double, unless it is too large for doubles to tell it apart."""
+def _query_value(value: Any) -> int | float:
+    """A label as queries compare it: a double, unless doubles are too coarse for it."""
     return value if isinstance(value, int) and abs(value) >= 2**53 else float(value)

@@ -89,6 +89,7 @@ class ArrowReader(SchemaReader):
 
     @contextmanager
     def _source(self) -> Iterator[tuple[Any, Callable[[], None]]]:
+        """The open file, and a function that frees the memory of what has been read."""
         if self.file.size < MAPPED_FROM or not hasattr(mmap, "MADV_DONTNEED"):
             with self._pa.OSFile(str(self.file.path)) as source:
                 yield source, lambda: None

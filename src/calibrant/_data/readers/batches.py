@@ -22,7 +22,13 @@ from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
 from calibrant._data.readers.csv_errors import EMPTY
 from calibrant._data.readers.find import File
-from calibrant._data.readers.written import PLAIN, Written, compared, number_column, probabilities
+from calibrant._data.readers.written import (
+    PLAIN,
+    Written,
+    compare_answers,
+    number_column,
+    probabilities,
+)
 from calibrant._data.samples import BadRow, Samples
 from calibrant._data.to_samples import to_samples
 
@@ -112,7 +118,7 @@ def batch_of(
     """The rows of a chunk in which nothing is missing."""
     predictions = _predictions(chunk, chosen, written)
     labels = _labels(chunk, chosen, predictions)
-    targets, taken = numbered(chunk.location, labels, chosen, predictions)
+    targets, taken = class_indices(chunk.location, labels, chosen, predictions)
     parts = {"y_proba": predictions, "y_true": targets}
     for argument, name in (("sample_weight", chosen.sample_weight), ("votes", chosen.votes)):
         if name is not None:
@@ -153,7 +159,7 @@ def _predictions(chunk: Chunk, chosen: ColumnMapping, written: Written) -> Colum
             number_column(chunk.location, name, column, written)
             for name, column in zip(spec.names, columns, strict=True)
         ]
-    together = _side_by_side(chunk.location.file, spec, columns)
+    together = _stack_columns(chunk.location.file, spec, columns)
     assert isinstance(together, Column)
     return probabilities(chunk.location, together) if written.logprobs else together
 
@@ -162,7 +168,7 @@ def _labels(chunk: Chunk, chosen: ColumnMapping, predictions: Column) -> Column 
     file = chunk.location.file
     columns = [chunk.columns[Field(name, chosen.label_role)] for name in chosen.y_true.names]
     if not chosen.compared:
-        return _side_by_side(file, chosen.y_true, columns)
+        return _stack_columns(file, chosen.y_true, columns)
     if predictions.values.ndim == 2:
         raise InputError(
             f"{file}: {name_of('answer')} and {name_of('gold')} say whether the answer was right, "
@@ -171,10 +177,10 @@ def _labels(chunk: Chunk, chosen: ColumnMapping, predictions: Column) -> Column 
         )
     answer, gold = columns
     assert isinstance(answer, Names) and isinstance(gold, Names)
-    return compared(answer, gold)
+    return compare_answers(answer, gold)
 
 
-def _side_by_side(file: File, spec: ColumnSpec, columns: list[Column | Names]) -> Column | Names:
+def _stack_columns(file: File, spec: ColumnSpec, columns: list[Column | Names]) -> Column | Names:
     """One column as it is, or several as one with one column per class."""
     if not spec.stacked:
         return columns[0]
@@ -232,7 +238,7 @@ def _drop_rows(batch: Batch, gone: Mask) -> Batch:
 _TYPED = ("csv", "excel")
 
 
-def numbered(
+def class_indices(
     location: Location, labels: Column | Names, chosen: ColumnMapping, predictions: Column
 ) -> tuple[Column, str | None]:
     """The class index of each label, and what labels were taken for."""
@@ -265,7 +271,7 @@ def numbered(
         return UNKNOWN if found is None else found
 
     def unknown(row: int, _: str) -> InputError:
-        return _unknown(location.row(row), names.known[names.codes[row]], chosen)
+        return _unknown_label(location.row(row), names.known[names.codes[row]], chosen)
 
     column = names.as_numbers(index, unknown, np.int64)
     return column, note_on_labels(classes, multiclass, indices=False)
@@ -274,7 +280,7 @@ def numbered(
 UNKNOWN = "a label that is no class"
 
 
-def _unknown(location: str, label: Any, chosen: ColumnMapping) -> InputError:
+def _unknown_label(location: str, label: Any, chosen: ColumnMapping) -> InputError:
     known = [str(name) for name in chosen.classes or ()]
     hint = nearest(label, known)
     if chosen.of_record and not isinstance(label, str):

@@ -14,9 +14,9 @@ from calibrant._core.messages import setting, worded
 from calibrant._core.typing import Index, Mask
 from calibrant._data.readers.find import File
 
-# A label is a number or a name, and a name where it could be either and the caller says so;
-# predictions are numbers, and so are weights, votes and soft labels, which are written in no other
-# way; what rows are grouped by is text.
+# What a column is used for: "label", numbers or names; "name", labels that are names even where
+# they look like numbers; "proba", predictions; "number", weights, votes and soft labels; "text",
+# what rows are grouped by.
 Role: TypeAlias = Literal["label", "name", "proba", "number", "text"]
 # What a column of text holds.
 Kind: TypeAlias = Literal["number", "truth", "name"]
@@ -28,7 +28,7 @@ class Field:
 
     name: str
     role: Role
-    # The record that it is a part of, if all of that is wanted: another part of it is an error.
+    # The record whose fields are the classes: a row with one more field of it is an error.
     of_record: str | None = field(default=None, compare=False)
 
     @property
@@ -95,7 +95,7 @@ class Location:
         return self.row(0)
 
     def after(self, rows: int) -> Location:
-        """Where the rows behind the first so many begin."""
+        """The location of what follows the first so many rows."""
         return replace(self, first=self.first + rows)
 
     def number(self, row: int) -> int:
@@ -165,8 +165,8 @@ def plain_number(text: str) -> float | None:
         return None
 
 
-def new_class(location: str, column: str, name: str) -> InputError:
-    """The error for predictions of a class that rows before have not."""
+def new_class_error(location: str, column: str, name: str) -> InputError:
+    """The error for predictions of a class that earlier rows do not have."""
     return InputError(
         f"{location} has {column!r}, and rows read before have no class {name!r}: give every row "
         f"the same classes, or name the columns that are meant with {setting('y_proba', [...])}"

@@ -41,7 +41,7 @@ class Quotes:
         self._row = _Row(1)
 
     def add(self, text: bytes, *, end: bool = False) -> None:
-        """Look at a block; an InputError where lines would be lost. `end`: it is the last one."""
+        """Raise InputError where a quote of this block swallows lines. `end`: no block follows."""
         text = self._pending + text
         # A quote at the end of a block may be half of an escaped one.
         kept = len(text) if end else len(text.rstrip(b'"'))
@@ -51,7 +51,7 @@ class Quotes:
             is_fed = b"\n" in text and not self._header.returns
             breaks = np.flatnonzero(characters == ord("\n" if is_fed else "\r"))
             was_open, opens, closes = self._is_open, *self._quotes(text, breaks)
-            self._look(
+            self._check_quoted_lines(
                 text,
                 breaks,
                 np.append(-1, opens) if was_open else opens,
@@ -73,7 +73,7 @@ class Quotes:
             nowhere = np.empty(0, dtype=np.intp)
             return nowhere, nowhere
         sound = self._sound_quotes(text, breaks)
-        return self._walk(text, breaks) if sound is None else sound
+        return self._quotes_one_by_one(text, breaks) if sound is None else sound
 
     def _sound_quotes(self, text: bytes, breaks: Index) -> tuple[Index, Index] | None:
         """Where quotes open and close fields; None unless every quote of the block opens or closes
@@ -95,7 +95,7 @@ class Quotes:
         self._is_open = bool(opening[-1])
         return first, at[~opening & ~before_one] - 1
 
-    def _walk(self, text: bytes, breaks: Index) -> tuple[Index, Index]:
+    def _quotes_one_by_one(self, text: bytes, breaks: Index) -> tuple[Index, Index]:
         """Where quotes open and close fields, found one quote after the other."""
         parts = text.split(b'"')
         places = np.cumsum([len(part) + 1 for part in parts]) - 1
@@ -125,8 +125,8 @@ class Quotes:
             before = b'"'
         return np.array(opens, dtype=np.intp), np.array(closes, dtype=np.intp)
 
-    def _look(self, text: bytes, breaks: Index, opens: Index, closes: Index) -> None:
-        """Look for rows within the texts between these quotes."""
+    def _check_quoted_lines(self, text: bytes, breaks: Index, opens: Index, closes: Index) -> None:
+        """Raise InputError if the text between two of these quotes holds rows."""
         quoted = np.searchsorted(opens, breaks) - 1
         inside = quoted >= 0
         inside[inside] = breaks[inside] < closes[quoted[inside]]

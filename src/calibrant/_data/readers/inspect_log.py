@@ -194,7 +194,7 @@ def _rows(file: File) -> tuple[list[tuple[Record, str]], int]:
         raise InputError(f"{file} is damaged: {error}") from None
     except OSError as error:
         raise unreadable(file, error) from None
-    rows = sorted(last.values(), key=lambda row: _whole(row[0]["epoch"]))
+    rows = sorted(last.values(), key=lambda row: _epoch_number(row[0]["epoch"]))
     return rows, len(members) - len(rows)
 
 
@@ -202,7 +202,8 @@ def _is_sample(name: str) -> bool:
     return name.startswith("samples/") and name.endswith(".json")
 
 
-def _whole(value: Any) -> int:
+def _epoch_number(value: Any) -> int:
+    """The number of an epoch, by which samples are ordered; 0 where there is none."""
     return value if isinstance(value, int) else 0
 
 

@@ -176,7 +176,7 @@ def json_scan(fields: Sequence[Field], width: Callable[[str], int]) -> JsonScan 
     if scanner() is None or not all(field.is_number or field.role == "label" for field in fields):
         return None
     widths = {field.name: width(field.name) for field in fields}
-    tree = _laid_out(list(widths), {field.of_record for field in fields})
+    tree = _key_tree(list(widths), {field.of_record for field in fields})
     return None if tree is None else JsonScan(fields, tree, widths)
 
 
@@ -188,7 +188,7 @@ def count_records(text: bytes) -> int | None:
     return None if found is None else int(found[0])
 
 
-def _laid_out(names: list[str], whole: set[str | None]) -> list[Node] | None:
+def _key_tree(names: list[str], whole: set[str | None]) -> list[Node] | None:
     """The keys on the way to fields, children next to each other; of `whole` records every key is
     known.
     """

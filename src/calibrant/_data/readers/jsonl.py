@@ -15,7 +15,15 @@ from itertools import islice, takewhile
 from typing import Any
 
 from calibrant._core.errors import InputError
-from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, Reader, new_class
+from calibrant._data.readers.chunks import (
+    Chunk,
+    Column,
+    Field,
+    Location,
+    Names,
+    Reader,
+    new_class_error,
+)
 from calibrant._data.readers.find import File, opened
 from calibrant._data.readers.json_values import (
     Cells,
@@ -105,7 +113,7 @@ def rows_before(file: File, line: int) -> int:
 
 
 def _whole_lines(file: File) -> Iterator[tuple[bytes, int]]:
-    """Text that ends where a line does, without the end, and how far reading has come."""
+    """Text in whole lines, without the last line feed, and how far reading has come."""
     with opened(file) as (stream, below):
         pending = b""
         while more := stream.read(BLOCK):
@@ -264,7 +272,7 @@ def values_of(records: list[Record], name: str) -> list[Any]:
     if "." not in name:
         return [record.get(name) for record in records]
     path = name.split(".")
-    return [record[name] if name in record else _walk(record, path) for record in records]
+    return [record[name] if name in record else _value_at(record, path) for record in records]
 
 
 def _check_no_new_class(location: Location, fields: Sequence[Field], records: list[Record]) -> None:
@@ -280,16 +288,16 @@ def _check_no_new_class(location: Location, fields: Sequence[Field], records: li
             other = [name for name, value in parsed.items() if value is not None]
             other = [name for name in other if name not in known]
             if other:
-                raise new_class(location.row(row), other[0], other[0][len(above) + 1 :])
+                raise new_class_error(location.row(row), other[0], other[0][len(above) + 1 :])
 
 
-def _walk(at: Any, path: list[str]) -> Any:
+def _value_at(at: Any, path: list[str]) -> Any:
     """The value at the end of a path; a key on the way may itself hold dots."""
     if not path or not isinstance(at, dict):
         return None if path else at
     for parts in range(1, len(path) + 1):
         key = ".".join(path[:parts])
-        found = _walk(at[key], path[parts:]) if key in at else None
+        found = _value_at(at[key], path[parts:]) if key in at else None
         if found is not None:
             return found
     return None

@@ -121,7 +121,7 @@ def _check_right_or_wrong(file: File, documents: list[_Document]) -> None:
 
 def _document(file: File, record: Record, line: int) -> _Document:
     location = f"{file}, line {line}"
-    logs = [_log(location, pair, i) for i, pair in enumerate(_answers(location, record))]
+    logs = [_log_likelihood(location, pair, i) for i, pair in enumerate(_answers(location, record))]
     metrics = record.get("metrics")
     names = metrics if isinstance(metrics, list) else ["acc", "acc_norm"]
     own = {name: record[name] for name in map(str, names) if _is_number(record.get(name))}
@@ -177,8 +177,8 @@ def _answers(location: str, record: Record) -> list[Any]:
     return answers
 
 
-def _log(location: str, answer: list[Any], i: int) -> float:
-    """The log-likelihood of a choice, which may be text."""
+def _log_likelihood(location: str, answer: list[Any], i: int) -> float:
+    """The log-likelihood of a choice: a number, or one written as text."""
     value: Any = plain_number(answer[0]) if isinstance(answer[0], str) else answer[0]
     number = _as_float(value) if _is_number(value) else math.nan
     if math.isnan(number) or number == math.inf:

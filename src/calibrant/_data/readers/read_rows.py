@@ -376,8 +376,8 @@ def with_votes(rows: Rows, request: ReadRequest) -> Rows:
     if request.item is None:
         asked = request.counts is not None
         labels, votes = counted_labels(rows.y_true, rows.y_proba, rows.votes, asked=asked)
-        told = () if votes is None else (f"votes behind each row: {spread_of(votes)}",)
-        return replace(rows, y_true=labels, votes=votes, messages=(*rows.messages, *told))
+        notes = () if votes is None else (f"votes behind each row: {spread_of(votes)}",)
+        return replace(rows, y_true=labels, votes=votes, messages=(*rows.messages, *notes))
     kept = [name for name in rows.others if name not in (request.item, request.annotator)]
     parts: dict[str, NDArray[Any] | None]
     parts = {"y_proba": rows.y_proba, "sample_weight": rows.sample_weight}

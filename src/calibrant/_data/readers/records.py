@@ -95,10 +95,10 @@ def _list_of_records(file: File) -> tuple[list[Record], list[int]]:
     decoder = json.JSONDecoder(parse_int=whole_number)
     records: list[Record] = []
     lines: list[int] = []
-    at, line, counted = _skip(text, 0), 1, 0
+    at, line, counted = _skip_blanks(text, 0), 1, 0
     if text[at : at + 1] != "[":
         raise InputError(f"{file} is not a JSON list of records: it must begin with [")
-    at = _skip(text, at + 1)
+    at = _skip_blanks(text, at + 1)
     while text[at : at + 1] != "]":
         line, counted = line + text.count("\n", counted, at), at
         try:
@@ -114,18 +114,18 @@ def _list_of_records(file: File) -> tuple[list[Record], list[int]]:
             )
         records.append(record)
         lines.append(line)
-        at = _skip(text, at)
+        at = _skip_blanks(text, at)
         if text[at : at + 1] == ",":
-            at = _skip(text, at + 1)
+            at = _skip_blanks(text, at + 1)
         elif text[at : at + 1] != "]":
             raise _not_json(file, json.JSONDecodeError("Expecting ',' delimiter", text, at))
-    if text[_skip(text, at + 1) :]:
-        raise _not_json(file, json.JSONDecodeError("Extra data", text, _skip(text, at + 1)))
+    if text[_skip_blanks(text, at + 1) :]:
+        raise _not_json(file, json.JSONDecodeError("Extra data", text, _skip_blanks(text, at + 1)))
     return records, lines
 
 
-def _skip(text: str, at: int) -> int:
-    """The next place with something in it."""
+def _skip_blanks(text: str, at: int) -> int:
+    """Where the next character that is not blank is."""
     while at < len(text) and text[at] in " \t\r\n":
         at += 1
     return at

@@ -51,7 +51,7 @@ class Table:
 
 
 def _table_of_frame(frame: Any, messages: tuple[str, ...] = ()) -> Table:
-    # By place: two columns may have one name.
+    """The columns of a pandas frame, by place: two may have one name."""
     columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
     return Table([str(name) for name in frame.columns], columns, messages)
 
@@ -67,9 +67,9 @@ def _excel(pd: Any, file: File) -> Table:
     header = next(some, len(rows))
     names = ["" if cell is None else str(cell) for row in rows[header : header + 1] for cell in row]
     more = f", of {len(sheets)}" if len(sheets) > 1 else ""
-    told = f"{file.path.name}: the sheet {sheets[0]!r}{more}"
+    note = f"{file.path.name}: the sheet {sheets[0]!r}{more}"
     columns = [[row[place] for row in rows[header + 1 :]] for place in range(len(names))]
-    return Table(names, columns, (told,), header + 2)
+    return Table(names, columns, (note,), header + 2)
 
 
 def _stata(pd: Any, file: File) -> Table:
@@ -91,8 +91,8 @@ def _stata(pd: Any, file: File) -> Table:
             numbers[name] = codes
     if not labelled:
         return table
-    told = f"{file.path.name}: value labels are read for {', '.join(map(repr, labelled))}"
-    return replace(table, messages=(told,), numbers=numbers)
+    note = f"{file.path.name}: value labels are read for {', '.join(map(repr, labelled))}"
+    return replace(table, messages=(note,), numbers=numbers)
 
 
 def _code(code: Any) -> str:
@@ -124,8 +124,8 @@ def _r(pd: Any, file: File) -> Table:
             "is meant with saveRDS(frame, file)"
         )
     name, frame = next(iter(found.items()))
-    told = () if name is None else (f"{file.path.name}: the data frame {name!r}",)
-    return _table_of_frame(frame, told)
+    notes = () if name is None else (f"{file.path.name}: the data frame {name!r}",)
+    return _table_of_frame(frame, notes)
 
 
 _READ = {"excel": _excel, "stata": _stata, "sas": _sas, "r": _r}

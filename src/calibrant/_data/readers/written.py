@@ -71,10 +71,12 @@ def written_as(
     said = [name for name, value in options.items() if value]
     if len(said) > 1:
         raise InputError(f"{said[0]} and {said[1]} say two things of y_proba: leave out one")
-    return Written(bool(from_logprobs), bool(percent), None if words is None else _checked(words))
+    return Written(
+        bool(from_logprobs), bool(percent), None if words is None else _check_words(words)
+    )
 
 
-def _checked(words: Any) -> dict[str, float]:
+def _check_words(words: Any) -> dict[str, float]:
     if not isinstance(words, Mapping) or not words:
         raise InputError(
             f"words must map words to probabilities, such as {{'likely': 0.7}}; got {words!r}"
@@ -134,6 +136,8 @@ def percentage(value: Any) -> float | str:
 
 
 def _lookup(words: Mapping[str, float]) -> Callable[[Any], float | str]:
+    """A function that gives the probability of a word, or says why it has none."""
+
     def read(value: Any) -> float | str:
         word = _word(value)
         if word in words:
@@ -190,7 +194,7 @@ def probabilities(location: Location, given: Column) -> Column:
     return Column(exponentials(logs), given.gaps)
 
 
-def same(answer: Any, gold: Any) -> bool:
+def is_right_answer(answer: Any, gold: Any) -> bool:
     """Whether an answer is the right one: as numbers where both are, else as text."""
     first, second = str(answer).strip(), str(gold).strip()
     if isinstance(answer, bool) or isinstance(gold, bool):
@@ -210,7 +214,7 @@ def _exact(text: str) -> Decimal | None:
         return None
 
 
-def compared(answer: Names, gold: Names) -> Column:
+def compare_answers(answer: Names, gold: Names) -> Column:
     """1 where the two are the same, 0 where not, a gap where one of them is missing."""
 
     def absent(names: Names) -> Mask:
@@ -219,7 +223,8 @@ def compared(answer: Names, gold: Names) -> Column:
     pairs = np.column_stack([answer.codes, gold.codes])
     distinct, where = np.unique(pairs, axis=0, return_inverse=True)
     right = np.array(
-        [same(answer.known[a], gold.known[b]) for a, b in distinct.tolist()], dtype=np.int64
+        [is_right_answer(answer.known[a], gold.known[b]) for a, b in distinct.tolist()],
+        dtype=np.int64,
     )
     gaps = absent(answer) | absent(gold)
     return Column(right[where.reshape(-1)], gaps if gaps.any() else None)
