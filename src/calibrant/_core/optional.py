@@ -16,4 +16,4 @@ def need(package: str, purpose: str = "a page", extra: str | None = None) -> Any
         name = package.partition(".")[0]
         known = {"vl_convert": "vl-convert-python"}.get(name, name)
         usual = "plot" if name == "matplotlib" else "report"
-        raise MissingExtra(known, extra or usual, purpose) from None
+        raise MissingExtra(known, usual if extra is None else extra, purpose) from None
