@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import calibrant as cal
 from calibrant import InputError
-from calibrant._data.readers import csv, csv_blocks, json_values, jsonl
+from calibrant._data.readers import csv, json_values, jsonl
 from calibrant._data.readers.columns import ReadRequest
 from calibrant._data.readers.scanner import scanner
 from calibrant._data.readers.source import file_rows
@@ -66,8 +66,9 @@ def outcome(path, fields, **options):
         for piece in rows.pieces():
             for batch in rows.batches(piece):
                 samples = batch.samples(False, None)
-                first = batch.chunk.first_row
-                line = None if batch.chunk.line is None else batch.chunk.line(first)
+                location = batch.chunk.location
+                first = location.number(0)
+                line = None if location.line is None else location.line(first)
                 arrays = (batch.y_true, batch.y_proba, batch.sample_weight, batch.rows)
                 out.append((
                     first, batch.chunk.n_rows, line, samples.n_missing, batch.taken,
@@ -267,7 +268,6 @@ def test_plain_blocks_are_scanned(tmp_path, monkeypatch):
 
     monkeypatch.setattr(jsonl.JsonlReader, "_parsed", never)
     monkeypatch.setattr(csv.CsvReader, "_batch", never)
-    monkeypatch.setattr(csv.CsvReader, "_read_in_order", never)
     rows = list(zip(y.tolist(), p.tolist(), strict=True))
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(f'{{"label": {a}, "text": "é", "p": {b}}}\n' for a, b in rows))
@@ -317,7 +317,7 @@ def test_columns_that_are_not_for_the_scanner():
     nested = [csv.Field("a", "number"), csv.Field("a.b", "number")]
     assert json_values.json_scan(nested, lambda name: 0) is None
     assert json_values.json_scan(nested[::-1], lambda name: 0) is None
-    assert math.isnan(csv_blocks.scanner().json_lines(b'{"a":NaN}', 0, 9, *A_FIELD)[2][0][0][0])
+    assert math.isnan(scanner().json_lines(b'{"a":NaN}', 0, 9, *A_FIELD)[2][0][0][0])
 
 
 A_FIELD = ([(b"", 1, 1, -1, 1), (b"a", 0, 0, 0, 1)], [0])

@@ -29,11 +29,13 @@ def raised():
     """The package and the extra of every MissingExtra in the source, where both are written."""
     for path in (ROOT / "src").rglob("*.py"):
         text = path.read_text()
-        for node in ast.walk(ast.parse(text)) if "MissingExtra(" in text else ():
+        for node in ast.walk(ast.parse(text)) if re.search(r"MissingExtra\(|need\(", text) else ():
             called = getattr(node, "func", None)
             name = getattr(called, "id", getattr(called, "attr", None))
             if isinstance(node, ast.Call) and name == "MissingExtra":
                 yield path.name, *node.args[:2]
+            if isinstance(node, ast.Call) and name == "need" and len(node.args) == 3:
+                yield path.name, node.args[0], node.args[2]
 
 
 CALLS = list(raised())

@@ -8,11 +8,12 @@ from typing import Any
 from calibrant._core.errors import MissingExtra
 
 
-def need(package: str, purpose: str = "a page") -> Any:
-    """Import a package of the extras `plot` or `report`, or say how to install it."""
+def need(package: str, purpose: str = "a page", extra: str | None = None) -> Any:
+    """Import a package of an extra, by default `plot` or `report`, or say how to install it."""
     try:
         return importlib.import_module(package)
     except ImportError:
         name = package.partition(".")[0]
         known = {"vl_convert": "vl-convert-python"}.get(name, name)
-        raise MissingExtra(known, "plot" if name == "matplotlib" else "report", purpose) from None
+        usual = "plot" if name == "matplotlib" else "report"
+        raise MissingExtra(known, usual if extra is None else extra, purpose) from None

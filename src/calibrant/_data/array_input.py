@@ -20,14 +20,13 @@ from calibrant._data.checks import (
     checked_weights,
     describe,
     sum_tolerance,
-    warn_of_logits,
     weight_exponent,
 )
 from calibrant._data.columns import check_apart, names_of_columns, pick
 from calibrant._data.counts import Labels, labels_of, votes_per_row
 from calibrant._data.input import Input
 from calibrant._data.labels import encode_known
-from calibrant._data.logits import kind_of_logits
+from calibrant._data.logits import LOG_PROBABILITIES, check_kind_of_logits, kind_of_logits
 from calibrant._data.logprobs import FROM_LOGPROBS, probabilities_of
 from calibrant._data.missing import own_rows, without_missing
 from calibrant._data.samples import RowSamples, Samples
@@ -89,7 +88,8 @@ class RowInput(Input[R]):
 
     def check_logits(self, stream: bool) -> None:
         kind = kind_of_logits(self.predictions, self.as_double, self.row_sum_tolerance)
-        warn_of_logits(kind, stream, self.n_columns is not None)
+        if not (stream and kind == LOG_PROBABILITIES):  # a few rows prove little
+            check_kind_of_logits(kind, multiclass=self.n_columns is not None)
 
     def samples(self) -> R:
         notes = describe(

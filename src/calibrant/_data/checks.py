@@ -13,17 +13,10 @@ from calibrant._data.answers import ANSWERS
 from calibrant._data.arrays import kind_of_tensor, precision_name
 from calibrant._data.columns import check_frames_paired
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
-from calibrant._data.logits import LOG_PROBABILITIES, check_kind_of_logits
 from calibrant._data.samples import Shape, shape_of
 
 # The largest weight is in this range, or all are scaled: up to fourth powers are numbers.
 WEIGHTS = (2.0**-150, 2.0**150)
-
-
-def warn_of_logits(kind: str, stream: bool, multiclass: bool) -> None:
-    """Warn of logits that look like something else; a few rows of a stream prove little."""
-    if not (stream and kind == LOG_PROBABILITIES):
-        check_kind_of_logits(kind, multiclass=multiclass)
 
 
 def weight_exponent(largest: float) -> int:
@@ -55,11 +48,11 @@ def check_names(y_true: Any, y_proba: Any) -> None:
     check_frames_paired(y_true, y_proba)
 
 
-def check_bool(from_logits: Any) -> bool:
-    """The option from_logits; raise InputError unless it is True or False."""
-    if not isinstance(from_logits, bool | np.bool_):
-        raise InputError(f"from_logits must be True or False; got {from_logits!r}")
-    return bool(from_logits)
+def check_bool(argument: str, value: Any) -> bool:
+    """The value of an option; raise InputError unless it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{argument} must be True or False; got {value!r}")
+    return bool(value)
 
 
 def _check_kind(values: Any, argument: str) -> None:

@@ -60,7 +60,7 @@ def check_paired(
     """
     if len(first) != len(second) or len(first) < 2:
         return
-    for split in (_words, list):
+    for split in (_parts_of_name, list):
         mine, others = _endings(first, split), _endings(second, split)
         same = (set(mine) & set(others)) - {""}
         if len(set(mine)) < len(mine) or len(set(others)) < len(others):
@@ -111,7 +111,8 @@ def _endings(names: Sequence[str], split: Callable[[str], list[str]]) -> list[st
     return ["".join(each[start : len(each) - end]) for each in parts]
 
 
-def _words(name: str) -> list[str]:
+def _parts_of_name(name: str) -> list[str]:
+    """A column's name cut at dots, dashes and the like, which are parts of their own."""
     return re.split(_BETWEEN, name)
 
 

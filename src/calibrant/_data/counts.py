@@ -73,29 +73,23 @@ def vote_note(code: str) -> Note:
     return Note(text, code)
 
 
-def undecided_labels() -> str:
-    """What labels of 0 and 1 beside votes are taken for, and what to do if they are something
-    else.
+def note_undecided(stream: bool) -> Note:
+    """The note on labels of 0 and 1 alone beside votes, with a warning that they are read as
+    shares; in a stream, where not all rows are seen together, they are an error.
     """
-    return (
-        f"{values_of('y_true')} holds 0 and 1 alone beside {setting('votes')} above 1: they are "
-        "read as shares, all of the votes or none. If they count the votes for class 1, give the "
-        f"counts of both classes{_counts_of_both()}"
+    labels = f"{values_of('y_true')} holds 0 and 1 alone beside {setting('votes')} above 1"
+    both = worded(python=", y_true of the shape (n, 2)", command=" with --counts A,B")
+    if stream:
+        without = worded(python="", command=", or leave out --stream")
+        raise InputError(
+            f"{labels}: of some rows among many, these could be shares or counts of votes. Give "
+            f"the counts of both classes{both}{without}"
+        )
+    warn_caller(
+        f"{labels}: they are read as shares, all of the votes or none. If they count the votes for "
+        f"class 1, give the counts of both classes{both}"
     )
-
-
-def undecided_in_streams() -> str:
-    """Why labels of 0 and 1 beside votes are an error where not all rows are seen together."""
-    without = worded(python="", command=", or leave out --stream")
-    return (
-        f"{values_of('y_true')} holds 0 and 1 alone beside {setting('votes')} above 1: of some "
-        "rows among many, these could be shares or counts of votes. Give the counts of both "
-        f"classes{_counts_of_both()}{without}"
-    )
-
-
-def _counts_of_both() -> str:
-    return worded(python=", y_true of the shape (n, 2)", command=" with --counts A,B")
+    return vote_note(NOT_COUNTED)
 
 
 def labels_of(
@@ -113,11 +107,7 @@ def labels_of(
         return Labels(targets, votes)
     if targets.dtype.kind not in "iuf" or not (targets > 1 + OVERSHOOT).any():
         undecided = bool((votes > 1).any() and np.isin(targets, (0, 1)).all())
-        if undecided and stream:
-            raise InputError(undecided_in_streams())
-        if undecided:
-            warn_caller(undecided_labels())
-        return Labels(targets, votes, vote_note(NOT_COUNTED) if undecided else None)
+        return Labels(targets, votes, note_undecided(stream) if undecided else None)
     return _shares_of_positives(targets, votes)
 
 

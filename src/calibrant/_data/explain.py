@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -105,14 +104,13 @@ def explain(
     """Why this row cannot be measured, and what to do; `shown` is its number among all rows, which
     are `whole` where only some are at hand.
     """
-    number = row if shown is None else shown
-    prediction = partial(_prediction, whole=samples if whole is None else whole)
-    target = partial(_target, whole=samples if whole is None else whole)
-    for look in (_weight, prediction, target):
-        message = look(samples, row, number)
-        if message:
-            return message
-    return f"row {number} cannot be read"
+    number, whole = row if shown is None else shown, samples if whole is None else whole
+    return (
+        _weight(samples, row, number)
+        or _prediction(samples, row, number, whole)
+        or _target(samples, row, number, whole)
+        or f"row {number} cannot be read"
+    )
 
 
 def _weight(samples: Samples, row: int, shown: int) -> str | None:
@@ -127,11 +125,8 @@ def _weight(samples: Samples, row: int, shown: int) -> str | None:
 def _prediction(samples: Samples, row: int, shown: int, whole: Source) -> str | None:
     values = np.atleast_1d(samples.predictions[row]).astype(np.float64)
     for column, value in enumerate(values.tolist()):
-        location = (
-            f"{values_of('y_proba')}[{shown}, {column}]"
-            if samples.multiclass
-            else f"{values_of('y_proba')}[{shown}]"
-        )
+        place = f"{shown}, {column}" if samples.multiclass else f"{shown}"
+        location = f"{values_of('y_proba')}[{place}]"
         if not math.isfinite(value):
             return (
                 f"{location} is {value!r}: predictions must be finite numbers. Fix or drop that row"

@@ -5,21 +5,28 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from functools import reduce
+from operator import add
 from typing import Any
 
 import narwhals as nw
 
 from calibrant._core.errors import InputError, MissingExtra
 from calibrant._core.messages import setting
+from calibrant._core.validation import is_number
 from calibrant._data.answers import are_answers
 from calibrant._data.checks import describe
 from calibrant._data.columns import check_apart, checked_column_names
-from calibrant._data.frame_counts import VoteCounts, check_votes_name, read_counts
+from calibrant._data.counts import COUNTED, COUNTED_BESIDE, note_undecided, vote_note
 from calibrant._data.frame_samples import FrameSamples, Labels, column_of
 from calibrant._data.input import Input
 from calibrant._data.labels import Lookup, are_indices, are_truths, note_on_labels, number_of
 from calibrant._data.links import HALF_ROW_SUM_TOLERANCE, ROW_SUM_TOLERANCE
 
+# Rows that are looked at for a fraction among labels.
+_FEW = 256
+# The column of a number of votes that is the same for all rows.
+_EVERY_ROW = "calibrant votes of every row"
 # Texts that are brought here to be looked at: more are no spellings of classes.
 _MOST_TEXTS = 10_000
 
@@ -47,6 +54,10 @@ class FrameInput(Input[FrameSamples]):
 
     # Values of the column of labels with the index of their class; None where it has indices.
     labels: Labels | None = None
+    # The columns whose sum is a row's number of votes, if labels are counts of them; and a column
+    # that must say the same.
+    vote_columns: tuple[str, ...] = ()
+    stated_votes: str | None = None
 
     def __init__(self, data: Any) -> None:
         self.data = data
@@ -73,8 +84,7 @@ class FrameInput(Input[FrameSamples]):
         """The softmax of log-probabilities is that of logits; one alone is a column of exp."""
         if self.n_columns is None:
             (name,) = self.predictions
-            logs = column_of(self.frame, name).cast(nw.Float64)
-            self._set_frame(self.frame.with_columns(logs.exp().alias(name)))
+            self._set_frame(self.frame.with_columns(self._doubles(name).exp().alias(name)))
 
     def encode(self, classes: list[Any], *, are_indices: bool) -> None:
         if len(self.targets) == 1 and not are_indices:
@@ -91,18 +101,9 @@ class FrameInput(Input[FrameSamples]):
         if self.votes is not None:
             if isinstance(self.votes, str):
                 (self.votes,) = named(self.votes, "votes", self.schema)
-            check_votes_name(self.votes, self.schema)
-        self.counts = VoteCounts(self.frame, self.targets)
+            self._check_votes()
         if self.labels is None:
-            self.counts = read_counts(
-                self.frame,
-                self.targets,
-                self.votes,
-                multiclass=self.n_columns is not None,
-                stream=stream,
-            )
-        self._set_frame(self.counts.frame)
-        self.targets, self.votes_note = self.counts.targets, self.counts.note
+            self._read_counts(stream)
 
     def read_weights(self) -> None:
         for name in self.weights:
@@ -135,13 +136,13 @@ class FrameInput(Input[FrameSamples]):
             class_names=self.class_names,
             inferred=(*notes, f"summed in {self.frame.implementation.value}"),
             rounded_to=_rounded_to(prediction_types),
-            hard=one_class_each and not soft_rows and not self.counts.votes,
+            hard=one_class_each and not soft_rows and not self.vote_columns,
             missing="drop" if self.drop else "error",
             row_sum_tolerance=_tolerance(prediction_types),
             label_sum_tolerance=_tolerance([self.schema[name] for name in self.targets]),
-            vote_columns=self.counts.votes,
-            stated_votes=self.counts.stated,
-            voted=bool(self.counts.votes) or self.votes is not None,
+            vote_columns=self.vote_columns,
+            stated_votes=self.stated_votes,
+            voted=bool(self.vote_columns) or self.votes is not None,
             answers=self.answers,
         )
 
@@ -175,6 +176,74 @@ class FrameInput(Input[FrameSamples]):
             )
         if self.weights is not None and len(self.weights) != 1:
             raise InputError(f"sample_weight must name one column; it names {len(self.weights)}")
+
+    def _check_votes(self) -> None:
+        """Raise InputError unless votes are a column of numbers, or one number of at least 1."""
+        votes = self.votes
+        if is_number(votes) and votes >= 1 and float(votes).is_integer():
+            return
+        if not isinstance(votes, str):
+            raise InputError(
+                "with a lazy frame, votes must be a column's name, or a whole number of at least 1 "
+                f"for all rows; got {votes if is_number(votes) else type(votes).__name__}"
+            )
+        if not self.schema[votes].is_numeric():
+            raise InputError(
+                f"votes must be numbers; the column {votes!r} holds {self.schema[votes]}"
+            )
+
+    def _read_counts(self, stream: bool) -> None:
+        """Find out by small queries whether targets are counts of votes."""
+        votes, targets, multiclass = self.votes, self.targets, self.n_columns is not None
+        if is_number(votes):
+            self._set_frame(self.frame.with_columns(**{_EVERY_ROW: nw.lit(float(votes))}))
+            votes = _EVERY_ROW
+        if not all(self.schema[name].is_numeric() for name in targets):
+            return
+        if len(targets) > 1 and multiclass:
+            if not self._has_fraction(targets) and self._has_several_votes(targets):
+                self._take_as_counts(COUNTED, targets, votes)
+        elif len(targets) > 1:  # votes for class 0 and for class 1
+            self._take_as_counts(COUNTED, targets, votes)
+            self.targets = targets[1:]
+        elif votes is not None and not multiclass:
+            if self._has_above_one(targets[0]):
+                self._take_as_counts(COUNTED_BESIDE, (votes,))
+            elif not self._has_fraction(targets) and self._has_above_one(votes):
+                self.votes_note = note_undecided(stream)
+
+    def _take_as_counts(
+        self, code: str, vote_columns: tuple[str, ...], stated: str | None = None
+    ) -> None:
+        """Note that targets are counts, of as many votes as these columns sum to."""
+        self.votes_note = vote_note(code)
+        self.vote_columns, self.stated_votes = vote_columns, stated
+
+    def _has_fraction(self, names: tuple[str, ...]) -> bool:
+        """Whether one of the first rows has a number that is not whole: soft labels mostly do."""
+        floats = [name for name in names if not self.schema[name].is_integer()]
+        if not floats:
+            return False
+        places = {f"c{j}": self._doubles(name) for j, name in enumerate(floats)}
+        rows = self.frame.select(**places).head(_FEW).collect()
+        numbers = [x for place in places for x in rows[place].to_list() if x is not None and x == x]
+        return any(not float(x).is_integer() for x in numbers)
+
+    def _has_several_votes(self, names: tuple[str, ...]) -> bool:
+        """Whether some row holds more than one vote; sums of shares may end just above 1."""
+        total = reduce(add, map(self._doubles, names))
+        return self._has_row((total > 1.5) & (total.is_finite()))
+
+    def _has_above_one(self, name: str) -> bool:
+        """Whether a column holds a number above 1, which no share is."""
+        return self._has_row(self._doubles(name) > 1.5)
+
+    def _has_row(self, flag: Any) -> bool:
+        rows = self.frame.select(flag=flag.fill_null(False)).filter(nw.col("flag"))
+        return not rows.head(1).collect().is_empty()
+
+    def _doubles(self, name: str) -> Any:
+        return column_of(self.frame, name).cast(nw.Float64)
 
     def _check_number(self, name: str, argument: str) -> None:
         dtype = self.schema[name]
@@ -238,7 +307,9 @@ def _labels(frame: Any, name: str, schema: Any, classes: list[Any]) -> Labels | 
     known = Lookup(classes)
     candidates = [as_held for number in wanted for as_held in _as_held(number, dtype)]
     found = {value: known.find(value) for value in candidates}
-    return tuple((_compared(value), index) for value, index in found.items() if index is not None)
+    return tuple(
+        (_query_value(value), index) for value, index in found.items() if index is not None
+    )
 
 
 def _texts(frame: Any, name: str, classes: list[Any]) -> Labels:
@@ -267,6 +338,6 @@ def _as_held(number: Any, dtype: Any) -> list[Any]:
     return [float(number)] if fits else []
 
 
-def _compared(value: Any) -> int | float:
-    """A value as a query has it: a double, unless it is too large for doubles to tell it apart."""
+def _query_value(value: Any) -> int | float:
+    """A label as queries compare it: a double, unless doubles are too coarse for it."""
     return value if isinstance(value, int) and abs(value) >= 2**53 else float(value)

@@ -20,22 +20,21 @@ LOGPROBS: Literal["logprobs"] = "logprobs"
 
 def given_as(from_logits: Any, from_logprobs: Any) -> Given:
     """What predictions are given as; raise InputError for options that contradict each other."""
-    logits = check_bool(from_logits)
-    if not isinstance(from_logprobs, bool | np.bool_):
-        raise InputError(f"from_logprobs must be True or False; got {from_logprobs!r}")
-    if logits and from_logprobs:
+    logits = check_bool("from_logits", from_logits)
+    logprobs = check_bool("from_logprobs", from_logprobs)
+    if logits and logprobs:
         raise InputError(
             "from_logits and from_logprobs are both True: a log-probability is the logarithm of a "
             "probability, a logit is not. Say which these are"
         )
-    return LOGPROBS if from_logprobs else logits
+    return LOGPROBS if logprobs else logits
 
 
 def read_given(given: Any) -> tuple[bool, bool]:
     """Whether predictions are logits, and whether they are log-probabilities."""
     if isinstance(given, str) and given == LOGPROBS:
         return False, True
-    return check_bool(given), False
+    return check_bool("from_logits", given), False
 
 
 # What the result echoes.
@@ -50,21 +49,31 @@ def probabilities_of(values: NDArray[Any]) -> Array:
     row = first_above(logs)
     if row is not None:
         raise InputError(above_zero(f"{values_of('y_proba')}[{row}]", values[row]))
-    logs = np.minimum(logs, 0.0)
-    if logs.ndim == 1:
-        return np.exp(logs)
-    empty = np.isneginf(logs).all(axis=1)
-    if empty.any():
+    row = first_impossible(logs)
+    if row is not None:
         raise InputError(
-            f"{values_of('y_proba')}[{int(np.argmax(empty))}] is -inf in every column: no class "
-            "has a probability"
+            f"{values_of('y_proba')}[{row}] is -inf in every column: no class has a probability"
         )
-    # A probability of 0 has no logarithm that a softmax takes: the smallest one gives 0 as well.
-    return softmax(np.maximum(logs, logs.max(axis=1, keepdims=True) - SMALLEST))
+    return exponentials(logs)
 
 
 # exp(-745) is 0 but for a hair.
 SMALLEST = 800.0
+
+
+def exponentials(logs: Array) -> Array:
+    """exp of (n,) log-probabilities, the softmax of (n, k); those just above 0 count as 0."""
+    logs = np.minimum(logs, 0.0)
+    if logs.ndim == 1:
+        return np.exp(logs)
+    # A probability of 0 has no logarithm that a softmax takes: the smallest one gives 0 as well.
+    return softmax(np.maximum(logs, logs.max(axis=1, keepdims=True) - SMALLEST))
+
+
+def first_impossible(logs: Array) -> int | None:
+    """The first row of (n, k) log-probabilities in which every class has the probability 0."""
+    empty = np.isneginf(logs).all(axis=1) if logs.ndim == 2 else np.zeros(0, dtype=np.bool_)
+    return int(np.argmax(empty)) if empty.any() else None
 
 
 def first_above(logs: Array) -> int | None:

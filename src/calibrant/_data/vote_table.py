@@ -236,8 +236,10 @@ def _columns(data: Any, names: dict[str, str | None]) -> dict[str, NDArray[Any]]
             out[argument] = to_array(pick(data, name, argument), argument)
     sizes = {argument: array.shape for argument, array in out.items()}
     if len(set(sizes.values())) > 1 or any(len(shape) != 1 for shape in sizes.values()):
-        told = ", ".join(f"{argument} {shape}" for argument, shape in sizes.items())
-        raise InputError(f"data must have one value per vote in each column; the shapes are {told}")
+        shapes = ", ".join(f"{argument} {shape}" for argument, shape in sizes.items())
+        raise InputError(
+            f"data must have one value per vote in each column; the shapes are {shapes}"
+        )
     if out["item"].size == 0:
         raise InputError("data must hold at least one vote; got none")
     _check_none_missing(out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -113,25 +113,27 @@ class Summary:
             mine.soft or findings.soft,
         )
 
+    def _ask(self, sum_up: Callable[..., Any], *arguments: Any, **options: Any) -> list[Any]:
+        """What a function of the engine sums. Findings are noted, a bad row is explained."""
+        with explained(self.samples):
+            *sums, findings = sum_up(*arguments, **options)
+        self._note(findings)
+        return sums
+
     def table(self, notion: Notion, rule: Rule, *, squares: bool = True) -> BinTable:
         """The bin table of a notion and a rule."""
-        with explained(self.samples):
-            if notion == "classwise":
-                table, findings = self.engine.classwise_table(self.samples, rule, squares=squares)
-            else:
-                table, _, findings = self.engine.bin_table(
-                    self.samples, notion, rule, squares=squares
-                )
-        self._note(findings)
+        engine, samples = self.engine, self.samples
+        if notion == "classwise":
+            (table,) = self._ask(engine.classwise_table, samples, rule, squares=squares)
+        else:
+            table, _ = self._ask(engine.bin_table, samples, notion, rule, squares=squares)
         return self._checked(table)
 
     def top_class_table(self, rule: Rule) -> BinTable:
         """The table of the top label, the rows of each predicted class apart."""
         if not self.samples.multiclass:
             raise NotDefined("its classes are those of predictions (n, k); these are (n,)")
-        with explained(self.samples):
-            table, findings = self.engine.top_class_table(self.samples, rule)
-        self._note(findings)
+        (table,) = self._ask(self.engine.top_class_table, self.samples, rule)
         check_weight_total(table.total_weight.sum(), self._n_rows)
         return table
 
@@ -139,9 +141,7 @@ class Summary:
         """The bin table of a scalar notion and a rule, with the cuts that were used."""
         if self._fused and notion == self.scalar and rule == self.fixed:
             return self.bins, fixed_cuts(rule, self.samples.precision)
-        with explained(self.samples):
-            table, cuts, findings = self.engine.bin_table(self.samples, notion, rule)
-        self._note(findings)
+        table, cuts = self._ask(self.engine.bin_table, self.samples, notion, rule)
         if notion == self.scalar and rule == self.fixed and not self._fused:
             self.__dict__.setdefault("bins", table)  # whoever asks for these bins has them
         return self._checked(table), cuts
@@ -201,12 +201,9 @@ class Summary:
 
     def _in_bins(self, rule: Rule) -> BinTable:
         """The scalar problem in bins that come from its predictions, or in any others."""
-        problem, notion = self._problem
         if rule.is_fixed:  # edges meet predictions in the precision in which they came
             return self.table(self.scalar, rule)
-        with explained(self.samples):
-            table, _, findings = self.engine.bin_table(problem, notion, rule)
-        self._note(findings)
+        table, _ = self._ask(self.engine.bin_table, *self._problem, rule)
         return self._checked(table)
 
     @cached_property
@@ -229,9 +226,7 @@ class Summary:
 
     def _sums(self, cuts: Cuts) -> NDArray[np.float64]:
         """The scalar problem in given cuts: (bins, fields)."""
-        with explained(self.samples):
-            sums, findings = self.engine.scalar_sums(*self._problem, cuts)
-        self._note(findings)
+        (sums,) = self._ask(self.engine.scalar_sums, *self._problem, cuts)
         return sums
 
     @cached_property
@@ -306,29 +301,18 @@ class Summary:
             sums = self._matrix.losses
             assert sums is not None
             return LossSums(sums, self.samples.n_classes)
-        with explained(self.samples):
-            out, findings = self.engine.loss_sums(self.samples)
-        self._note(findings)
-        return self._weighed(out)
+        return self._loss_sums()
 
     def mean_loss(self, name: str) -> float:
         """One proper loss, without the others where that is faster."""
         if self._fused or "losses" in self.__dict__:
             return self.losses.mean(name)
-        with explained(self.samples):
-            out, findings = self.engine.loss_sums(self.samples, only=COMPLEMENTS.get(name, name))
-        self._note(findings)
-        return self._weighed(out).mean(name)
+        return self._loss_sums(only=COMPLEMENTS.get(name, name)).mean(name)
 
     @cached_property
     def distribution(self) -> LossSums:
         """Sums of distances between prediction and target distributions."""
-        with explained(self.samples):
-            out, findings = self.engine.loss_sums(
-                self.samples, distribution=True, only=self.distance
-            )
-        self._note(findings)
-        return self._weighed(out)
+        return self._loss_sums(distribution=True, only=self.distance)
 
     def mean_distance(self, name: str, *, spacing: NDArray[np.float64] | None = None) -> float:
         """One distance between distributions, without the others where that is faster.
@@ -338,14 +322,10 @@ class Summary:
         known = "distribution" in self.__dict__ and self.distance in (None, name)
         if known and spacing is None:
             return self.distribution.mean(name)
-        with explained(self.samples):
-            out, findings = self.engine.loss_sums(
-                self.samples, distribution=True, only=name, spacing=spacing
-            )
-        self._note(findings)
-        return self._weighed(out).mean(name)
+        return self._loss_sums(distribution=True, only=name, spacing=spacing).mean(name)
 
-    def _weighed(self, losses: LossSums) -> LossSums:
+    def _loss_sums(self, **options: Any) -> LossSums:
+        (losses,) = self._ask(self.engine.loss_sums, self.samples, **options)
         check_weight_total(losses.sums[1], self._n_rows)
         return losses
 
@@ -353,9 +333,7 @@ class Summary:
         """Vector predictions by cell, for a linear property of the label (None: the label
         itself).
         """
-        with explained(self.samples):
-            table, findings = self.engine.vector_table(self.samples, self.quantile, phi)
-        self._note(findings)
+        (table,) = self._ask(self.engine.vector_table, self.samples, self.quantile, phi)
         check_weight_total(table.sum_w.sum(), self._n_rows)
         return table
 

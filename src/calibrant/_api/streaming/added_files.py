@@ -10,8 +10,7 @@ from typing import Any, BinaryIO
 
 from calibrant._core.errors import InputError
 from calibrant._core.state_file import shortened, whole_number
-from calibrant._data.readers.find import PACKED, File
-from calibrant._data.readers.packed_text import opened
+from calibrant._data.readers.find import PACKED, File, opened
 
 # Files that a state remembers: the last ones, for a retry comes soon. Each takes some 80 bytes.
 MOST = 1000

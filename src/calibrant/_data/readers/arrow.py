@@ -11,12 +11,11 @@ from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import (
     SchemaReader,
     arrow,
-    column_in,
     names_of,
     path_in,
     readable,
 )
-from calibrant._data.readers.chunks import Chunk, Field, Location
+from calibrant._data.readers.chunks import Chunk, Field
 from calibrant._data.readers.find import File
 
 # A record batch may be as large as its file. Larger files are mapped, so that a part of a batch can
@@ -43,8 +42,6 @@ class _ListedBatches:
 
 class ArrowReader(SchemaReader):
     """An Arrow file or stream."""
-
-    n_rows: int | None = None
 
     def __init__(self, file: File) -> None:
         self.file = file
@@ -92,6 +89,7 @@ class ArrowReader(SchemaReader):
 
     @contextmanager
     def _source(self) -> Iterator[tuple[Any, Callable[[], None]]]:
+        """The open file, and a function that frees the memory of what has been read."""
         if self.file.size < MAPPED_FROM or not hasattr(mmap, "MADV_DONTNEED"):
             with self._pa.OSFile(str(self.file.path)) as source:
                 yield source, lambda: None
@@ -116,14 +114,10 @@ class ArrowReader(SchemaReader):
             for batch in batches:
                 n_batches, behind_last = n_batches + 1, source.tell()
                 n_bytes, at = behind_last - at, behind_last
-                for start in range(0, batch.num_rows, rows):
-                    span = batch.slice(start, rows)
-                    location = Location(self.file, first)
-                    arrays = {field: column_in(span, field, location) for field in fields}
-                    share = round(n_bytes * span.num_rows / batch.num_rows)
-                    yield Chunk(first, span.num_rows, share, arrays)
-                    first += span.num_rows
+                for chunk in self._chunks_of(batch, first, n_bytes, fields, rows):
+                    yield chunk
                     done()
+                first += batch.num_rows
             self._check_end(behind_last, source.tell(), n_batches)
 
     def _check_end(self, behind_last: int, now: int, n_batches: int) -> None:

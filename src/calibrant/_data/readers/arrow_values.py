@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.errors import InputError, MissingExtra
+from calibrant._core.errors import InputError
+from calibrant._core.optional import need
 from calibrant._data.readers.chunks import (
     Chunk,
     Column,
     Field,
     Location,
     Names,
+    Reader,
     not_a_number,
     plain_number,
 )
@@ -25,10 +27,7 @@ from calibrant._data.readers.find import File, unreadable
 
 def arrow(purpose: str, module: str = "pyarrow") -> Any:
     """PyArrow, or one of its modules."""
-    try:
-        return import_module(module)
-    except ImportError:
-        raise MissingExtra("pyarrow", "cli", purpose) from None
+    return need(module, purpose, "cli")
 
 
 @contextmanager
@@ -86,15 +85,10 @@ def type_in(schema: Any, name: str) -> Any:
     return kind
 
 
-class SchemaReader:
+class SchemaReader(Reader):
     """What readers of Parquet and Arrow files share: columns known by an Arrow schema."""
 
-    messages: tuple[str, ...] = ()
-    names: tuple[str, ...]
     _schema: Any
-
-    def has(self, name: str) -> bool:
-        return name in self.names
 
     def width(self, name: str) -> int:
         kind = type_in(self._schema, name)
@@ -105,14 +99,22 @@ class SchemaReader:
     def precision(self, name: str) -> str:
         return precision_of(type_in(self._schema, name))
 
-    def pieces(self, fields: Sequence[Field]) -> list[Any]:
-        """All rows in one piece, unless a format can be read in several."""
-        return [None]
+    def _chunks_of(
+        self, batch: Any, first: int, n_bytes: float, fields: Sequence[Field], rows: int
+    ) -> Iterator[Chunk]:
+        """A record batch that begins at the row `first`, in parts of so many rows."""
+        for start in range(0, batch.num_rows, rows):
+            span = batch.slice(start, rows)
+            location = self._location(first + start)
+            columns = {field: self._column(span, field, location) for field in fields}
+            share = round(n_bytes * span.num_rows / batch.num_rows)
+            yield Chunk(location, span.num_rows, share, columns)
 
-    def chunks(
-        self, piece: Any, fields: Sequence[Field], rows: int
-    ) -> Generator[Chunk, None, None]:
-        raise NotImplementedError
+    def _location(self, first: int) -> Location:
+        return Location(self.file, first)
+
+    def _column(self, batch: Any, field: Field, location: Location) -> Column | Names:
+        return column_in(batch, field, location)
 
     def _list_length(self, name: str) -> int:
         """The length of a column's lists, which the schema does not tell: that of the first."""

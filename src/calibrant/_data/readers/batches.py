@@ -18,11 +18,17 @@ from calibrant._data.checks import describe
 from calibrant._data.counts import COUNTED, COUNTED_BESIDE, NOT_COUNTED, ONE_HOT, BadCount
 from calibrant._data.explain import explain, first_bad_row
 from calibrant._data.labels import Lookup, are_indices, named_once, note_on_labels, short
-from calibrant._data.readers.chunks import Chunk, Column, Field, Names, location_of, plain_number
+from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, plain_number
 from calibrant._data.readers.columns import ColumnMapping, ColumnSpec
 from calibrant._data.readers.csv_errors import EMPTY
 from calibrant._data.readers.find import File
-from calibrant._data.readers.written import PLAIN, Written, compared, number_column, probabilities
+from calibrant._data.readers.written import (
+    PLAIN,
+    Written,
+    compare_answers,
+    number_column,
+    probabilities,
+)
 from calibrant._data.samples import BadRow, Samples
 from calibrant._data.to_samples import to_samples
 
@@ -31,7 +37,6 @@ from calibrant._data.to_samples import to_samples
 class Batch:
     """Some rows of a file, as arrays."""
 
-    file: File
     chunk: Chunk
     y_true: NDArray[Any]
     y_proba: NDArray[Any]
@@ -50,6 +55,10 @@ class Batch:
     def n(self) -> int:
         return int(self.y_proba.shape[0])
 
+    @property
+    def file(self) -> File:
+        return self.chunk.location.file
+
     def samples(
         self, from_logits: bool, class_names: tuple[str, ...] | None, *, in_memory: bool = False
     ) -> Samples:
@@ -66,9 +75,9 @@ class Batch:
                 stream=not (in_memory and self.votes is not None),
             )
         except BadCount as bad:
-            number = self.number_of(bad.row)
-            location = location_of(self.file, number, self.chunk.line)
-            raise InputError(f"{location}: {bad.message(bad.template, number)}") from None
+            row, location = self._row_in_chunk(bad.row), self.chunk.location
+            message = bad.message(bad.template, location.number(row))
+            raise InputError(f"{location.row(row)}: {message}") from None
         except InputError as error:
             raise InputError(f"{self.file}: {error}") from None
         inferred = describe(
@@ -83,9 +92,16 @@ class Batch:
             checked, class_names=class_names, n_missing=self.n_missing, inferred=inferred
         )
 
-    def number_of(self, row: int) -> int:
-        """The number of a row within the file, dropped ones counted."""
-        return self.chunk.first_row + int(row if self.rows is None else self.rows[row])
+    def _row_in_chunk(self, row: int) -> int:
+        """The number of a row within the chunk, dropped ones counted."""
+        return int(row if self.rows is None else self.rows[row])
+
+    def error_of_row(self, samples: Samples, bad: int) -> InputError:
+        """The error for a row that no measure can take, with its place in the file."""
+        row, location = self._row_in_chunk(bad), self.chunk.location
+        return InputError(
+            f"{location.row(row)}: {explain(samples, bad, shown=location.number(row))}"
+        )
 
     @contextmanager
     def explained(self, samples: Samples) -> Iterator[None]:
@@ -93,40 +109,27 @@ class Batch:
         try:
             yield
         except BadRow as bad:
-            row = first_bad_row(samples, bad.row)
-            number = self.number_of(row)
-            location = location_of(self.file, number, self.chunk.line)
-            raise InputError(f"{location}: {explain(samples, row, shown=number)}") from None
+            raise self.error_of_row(samples, first_bad_row(samples, bad.row)) from None
 
 
 def batch_of(
-    file: File,
-    chunk: Chunk,
-    chosen: ColumnMapping,
-    *,
-    missing: str,
-    as_double: bool,
-    written: Written = PLAIN,
+    chunk: Chunk, chosen: ColumnMapping, *, missing: str, as_double: bool, written: Written
 ) -> Batch:
     """The rows of a chunk in which nothing is missing."""
-    predictions = _predictions(file, chunk, chosen, written)
-    labels = _labels(file, chunk, chosen, predictions)
-    targets, taken = numbered(file, chunk, labels, chosen, predictions)
+    predictions = _predictions(chunk, chosen, written)
+    labels = _labels(chunk, chosen, predictions)
+    targets, taken = class_indices(chunk.location, labels, chosen, predictions)
     parts = {"y_proba": predictions, "y_true": targets}
-    if chosen.sample_weight is not None:
-        weights = chunk.columns[Field(chosen.sample_weight, "number")]
-        assert isinstance(weights, Column)
-        parts["sample_weight"] = weights
-    if chosen.votes is not None:
-        votes = chunk.columns[Field(chosen.votes, "number")]
-        assert isinstance(votes, Column)
-        parts["votes"] = votes
+    for argument, name in (("sample_weight", chosen.sample_weight), ("votes", chosen.votes)):
+        if name is not None:
+            column = chunk.columns[Field(name, "number")]
+            assert isinstance(column, Column)
+            parts[argument] = column
     values = predictions.values
     if as_double:
         values = values.astype(np.float64, copy=False)
     by = tuple(chunk.columns[Field(name, "text")] for name in chosen.by)
     batch = Batch(
-        file,
         chunk,
         as_answers(targets.values) if chosen.answers else targets.values,
         values,
@@ -137,7 +140,7 @@ def batch_of(
     )
     if missing == "error":
         for argument, column in parts.items():
-            _check_no_gaps(file, chunk, argument, column)
+            _check_no_gaps(chunk, argument, column)
         return batch
     gone = np.zeros(chunk.n_rows, dtype=np.bool_)
     for column in parts.values():
@@ -145,7 +148,7 @@ def batch_of(
     return _drop_rows(batch, gone) if gone.any() else batch
 
 
-def _predictions(file: File, chunk: Chunk, chosen: ColumnMapping, written: Written) -> Column:
+def _predictions(chunk: Chunk, chosen: ColumnMapping, written: Written) -> Column:
     """The prediction columns of a chunk side by side. Percent, words and log-probabilities become
     probabilities; logits stay.
     """
@@ -153,18 +156,19 @@ def _predictions(file: File, chunk: Chunk, chosen: ColumnMapping, written: Writt
     columns = [chunk.columns[Field(name, chosen.proba_role)] for name in spec.names]
     if written != PLAIN:
         columns = [
-            number_column(file, chunk, name, column, written)
+            number_column(chunk.location, name, column, written)
             for name, column in zip(spec.names, columns, strict=True)
         ]
-    together = _side_by_side(file, spec, columns)
+    together = _stack_columns(chunk.location.file, spec, columns)
     assert isinstance(together, Column)
-    return probabilities(file, chunk, together, written)
+    return probabilities(chunk.location, together) if written.logprobs else together
 
 
-def _labels(file: File, chunk: Chunk, chosen: ColumnMapping, predictions: Column) -> Column | Names:
+def _labels(chunk: Chunk, chosen: ColumnMapping, predictions: Column) -> Column | Names:
+    file = chunk.location.file
     columns = [chunk.columns[Field(name, chosen.label_role)] for name in chosen.y_true.names]
     if not chosen.compared:
-        return _side_by_side(file, chosen.y_true, columns)
+        return _stack_columns(file, chosen.y_true, columns)
     if predictions.values.ndim == 2:
         raise InputError(
             f"{file}: {name_of('answer')} and {name_of('gold')} say whether the answer was right, "
@@ -173,10 +177,10 @@ def _labels(file: File, chunk: Chunk, chosen: ColumnMapping, predictions: Column
         )
     answer, gold = columns
     assert isinstance(answer, Names) and isinstance(gold, Names)
-    return compared(answer, gold)
+    return compare_answers(answer, gold)
 
 
-def _side_by_side(file: File, spec: ColumnSpec, columns: list[Column | Names]) -> Column | Names:
+def _stack_columns(file: File, spec: ColumnSpec, columns: list[Column | Names]) -> Column | Names:
     """One column as it is, or several as one with one column per class."""
     if not spec.stacked:
         return columns[0]
@@ -193,12 +197,12 @@ def _side_by_side(file: File, spec: ColumnSpec, columns: list[Column | Names]) -
     return Column(np.column_stack([column.values for column in plain]), together)
 
 
-def _check_no_gaps(file: File, chunk: Chunk, argument: str, column: Column) -> None:
+def _check_no_gaps(chunk: Chunk, argument: str, column: Column) -> None:
     if column.gaps is None or not column.gaps.any():
         return
-    first = chunk.first_row + int(np.argmax(column.gaps))
+    first = int(np.argmax(column.gaps))
     raise InputError(
-        f"{location_of(file, first, chunk.line)}: {argument} is missing, here and in "
+        f"{chunk.location.row(first)}: {argument} is missing, here and in "
         f"{np.count_nonzero(column.gaps) - 1} more of the {chunk.n_rows} rows read with it: fix "
         "these rows, or drop such rows and have them counted with "
         f"{setting('missing', 'drop')}"
@@ -230,23 +234,21 @@ def _drop_rows(batch: Batch, gone: Mask) -> Batch:
     )
 
 
-MISSING, UNKNOWN = -1, -2
 # Formats in which people type: what is text may be a number, or empty.
 _TYPED = ("csv", "excel")
 
 
-def numbered(
-    file: File, chunk: Chunk, labels: Column | Names, chosen: ColumnMapping, predictions: Column
+def class_indices(
+    location: Location, labels: Column | Names, chosen: ColumnMapping, predictions: Column
 ) -> tuple[Column, str | None]:
     """The class index of each label, and what labels were taken for."""
     multiclass = predictions.values.ndim == 2
     if chosen.classes is None:
         if isinstance(labels, Names):
-            return _numbers_before_a_name(file, chunk, labels), None
+            return _numbers_before_a_name(location, labels), None
         return labels, None
     n_classes = predictions.values.shape[1] if multiclass else 2
     classes = named_once(chosen.classes, n_classes, multiclass)
-    gaps = None
     if isinstance(labels, Column):
         if labels.values.ndim == 2:
             return labels, None
@@ -254,31 +256,31 @@ def numbered(
         if not chosen.of_record and are_indices(labels.values.dtype.kind, classes):
             return labels, note_on_labels(classes, multiclass, indices=True)
         known, codes = np.unique(labels.values, return_inverse=True)
-        gaps, labels = labels.gaps, Names(codes.reshape(-1), known.tolist())
-    find = Lookup(classes)
-    index = np.array([_index(find, name, file) for name in labels.known], dtype=np.int64)
-    class_index = index[labels.codes]
-    if gaps is not None:
-        class_index[gaps] = MISSING
-    unknown = class_index == UNKNOWN
-    if unknown.any():
-        row = int(np.argmax(unknown))
-        raise _unknown(file, chunk, row, labels.known[labels.codes[row]], chosen)
-    absent = class_index == MISSING
-    column = Column(np.where(absent, 0, class_index), absent if absent.any() else None)
+        codes = codes.reshape(-1)
+        if labels.gaps is not None:
+            codes[labels.gaps] = known.size
+        labels = Names(codes, [*known.tolist(), None])
+    names, find = labels, Lookup(classes)
+
+    def index(name: Any) -> int | str | None:
+        if name is None or name != name:
+            return None
+        found = find.find(name)
+        if found is None and location.file.format in _TYPED and _is_empty(name):
+            return None  # read as text, where it would be a gap among numbers
+        return UNKNOWN if found is None else found
+
+    def unknown(row: int, _: str) -> InputError:
+        return _unknown_label(location.row(row), names.known[names.codes[row]], chosen)
+
+    column = names.as_numbers(index, unknown, np.int64)
     return column, note_on_labels(classes, multiclass, indices=False)
 
 
-def _index(find: Lookup, name: Any, file: File) -> int:
-    if name is None or name != name:
-        return MISSING
-    index = find.find(name)
-    if index is None and file.format in _TYPED and isinstance(name, str) and name.strip() in EMPTY:
-        return MISSING  # read as text, where it would be a gap among numbers
-    return UNKNOWN if index is None else index
+UNKNOWN = "a label that is no class"
 
 
-def _unknown(file: File, chunk: Chunk, row: int, label: Any, chosen: ColumnMapping) -> InputError:
+def _unknown_label(location: str, label: Any, chosen: ColumnMapping) -> InputError:
     known = [str(name) for name in chosen.classes or ()]
     hint = nearest(label, known)
     if chosen.of_record and not isinstance(label, str):
@@ -291,11 +293,10 @@ def _unknown(file: File, chunk: Chunk, row: int, label: Any, chosen: ColumnMappi
             "the columns are numbered from 1, and so are classes. If these are others, say which "
             f"class each column is of with {setting('classes', [...])}"
         )
-    location = location_of(file, chunk.first_row + row, chunk.line)
     return InputError(f"{location}: y_true is {short(label)}, which is not in classes: {hint}")
 
 
-def _numbers_before_a_name(file: File, chunk: Chunk, labels: Names) -> Column:
+def _numbers_before_a_name(location: Location, labels: Names) -> Column:
     """Labels that are numbers in text, of a file whose later rows have a name; an error for the
     first name.
     """
@@ -303,12 +304,11 @@ def _numbers_before_a_name(file: File, chunk: Chunk, labels: Names) -> Column:
     gone = np.array([_is_empty(name) for name in labels.known], dtype=np.bool_)
     named = np.array([isinstance(name, str) for name in labels.known], dtype=np.bool_) & ~gone
     odd = named & np.array([number is None for number in numbers], dtype=np.bool_)
-    if not odd.any() and file.format in _TYPED:
+    if not odd.any() and location.file.format in _TYPED:
         values = np.array([0.0 if number is None else number for number in numbers])
         return Column(values[labels.codes], gone[labels.codes] if gone.any() else None)
     first = int(np.argmax((odd if odd.any() else named)[labels.codes]))
-    location = location_of(file, chunk.first_row + first, chunk.line)
-    said = f"{location}: y_true is {labels.known[labels.codes[first]]!r}, a name"
+    said = f"{location.row(first)}: y_true is {labels.known[labels.codes[first]]!r}, a name"
     among = np.count_nonzero((named & ~odd)[labels.codes])
     if odd.any() and among > np.count_nonzero(odd[labels.codes]):
         raise InputError(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
@@ -13,10 +14,12 @@ from calibrant._core.messages import setting, worded
 from calibrant._core.typing import Index, Mask
 from calibrant._data.readers.find import File
 
-# A label is a number or a name, and a name where it could be either and the caller says so;
-# predictions are numbers, and so are weights, votes and soft labels, which are written in no other
-# way; what rows are grouped by is text.
+# What a column is used for: "label", numbers or names; "name", labels that are names even where
+# they look like numbers; "proba", predictions; "number", weights, votes and soft labels; "text",
+# what rows are grouped by.
 Role: TypeAlias = Literal["label", "name", "proba", "number", "text"]
+# What a column of text holds.
+Kind: TypeAlias = Literal["number", "truth", "name"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Field:
 
     name: str
     role: Role
-    # The record that it is a part of, if all of that is wanted: another part of it is an error.
+    # The record whose fields are the classes: a row with one more field of it is an error.
     of_record: str | None = field(default=None, compare=False)
 
     @property
@@ -41,6 +44,12 @@ class Column:
     values: NDArray[Any]
     gaps: Mask | None = None
 
+    def part(self, start: int, rows: int) -> Column:
+        """Some of the rows."""
+        gaps = None if self.gaps is None else self.gaps[start : start + rows]
+        some = gaps is not None and gaps.any()
+        return Column(self.values[start : start + rows], gaps if some else None)
+
 
 @dataclass(frozen=True, eq=False)
 class Names:
@@ -49,55 +58,24 @@ class Names:
     codes: Index
     known: list[Any]
 
-
-@dataclass(frozen=True, eq=False)
-class Chunk:
-    """Some rows of a file."""
-
-    # The first of them, counted from where `before` counts to, or else from the file's beginning.
-    start: int
-    n_rows: int
-    # How far reading them has moved on in the file.
-    n_bytes: int
-    columns: dict[Field, Column | Names]
-    # The line of a row, both counted within the file, or where it is in words; None where files
-    # have no lines.
-    line: Callable[[int], int | str] | None = None
-    # How many rows there are before: a look at all of them, which only an error is worth.
-    before: Callable[[], int] | None = None
-
-    @property
-    def first_row(self) -> int:
-        """The number of the first row within the file."""
-        return self.start + (self.before() if self.before else 0)
-
-
-class Reader(Protocol):
-    """A file that is open for reading, any number of times."""
-
-    file: File
-    # The columns' names, and how many rows there are where that is known beforehand.
-    names: tuple[str, ...]
-    n_rows: int | None
-    # What was inferred about the file.
-    messages: tuple[str, ...]
-
-    def has(self, name: str) -> bool:
-        """Whether there is a column of this name."""
-
-    def width(self, name: str) -> int:
-        """Numbers per row that a column holds: 1, or the length of its lists."""
-
-    def precision(self, name: str) -> str:
-        """The precision of a column's numbers: "half", "single" or "double"."""
-
-    def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
-        """Parts that can be read apart from each other, in order."""
-
-    def chunks(
-        self, piece: Any, fields: Sequence[Field], rows: int
-    ) -> Generator[Chunk, None, None]:
-        """The rows of a piece, at most so many at a time."""
+    def as_numbers(
+        self,
+        read: Callable[[Any], float | str | None],
+        error: Callable[[int, str], InputError],
+        dtype: type[Any] = np.float64,
+    ) -> Column:
+        """The number that `read` makes of each distinct name, or None for a gap. A text is why it
+        makes none: `error(row, text)` is raised for the first row that has such a name.
+        """
+        numbers = [read(name) for name in self.known]
+        wrong = np.array([isinstance(number, str) for number in numbers], dtype=np.bool_)
+        if wrong[self.codes].any():
+            row = int(np.argmax(wrong[self.codes]))
+            raise error(row, str(numbers[self.codes[row]]))
+        gone = np.array([number is None for number in numbers], dtype=np.bool_)
+        usable = [0 if no else number for no, number in zip(wrong | gone, numbers, strict=True)]
+        values = np.array(usable, dtype=dtype)
+        return Column(values[self.codes], gone[self.codes] if gone.any() else None)
 
 
 @dataclass(frozen=True)
@@ -105,24 +83,76 @@ class Location:
     """Where some rows of a file begin."""
 
     file: File
+    # The first of them, counted from where `before` counts to, or else from the file's beginning.
     first: int
-    # As a chunk has it.
+    # The line of a row, both counted within the file, or where it is in words; None where files
+    # have no lines.
     line: Callable[[int], int | str] | None = None
+    # How many rows there are before: a look at all of them, which only an error is worth.
+    before: Callable[[], int] | None = None
 
     def __str__(self) -> str:
         return self.row(0)
 
-    def row(self, number: int) -> str:
-        """Where one of these rows is."""
-        return location_of(self.file, self.first + number, self.line)
+    def after(self, rows: int) -> Location:
+        """The location of what follows the first so many rows."""
+        return replace(self, first=self.first + rows)
+
+    def number(self, row: int) -> int:
+        """The number within the file of one of these rows."""
+        return self.first + row + (self.before() if self.before else 0)
+
+    def row(self, row: int) -> str:
+        """Where one of these rows is: lines are counted from 1, as editors do, rows from 0."""
+        number = self.number(row)
+        if self.line is None:
+            return f"{self.file}, row {number}"
+        place = self.line(number)
+        return f"{self.file}, {place}" if isinstance(place, str) else f"{self.file}, line {place}"
 
 
-def location_of(file: File, row: int, line: Callable[[int], int | str] | None) -> str:
-    """Where a row is, in words: lines are counted from 1, as editors do, rows from 0."""
-    if line is None:
-        return f"{file}, row {row}"
-    place = line(row)
-    return f"{file}, {place}" if isinstance(place, str) else f"{file}, line {place}"
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some rows of a file."""
+
+    location: Location
+    n_rows: int
+    # How far reading them has moved on in the file.
+    n_bytes: int
+    columns: dict[Field, Column | Names]
+
+
+class Reader:
+    """A file that is open for reading, any number of times."""
+
+    file: File
+    # The columns' names, and how many rows there are where that is known beforehand.
+    names: tuple[str, ...]
+    n_rows: int | None = None
+    # What was inferred about the file.
+    messages: tuple[str, ...] = ()
+
+    def has(self, name: str) -> bool:
+        """Whether there is a column of this name."""
+        return name in self.names
+
+    def width(self, name: str) -> int:
+        """Numbers per row that a column holds: 1, or the length of its lists."""
+        return 1
+
+    def precision(self, name: str) -> str:
+        """The precision of a column's numbers: "half", "single" or "double"."""
+        return "double"
+
+    def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
+        """Parts that can be read apart from each other, in order; by default all rows are one."""
+        return [None]
+
+    def chunks(
+        self, piece: Any, fields: Sequence[Field], rows: int
+    ) -> Generator[Chunk, None, None]:
+        """The rows of a piece, at most so many at a time."""
+        raise NotImplementedError
 
 
 def plain_number(text: str) -> float | None:
@@ -135,8 +165,8 @@ def plain_number(text: str) -> float | None:
         return None
 
 
-def new_class(location: str, column: str, name: str) -> InputError:
-    """The error for predictions of a class that rows before have not."""
+def new_class_error(location: str, column: str, name: str) -> InputError:
+    """The error for predictions of a class that earlier rows do not have."""
     return InputError(
         f"{location} has {column!r}, and rows read before have no class {name!r}: give every row "
         f"the same classes, or name the columns that are meant with {setting('y_proba', [...])}"

@@ -18,7 +18,7 @@ from calibrant._data.columns import (
     check_paired,
 )
 from calibrant._data.labels import Titles, number_of
-from calibrant._data.readers.chunks import Field, Reader, Role, new_class
+from calibrant._data.readers.chunks import Field, Reader, Role, new_class_error
 from calibrant._data.readers.written import PLAIN, Written
 
 
@@ -174,8 +174,8 @@ class ColumnMapping:
 
     @property
     def label_role(self) -> Role:
-        """Labels are names where a class's name could be taken for a number, or is one that
-        doubles cannot tell from its neighbours.
+        """What labels are read as: names where the name of a class looks like a number, or is a
+        number that doubles do not hold exactly.
         """
         numbers = {name: number_of(name) for name in self.classes or ()}
         odd = any(
@@ -324,7 +324,7 @@ def check_no_more_classes(reader: Reader, spec: ColumnSpec) -> None:
     for name in reader.names:
         match = spec.match(name)
         if match is not None and name not in spec.names:
-            raise new_class(str(reader.file), name, match[1])
+            raise new_class_error(str(reader.file), name, match[1])
 
 
 def _one_column(reader: Reader, argument: str, value: Any) -> str | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from calibrant._core.errors import InputError
 from calibrant._data.readers.chunks import Field, not_a_number, plain_number, shortened
-from calibrant._data.readers.find import File
-from calibrant._data.readers.packed_text import opened
+from calibrant._data.readers.find import File, opened
 
 DELIMITERS = ",;\t|"
 # What stands for no number; Arrow's list.
@@ -34,6 +35,8 @@ class Header:
     file: File
     names: tuple[str, ...]
     delimiter: str = ","
+    # Whether lines end with carriage returns alone.
+    returns: bool = False
 
 
 def header_of(file: File) -> Header:
@@ -56,8 +59,39 @@ def header_of(file: File) -> Header:
                 f"{file}, line {line} holds numbers where the columns' names must be: put a line "
                 "of names first"
             )
-        return Header(file, names, delimiter)
+        with opened(file) as (stream, _):
+            start, end = read_header(stream, delimiter, 1 << 16)
+        return Header(file, names, delimiter, start[end - 1 : end] == b"\r")
     return Header(file, ())
+
+
+def read_header(stream: BinaryIO, delimiter: str, size: int) -> tuple[bytes, int]:
+    """So many bytes of a file, or more where these end within the line of names; and where the
+    next line begins.
+    """
+    text, more = b"", stream.read(size)
+    while True:
+        text += more
+        start = len(text) - len(text.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n"))
+        end = start + fields_of(text[start:], delimiter.encode())[-1][1]
+        is_known = text[end:] not in (b"", b"\r")  # a line feed may follow
+        more = b"" if is_known else stream.read(size)
+        if not more:
+            return text, end + (2 if text[end : end + 2] == b"\r\n" else 1)
+
+
+def fields_of(row: bytes, mark: bytes) -> list[tuple[int, int]]:
+    """Where each field of a row begins and ends."""
+    field = re.compile(rb'"[^"]*(?:""[^"]*)*(?:"[^%b\r\n]*|\Z)|[^%b\r\n]*' % (mark, mark))
+    out, at = [], 0
+    while True:
+        found = field.match(row, at)
+        assert found is not None  # the last alternative is any text, or none
+        out.append(found.span())
+        at = found.end()
+        if row[at : at + 1] != mark:
+            return out
+        at += 1
 
 
 def records(file: File) -> Iterator[tuple[int, str]]:

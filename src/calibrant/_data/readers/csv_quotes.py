@@ -15,8 +15,8 @@ import numpy as np
 
 from calibrant._core.errors import InputError
 from calibrant._core.typing import Index, Mask
-from calibrant._data.readers.csv_errors import EMPTY, Header
-from calibrant._data.readers.packed_text import opened
+from calibrant._data.readers.csv_errors import EMPTY, Header, fields_of
+from calibrant._data.readers.find import opened
 
 BLOCK = 1 << 20
 QUOTE = ord('"')
@@ -41,16 +41,17 @@ class Quotes:
         self._row = _Row(1)
 
     def add(self, text: bytes, *, end: bool = False) -> None:
-        """Look at a block; an InputError where lines would be lost. `end`: it is the last one."""
+        """Raise InputError where a quote of this block swallows lines. `end`: no block follows."""
         text = self._pending + text
         # A quote at the end of a block may be half of an escaped one.
         kept = len(text) if end else len(text.rstrip(b'"'))
         self._pending, text = text[kept:], text[:kept]
         if text:
             characters = np.frombuffer(text, dtype=np.uint8)
-            breaks = np.flatnonzero(characters == ord("\n" if b"\n" in text else "\r"))
+            is_fed = b"\n" in text and not self._header.returns
+            breaks = np.flatnonzero(characters == ord("\n" if is_fed else "\r"))
             was_open, opens, closes = self._is_open, *self._quotes(text, breaks)
-            self._look(
+            self._check_quoted_lines(
                 text,
                 breaks,
                 np.append(-1, opens) if was_open else opens,
@@ -72,7 +73,7 @@ class Quotes:
             nowhere = np.empty(0, dtype=np.intp)
             return nowhere, nowhere
         sound = self._sound_quotes(text, breaks)
-        return self._walk(text, breaks) if sound is None else sound
+        return self._quotes_one_by_one(text, breaks) if sound is None else sound
 
     def _sound_quotes(self, text: bytes, breaks: Index) -> tuple[Index, Index] | None:
         """Where quotes open and close fields; None unless every quote of the block opens or closes
@@ -94,7 +95,7 @@ class Quotes:
         self._is_open = bool(opening[-1])
         return first, at[~opening & ~before_one] - 1
 
-    def _walk(self, text: bytes, breaks: Index) -> tuple[Index, Index]:
+    def _quotes_one_by_one(self, text: bytes, breaks: Index) -> tuple[Index, Index]:
         """Where quotes open and close fields, found one quote after the other."""
         parts = text.split(b'"')
         places = np.cumsum([len(part) + 1 for part in parts]) - 1
@@ -124,8 +125,8 @@ class Quotes:
             before = b'"'
         return np.array(opens, dtype=np.intp), np.array(closes, dtype=np.intp)
 
-    def _look(self, text: bytes, breaks: Index, opens: Index, closes: Index) -> None:
-        """Look for rows within the texts between these quotes."""
+    def _check_quoted_lines(self, text: bytes, breaks: Index, opens: Index, closes: Index) -> None:
+        """Raise InputError if the text between two of these quotes holds rows."""
         quoted = np.searchsorted(opens, breaks) - 1
         inside = quoted >= 0
         inside[inside] = breaks[inside] < closes[quoted[inside]]
@@ -224,7 +225,7 @@ def swallowed_in(row: bytes, header: Header, *, whole: bool = True) -> Swallowed
     lines = _lines(row)
     if delimiters < 1 or sum(line.count(mark) == delimiters for line in lines[1:]) < LINES:
         return None
-    spans = _fields(row, mark)
+    spans = fields_of(row, mark)
     cells = [row[start:end] for start, end in spans]
     if not whole:  # the fields behind the text are not known, but those of the first line are
         cells[len(cells) - 1 :] = lines[0].strip(b"\r").split(mark)[len(cells) - 1 :]
@@ -285,17 +286,3 @@ def _is_alike(cell: bytes, known: bytes) -> bool:
 
 def _lines(text: bytes) -> list[bytes]:
     return text.split(b"\n" if b"\n" in text else b"\r")
-
-
-def _fields(row: bytes, mark: bytes) -> list[tuple[int, int]]:
-    """Where each field of a row begins and ends."""
-    field = re.compile(rb'"[^"]*(?:""[^"]*)*(?:"[^%b\r\n]*|\Z)|[^%b\r\n]*' % (mark, mark))
-    out, at = [], 0
-    while True:
-        found = field.match(row, at)
-        assert found is not None  # the last alternative is any text, or none
-        out.append(found.span())
-        at = found.end()
-        if row[at : at + 1] != mark:
-            return out
-        at += 1

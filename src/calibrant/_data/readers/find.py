@@ -1,19 +1,25 @@
-"""Which files are meant: a path, a folder or a pattern becomes files, in an order that stays."""
+"""Which files are meant: a path, a folder or a pattern becomes files, in an order that stays; and
+the bytes of files of text, unpacked on the way where they are packed.
+"""
 
 from __future__ import annotations
 
 import difflib
 import glob
+import io
 import os
 import re
+import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.messages import setting
+from calibrant._core.optional import need
 
 SUFFIXES = {
     "parquet": (".parquet", ".pq"),
@@ -38,10 +44,11 @@ CONVERTED = {
     ".h5": "in Python, pandas.read_hdf or h5py, and to_parquet",
     ".npy": "save labels and predictions together, with numpy.savez",
 }
-# Logs of evaluations of language models, and lists of records: known by what they hold.
+# Logs of evaluations of language models, known by what they hold, and the format of their text.
 LOGS = {"lm-eval": "jsonl", "inspect": "jsonl"}
-HELD = {"json": "jsonl", **LOGS}
-FORMATS = (*SUFFIXES, *HELD)
+# These and lists of records are read into memory, all of a file at once.
+READ_WHOLE = {"json": "jsonl", **LOGS}
+FORMATS = (*SUFFIXES, *READ_WHOLE)
 EVAL = ".eval"
 # Text may be packed; the other formats pack their own columns.
 PACKED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
@@ -51,7 +58,7 @@ ONLY_BY_NAME = ".json"
 STATE = b"calibrant-state "
 
 TO_A_FILE = "Write them to a file first"
-Print = tuple[int, int, int]
+Fingerprint = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ class File:
     def size(self) -> int:
         return self.fingerprint()[0]
 
-    def fingerprint(self) -> Print:
+    def fingerprint(self) -> Fingerprint:
         """Size, time of change and number: another content has another one."""
         try:
             status = self.path.stat()
@@ -83,6 +90,36 @@ class File:
 def unreadable(path: Any, error: OSError) -> InputError:
     """The error for a file that the machine will not give."""
     return InputError(f"{path} cannot be read: {error.strerror or error}")
+
+
+@contextmanager
+def opened(file: File) -> Iterator[tuple[BinaryIO, Any]]:
+    """The unpacked bytes, and the file below, whose position tells how far reading has come."""
+    try:
+        with file.path.open("rb") as below:
+            yield _unpacked(file, below), below
+    except EOFError:
+        raise InputError(f"{file} ends too early: it was not packed to the end") from None
+    except zlib.error as error:
+        raise InputError(f"{file} cannot be unpacked, it is damaged: {error}") from None
+    except OSError as error:
+        raise unreadable(file, error) from None
+
+
+def _unpacked(file: File, below: BinaryIO) -> BinaryIO:
+    # Each is imported where it is needed: most files are not packed.
+    if file.packed == "gzip":
+        import gzip
+
+        return io.BufferedReader(gzip.GzipFile(fileobj=below))
+    if file.packed == "bz2":
+        import bz2
+
+        return io.BufferedReader(bz2.BZ2File(below))
+    if file.packed == "zstd":
+        pa = need("pyarrow", "unpacking .zst", "cli")
+        return io.BufferedReader(pa.CompressedInputStream(below, "zstd"))
+    return below
 
 
 def list_files(path: Any, format: str | None = None) -> list[File]:
@@ -119,7 +156,7 @@ def _files_of(path: str | os.PathLike[str], format: str | None) -> list[File]:
     location = Path(text)
     try:
         if location.is_dir():
-            return _check_one_format(path, _inside(location), format)
+            return _check_one_format(path, _visible_files(location), format)
         if os.path.lexists(text):
             return [_file(location, format)]
     except OSError as error:
@@ -164,7 +201,7 @@ def _nearest_file(location: Path) -> str:
     return f". In that folder are {', '.join(map(repr, names[:LISTED]))}{more}"
 
 
-def _inside(folder: Path) -> list[Path]:
+def _visible_files(folder: Path) -> list[Path]:
     """The files of a folder and its folders, but for those that programs keep for themselves."""
 
     def shown(path: Path) -> bool:
@@ -177,11 +214,11 @@ def _inside(folder: Path) -> list[Path]:
 def _check_one_format(asked: Any, paths: list[Path], format: str | None) -> list[File]:
     """The files that can be read; raise InputError unless all have one format."""
     if format is not None:
-        wanted = {format, HELD.get(format, format)}
+        wanted = {format, READ_WHOLE.get(format, format)}
         chosen = [path for path in paths if (_guess(path) or "?")[0] in wanted]
         chosen = chosen or [path for path in paths if not path.suffix]
         if not chosen:
-            suffixes = SUFFIXES.get(format) or (*SUFFIXES[HELD[format]], EVAL)
+            suffixes = SUFFIXES.get(format) or (*SUFFIXES[READ_WHOLE[format]], EVAL)
             raise InputError(f"{asked} holds no {format} files ({', '.join(suffixes)})")
         return [_file(path, format) for path in chosen]
     known = {path: _guess(path) for path in paths if path.suffix != ONLY_BY_NAME}
@@ -241,7 +278,7 @@ def _file(path: Path, format: str | None) -> File:
     except OSError as error:
         raise unreadable(path, error) from None
     name = format or (guess[0] if guess else "")
-    return File(path, name, packing(start) if name in ("csv", "jsonl", *HELD) else None)
+    return File(path, name, packing(start) if name in ("csv", "jsonl", *READ_WHOLE) else None)
 
 
 def is_state(path: Path) -> bool:

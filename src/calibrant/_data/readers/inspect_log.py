@@ -187,29 +187,23 @@ def _rows(file: File) -> tuple[list[tuple[Record, str]], int]:
             evaluation = evaluation if isinstance(evaluation, dict) else {}
             last: dict[tuple[str, str], tuple[Record, str]] = {}
             for each in members:
-                row = _row(file, log, each, evaluation)
-                last[each.filename, row[0]["id"]] = row
+                sample = _member(file, log, each)
+                record = _columns(evaluation, sample)
+                last[each.filename, record["id"]] = record, _place(sample)
     except zipfile.BadZipFile as error:
         raise InputError(f"{file} is damaged: {error}") from None
     except OSError as error:
         raise unreadable(file, error) from None
-    rows = sorted(last.values(), key=lambda row: _whole(row[0]["epoch"]))
+    rows = sorted(last.values(), key=lambda row: _epoch_number(row[0]["epoch"]))
     return rows, len(members) - len(rows)
-
-
-def _row(
-    file: File, log: zipfile.ZipFile, member: zipfile.ZipInfo, evaluation: Record
-) -> tuple[Record, str]:
-    """The parts of one sample that columns are made of."""
-    sample = _member(file, log, member)
-    return _columns(evaluation, sample), _place(sample)
 
 
 def _is_sample(name: str) -> bool:
     return name.startswith("samples/") and name.endswith(".json")
 
 
-def _whole(value: Any) -> int:
+def _epoch_number(value: Any) -> int:
+    """The number of an epoch, by which samples are ordered; 0 where there is none."""
     return value if isinstance(value, int) else 0
 
 

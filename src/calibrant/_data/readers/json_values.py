@@ -19,30 +19,24 @@ from calibrant._core.typing import Array, Mask
 from calibrant._data.readers.chunks import (
     Column,
     Field,
+    Location,
     Names,
-    location_of,
     not_a_number,
     plain_number,
 )
-from calibrant._data.readers.find import File
 from calibrant._data.readers.scanner import scanner
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """One field of some records, and the lines they are in."""
+    """One field of some records, and where these are."""
 
-    file: File
+    location: Location
     field: Field
     values: list[Any]
-    # The line of each record, or where it is in words.
-    lines: Sequence[int | str]
-
-    def location(self, row: int) -> str:
-        return location_of(self.file, row, self.lines.__getitem__)
 
     def error(self, row: int, why: str) -> InputError:
-        return InputError(f"{self.location(row)}: {self.field.name} is {why}")
+        return InputError(f"{self.location.row(row)}: {self.field.name} is {why}")
 
 
 def column_of(cells: Cells) -> Column | Names:
@@ -95,7 +89,7 @@ def _number(cells: Cells, row: int, value: Any) -> float | int | bool:
     if isinstance(value, str):
         number = plain_number(value)
         if number is None:
-            raise not_a_number(cells.location(row), cells.field, value)
+            raise not_a_number(cells.location.row(row), cells.field, value)
         return number
     what = "a list" if isinstance(value, list) else "a record"
     raise cells.error(row, f"{what}, where a number is needed")
@@ -182,7 +176,7 @@ def json_scan(fields: Sequence[Field], width: Callable[[str], int]) -> JsonScan 
     if scanner() is None or not all(field.is_number or field.role == "label" for field in fields):
         return None
     widths = {field.name: width(field.name) for field in fields}
-    tree = _laid_out(list(widths), {field.of_record for field in fields})
+    tree = _key_tree(list(widths), {field.of_record for field in fields})
     return None if tree is None else JsonScan(fields, tree, widths)
 
 
@@ -194,7 +188,7 @@ def count_records(text: bytes) -> int | None:
     return None if found is None else int(found[0])
 
 
-def _laid_out(names: list[str], whole: set[str | None]) -> list[Node] | None:
+def _key_tree(names: list[str], whole: set[str | None]) -> list[Node] | None:
     """The keys on the way to fields, children next to each other; of `whole` records every key is
     known.
     """

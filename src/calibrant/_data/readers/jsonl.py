@@ -15,8 +15,16 @@ from itertools import islice, takewhile
 from typing import Any
 
 from calibrant._core.errors import InputError
-from calibrant._data.readers.chunks import Chunk, Column, Field, Names, new_class
-from calibrant._data.readers.find import File
+from calibrant._data.readers.chunks import (
+    Chunk,
+    Column,
+    Field,
+    Location,
+    Names,
+    Reader,
+    new_class_error,
+)
+from calibrant._data.readers.find import File, opened
 from calibrant._data.readers.json_values import (
     Cells,
     Slice,
@@ -26,8 +34,7 @@ from calibrant._data.readers.json_values import (
     names_of,
     not_json,
 )
-from calibrant._data.readers.packed_text import opened
-from calibrant._data.readers.scanner import scanner
+from calibrant._data.readers.scanner import count_lines
 
 Record = dict[str, Any]
 
@@ -68,12 +75,7 @@ def lines_of(file: File) -> Iterator[Lines]:
         if line == 1:
             text = text.removeprefix(b"\xef\xbb\xbf")
         yield Lines(text, line, now - at)
-        line, at = line + _line_ends(text) + 1, now
-
-
-def _line_ends(text: bytes) -> int:
-    compiled = scanner()
-    return int(compiled.count_lines(text)) if compiled else text.count(b"\n")
+        line, at = line + count_lines(text) + 1, now
 
 
 def block_of(file: File, lines: Lines, most: int | None = None) -> Block:
@@ -111,7 +113,7 @@ def rows_before(file: File, line: int) -> int:
 
 
 def _whole_lines(file: File) -> Iterator[tuple[bytes, int]]:
-    """Text that ends where a line does, without the end, and how far reading has come."""
+    """Text in whole lines, without the last line feed, and how far reading has come."""
     with opened(file) as (stream, below):
         pending = b""
         while more := stream.read(BLOCK):
@@ -177,18 +179,14 @@ KINDS = {
 }
 
 
-class FieldReader:
+class FieldReader(Reader):
     """What readers of JSON records share: fields that are known by examples."""
 
-    messages: tuple[str, ...] = ()
     # The first value of each field.
     _head: dict[str, Any]
 
     def width(self, name: str) -> int:
         return max(1, self._list_length(name))
-
-    def precision(self, name: str) -> str:
-        return "double"
 
     def _list_length(self, name: str) -> int:
         example = self._head.get(name)
@@ -196,20 +194,18 @@ class FieldReader:
 
 
 def record_columns(
-    file: File, fields: Sequence[Field], records: list[Record], lines: Sequence[int | str]
+    location: Location, fields: Sequence[Field], records: list[Record]
 ) -> dict[Field, Column | Names]:
-    """The fields of some records, and where in the file these are."""
+    """The fields of the records at a location."""
     columns: dict[Field, Column | Names] = {}
     for field in fields:
-        cells = Cells(file, field, values_of(records, field.name), lines)
+        cells = Cells(location, field, values_of(records, field.name))
         columns[field] = names_of(cells) if field.role == "text" else column_of(cells)
     return columns
 
 
 class JsonlReader(FieldReader):
     """A file of JSON records. It needs no package but Python's own."""
-
-    n_rows: int | None
 
     def __init__(self, file: File) -> None:
         self.file = file
@@ -257,7 +253,8 @@ class JsonlReader(FieldReader):
             before = cache(partial(rows_before, self.file, lines.first))
             line = partial(line_of, self.file)
             for n, columns in self._parsed(lines, fields, rows) if slices is None else slices:
-                yield Chunk(first, n, n_bytes, columns, line, before)
+                location = Location(self.file, first, line, before)
+                yield Chunk(location, n, n_bytes, columns)
                 first, n_bytes = first + n, 0
 
     def _parsed(self, lines: Lines, fields: Sequence[Field], rows: int) -> Iterator[Slice]:
@@ -265,9 +262,9 @@ class JsonlReader(FieldReader):
         block = block_of(self.file, lines)
         for start in range(0, len(block.records), rows):
             records = block.records[start : start + rows]
-            numbers = block.lines[start : start + rows]
-            _check_whole(self.file, fields, records, numbers)
-            yield len(records), record_columns(self.file, fields, records, numbers)
+            location = Location(self.file, start, block.lines.__getitem__)
+            _check_no_new_class(location, fields, records)
+            yield len(records), record_columns(location, fields, records)
 
 
 def values_of(records: list[Record], name: str) -> list[Any]:
@@ -275,17 +272,15 @@ def values_of(records: list[Record], name: str) -> list[Any]:
     if "." not in name:
         return [record.get(name) for record in records]
     path = name.split(".")
-    return [record[name] if name in record else _walk(record, path) for record in records]
+    return [record[name] if name in record else _value_at(record, path) for record in records]
 
 
-def _check_whole(
-    file: File, fields: Sequence[Field], records: list[Record], lines: Sequence[int]
-) -> None:
+def _check_no_new_class(location: Location, fields: Sequence[Field], records: list[Record]) -> None:
     """Raise InputError if a record that is wanted whole has a field that earlier ones lack."""
     for above in {field.of_record for field in fields if field.of_record is not None}:
         known = {field.name for field in fields if field.of_record == above}
         keys = {name.removeprefix(f"{above}.") for name in known}
-        for line, record in zip(lines, values_of(records, above), strict=True):
+        for row, record in enumerate(values_of(records, above)):
             if not isinstance(record, dict) or record.keys() <= keys:
                 continue
             parsed: dict[str, Any] = {}
@@ -293,16 +288,16 @@ def _check_whole(
             other = [name for name, value in parsed.items() if value is not None]
             other = [name for name in other if name not in known]
             if other:
-                raise new_class(f"{file}, line {line}", other[0], other[0][len(above) + 1 :])
+                raise new_class_error(location.row(row), other[0], other[0][len(above) + 1 :])
 
 
-def _walk(at: Any, path: list[str]) -> Any:
+def _value_at(at: Any, path: list[str]) -> Any:
     """The value at the end of a path; a key on the way may itself hold dots."""
     if not path or not isinstance(at, dict):
         return None if path else at
     for parts in range(1, len(path) + 1):
         key = ".".join(path[:parts])
-        found = _walk(at[key], path[parts:]) if key in at else None
+        found = _value_at(at[key], path[parts:]) if key in at else None
         if found is not None:
             return found
     return None

@@ -47,8 +47,8 @@ class LmEvalReader(RecordReader):
     def __init__(self, file: File) -> None:
         documents = [
             _document(file, record, line)
-            for lines in lines_of(file)
-            for record, line in _records_with_lines(file, lines)
+            for block in (block_of(file, lines) for lines in lines_of(file))
+            for record, line in zip(block.records, block.lines, strict=True)
         ]
         self._filters = tuple(dict.fromkeys(each.filter for each in documents))
         chosen = _chosen(file, documents, self._filters)
@@ -95,11 +95,6 @@ def task_of(path: Path) -> str:
     return match[1] if match else stem
 
 
-def _records_with_lines(file: File, lines: Any) -> Any:
-    block = block_of(file, lines)
-    return zip(block.records, block.lines, strict=True)
-
-
 def _chosen(file: File, documents: list[_Document], filters: tuple[str, ...]) -> list[_Document]:
     if file.filter is None:
         return documents
@@ -126,7 +121,7 @@ def _check_right_or_wrong(file: File, documents: list[_Document]) -> None:
 
 def _document(file: File, record: Record, line: int) -> _Document:
     location = f"{file}, line {line}"
-    logs = [_log(location, pair, i) for i, pair in enumerate(_answers(location, record))]
+    logs = [_log_likelihood(location, pair, i) for i, pair in enumerate(_answers(location, record))]
     metrics = record.get("metrics")
     names = metrics if isinstance(metrics, list) else ["acc", "acc_norm"]
     own = {name: record[name] for name in map(str, names) if _is_number(record.get(name))}
@@ -182,8 +177,8 @@ def _answers(location: str, record: Record) -> list[Any]:
     return answers
 
 
-def _log(location: str, answer: list[Any], i: int) -> float:
-    """The log-likelihood of a choice, which may be text."""
+def _log_likelihood(location: str, answer: list[Any], i: int) -> float:
+    """The log-likelihood of a choice: a number, or one written as text."""
     value: Any = plain_number(answer[0]) if isinstance(answer[0], str) else answer[0]
     number = _as_float(value) if _is_number(value) else math.nan
     if math.isnan(number) or number == math.inf:

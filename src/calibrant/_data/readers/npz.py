@@ -18,7 +18,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
-from calibrant._data.readers.chunks import Chunk, Column, Field, Names
+from calibrant._data.readers.chunks import Chunk, Column, Field, Location, Names, Reader
 from calibrant._data.readers.find import File, unreadable
 
 # Rows from..to of an array. Of a packed one they must be asked for in order.
@@ -57,7 +57,7 @@ class Member:
     @contextmanager
     def opened(self) -> Iterator[Read]:
         """A way to read rows."""
-        with whole(self.file):
+        with archive_errors(self.file):
             if self.start is not None:
                 with self.file.path.open("rb") as stream:
                     yield lambda a, b: self._stored(stream, a, b)
@@ -71,15 +71,15 @@ class Member:
                 else:
                     yield lambda a, b: self._take(packed, b - a).reshape(-1, *self.shape[1:])
 
-    def check_whole(self) -> None:
-        """Raise InputError if a byte of an array that is not packed is another one than was
-        written. Of a packed one that is seen as it is unpacked.
+    def check_checksum(self) -> None:
+        """Raise InputError if an array that is not packed does not match its checksum. That of a
+        packed one is checked as it is unpacked.
         """
         if self.start is None:
             return
         found = 0
         left = self.header + int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
-        with whole(self.file), self.file.path.open("rb") as stream:
+        with archive_errors(self.file), self.file.path.open("rb") as stream:
             stream.seek(self.start - self.header)
             while left and (block := stream.read(min(left, BLOCK))):
                 found, left = zlib.crc32(block, found), left - len(block)
@@ -90,6 +90,7 @@ class Member:
             )
 
     def _stored(self, stream: BinaryIO, a: int, b: int) -> NDArray[Any]:
+        """Rows a to b of an array that is not packed."""
         start, item = self.start or 0, self.dtype.itemsize
         if self.fortran and len(self.shape) == 2:
             out = np.empty((b - a, self.width), dtype=self.dtype)
@@ -111,7 +112,7 @@ class Member:
 
 
 @contextmanager
-def whole(file: File) -> Iterator[None]:
+def archive_errors(file: File) -> Iterator[None]:
     """Turn what a damaged archive raises into an InputError."""
     try:
         yield
@@ -124,7 +125,7 @@ def whole(file: File) -> Iterator[None]:
 def members_of(file: File) -> dict[str, Member]:
     """The arrays of an archive by name. Numbers are not read yet."""
     out = {}
-    with whole(file), file.path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
+    with archive_errors(file), file.path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
         for info in archive.infolist():
             if not info.filename.endswith(".npy"):
                 continue
@@ -169,11 +170,8 @@ def _start(raw: BinaryIO, info: zipfile.ZipInfo) -> int:
     return info.header_offset + 30 + int(local[0]) + int(local[1])
 
 
-class NpzReader:
+class NpzReader(Reader):
     """A NumPy archive. It needs no package but NumPy."""
-
-    n_rows: int | None = None
-    messages: tuple[str, ...] = ()
 
     def __init__(self, file: File) -> None:
         self.file = file
@@ -182,10 +180,7 @@ class NpzReader:
         self._members = members_of(file)
         self.names = tuple(self._members)
         # Arrays whose checksum was looked at: files may be read several times.
-        self._whole: set[str] = set()
-
-    def has(self, name: str) -> bool:
-        return name in self._members
+        self._sound: set[str] = set()
 
     def width(self, name: str) -> int:
         return max(1, self._members[name].width)
@@ -199,9 +194,9 @@ class NpzReader:
         n = self._count(fields)
         members = [self._members[field.name] for field in fields]
         for field in fields:
-            if field.name not in self._whole:
-                self._members[field.name].check_whole()
-                self._whole.add(field.name)
+            if field.name not in self._sound:
+                self._members[field.name].check_checksum()
+                self._sound.add(field.name)
         step = max(1, PIECE // max(self.width(field.name) for field in fields))
         if any(member.start is None for member in members):
             step = max(1, n)
@@ -219,7 +214,8 @@ class NpzReader:
                 stop = min(start + rows, last)
                 arrays = {name: read(start, stop) for name, read in reads.items()}
                 columns = {field: _column(arrays[field.name], field) for field in fields}
-                yield Chunk(start, stop - start, round(per_row * (stop - start)), columns)
+                n_bytes = round(per_row * (stop - start))
+                yield Chunk(Location(self.file, start), stop - start, n_bytes, columns)
 
     def _count(self, fields: Sequence[Field]) -> int:
         """The rows that all wanted arrays have."""

@@ -9,12 +9,11 @@ from calibrant._core.errors import InputError
 from calibrant._data.readers.arrow_values import (
     SchemaReader,
     arrow,
-    column_in,
     names_of,
     path_in,
     readable,
 )
-from calibrant._data.readers.chunks import Chunk, Field, Location
+from calibrant._data.readers.chunks import Chunk, Field
 from calibrant._data.readers.find import File
 
 # Row groups are put together until they hold this many rows, or a share of a large file: a piece
@@ -40,7 +39,7 @@ class ParquetReader(SchemaReader):
             self._schema = opened.schema_arrow
         _check_row_groups(file, self._metadata)
         self.names = names_of(self._schema)
-        self.n_rows: int | None = self._metadata.num_rows
+        self.n_rows = self._metadata.num_rows
 
     def _list_length(self, name: str) -> int:
         # A list's length is in no footer; how many numbers a column holds is.
@@ -83,12 +82,9 @@ class ParquetReader(SchemaReader):
             for batch in opened.iter_batches(
                 2 * rows, row_groups=groups, columns=list(dict.fromkeys(wanted)), use_threads=False
             ):
-                for start in range(0, batch.num_rows, rows):
-                    span = batch.slice(start, rows)
-                    location = Location(self.file, first)
-                    columns = {field: column_in(span, field, location) for field in fields}
-                    yield Chunk(first, span.num_rows, round(per_row * span.num_rows), columns)
-                    first += span.num_rows
+                n_bytes = per_row * batch.num_rows
+                yield from self._chunks_of(batch, first, n_bytes, fields, rows)
+                first += batch.num_rows
 
 
 def _check_row_groups(file: File, metadata: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,11 +15,11 @@ from calibrant._core.progress import RowProgress
 from calibrant._core.typing import Index
 from calibrant._core.validation import public
 from calibrant._data.answers import as_answers
-from calibrant._data.explain import explain, first_bad_row
+from calibrant._data.explain import first_bad_row
 from calibrant._data.labels import Titles
 from calibrant._data.missing import check_missing
 from calibrant._data.readers.batches import Batch
-from calibrant._data.readers.chunks import Names, location_of
+from calibrant._data.readers.chunks import Names
 from calibrant._data.readers.columns import ColumnMapping, ReadRequest, answers_of, require
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.recognise import find_files
@@ -112,8 +112,6 @@ def read_rows(request: ReadRequest, *, at_most: int | None = None) -> Rows:
     """The rows, with every value checked; TooLarge as soon as there are more than so many
     predictions, (n, k) counted as n k.
     """
-    _require_others(request)
-    rows = file_rows(request)
     total = 0
 
     def checked(batches: Iterable[Batch]) -> list[Batch]:
@@ -129,9 +127,7 @@ def read_rows(request: ReadRequest, *, at_most: int | None = None) -> Rows:
             out.append(batch)
         return out
 
-    with RowProgress(rows.n_bytes, label="reading") as progress:
-        batches = [batch for piece in over_pieces(rows, checked, progress) for batch in piece]
-    read = with_votes(_combine(rows, batches), request)
+    _, read = _read(request, checked, label="reading")
     labels = read.y_true
     if labels.ndim == 1 and labels.dtype.kind == "f" and (labels == np.floor(labels)).all():
         labels = labels.astype(np.int64)  # text files have them as 3.0
@@ -291,11 +287,7 @@ def read_file(
         annotator=annotator,
         others=dict.fromkeys(wanted, "columns"),
     )
-    _require_others(request)
-    files = file_rows(request)
-    with RowProgress(files.n_bytes, show=progress) as shown:
-        batches = [batch for piece in over_pieces(files, list, shown) for batch in piece]
-    rows = with_votes(_combine(files, batches), request)
+    files, rows = _read(request, list, show=progress)
     return FileArrays(
         as_answers(rows.y_true) if rows.answers else rows.y_true,
         rows.y_proba,
@@ -307,6 +299,17 @@ def read_file(
         rows.votes,
         rows.vote_table,
     )
+
+
+def _read(
+    request: ReadRequest, work: Callable[[Iterator[Batch]], list[Batch]], **progress: Any
+) -> tuple[FileRows, Rows]:
+    """The files that are meant, and what `work` keeps of their rows."""
+    _require_others(request)
+    files = file_rows(request)
+    with RowProgress(files.n_bytes, **progress) as shown:
+        batches = [batch for piece in over_pieces(files, work, shown) for batch in piece]
+    return files, with_votes(_combine(files, batches), request)
 
 
 def _require_others(request: ReadRequest) -> None:
@@ -326,9 +329,7 @@ def _check_values(batch: Batch, from_logits: bool) -> None:
     samples = batch.samples(from_logits, None, in_memory=True)
     row = first_bad_row(samples, samples.n)
     if row < samples.n:
-        number = batch.chunk.first_row + int(row if batch.rows is None else batch.rows[row])
-        location = location_of(batch.file, number, batch.chunk.line)
-        raise InputError(f"{location}: {explain(samples, row, shown=number)}")
+        raise batch.error_of_row(samples, row)
 
 
 def _combine(rows: FileRows, batches: list[Batch]) -> Rows:
@@ -375,8 +376,8 @@ def with_votes(rows: Rows, request: ReadRequest) -> Rows:
     if request.item is None:
         asked = request.counts is not None
         labels, votes = counted_labels(rows.y_true, rows.y_proba, rows.votes, asked=asked)
-        told = () if votes is None else (f"votes behind each row: {spread_of(votes)}",)
-        return replace(rows, y_true=labels, votes=votes, messages=(*rows.messages, *told))
+        notes = () if votes is None else (f"votes behind each row: {spread_of(votes)}",)
+        return replace(rows, y_true=labels, votes=votes, messages=(*rows.messages, *notes))
     kept = [name for name in rows.others if name not in (request.item, request.annotator)]
     parts: dict[str, NDArray[Any] | None]
     parts = {"y_proba": rows.y_proba, "sample_weight": rows.sample_weight}

@@ -8,8 +8,7 @@ from typing import Any
 
 from calibrant._core.errors import InputError
 from calibrant._core.messages import setting
-from calibrant._data.readers.find import File, list_files
-from calibrant._data.readers.packed_text import opened
+from calibrant._data.readers.find import File, list_files, opened
 
 # Bytes that tell what a file of records is, and the most that a first record may have.
 HEAD, FIRST = 1 << 16, 1 << 26

@@ -10,8 +10,8 @@ from typing import Any
 
 from calibrant._core.errors import InputError
 from calibrant._core.messages import setting, settings
-from calibrant._data.readers.chunks import Chunk, Field, Reader
-from calibrant._data.readers.find import LOGS, File
+from calibrant._data.readers.chunks import Chunk, Field, Location, Reader
+from calibrant._data.readers.find import LOGS, File, opened
 from calibrant._data.readers.json_values import not_json
 from calibrant._data.readers.jsonl import (
     KINDS,
@@ -21,7 +21,6 @@ from calibrant._data.readers.jsonl import (
     record_columns,
     whole_number,
 )
-from calibrant._data.readers.packed_text import opened
 
 
 @dataclass(frozen=True)
@@ -53,10 +52,7 @@ class RecordReader(FieldReader):
         for record in records:
             flatten(record, "", self._head)
         self.names = tuple(self._head)
-        self.n_rows: int | None = len(records)
-
-    def has(self, name: str) -> bool:
-        return name in self._head
+        self.n_rows = len(records)
 
     def pieces(self, fields: Sequence[Field]) -> Iterable[Any]:
         return [None] if self.records else []
@@ -67,9 +63,9 @@ class RecordReader(FieldReader):
         n_bytes = self.file.size
         for start in range(0, len(self.records), rows):
             records = self.records[start : start + rows]
-            places = self.places[start : start + rows]
-            columns = record_columns(self.file, fields, records, places)
-            yield Chunk(start, len(records), n_bytes, columns, self.places.__getitem__)
+            location = Location(self.file, start, self.places.__getitem__)
+            columns = record_columns(location, fields, records)
+            yield Chunk(location, len(records), n_bytes, columns)
             n_bytes = 0
 
 
@@ -99,10 +95,10 @@ def _list_of_records(file: File) -> tuple[list[Record], list[int]]:
     decoder = json.JSONDecoder(parse_int=whole_number)
     records: list[Record] = []
     lines: list[int] = []
-    at, line, counted = _skip(text, 0), 1, 0
+    at, line, counted = _skip_blanks(text, 0), 1, 0
     if text[at : at + 1] != "[":
         raise InputError(f"{file} is not a JSON list of records: it must begin with [")
-    at = _skip(text, at + 1)
+    at = _skip_blanks(text, at + 1)
     while text[at : at + 1] != "]":
         line, counted = line + text.count("\n", counted, at), at
         try:
@@ -118,18 +114,18 @@ def _list_of_records(file: File) -> tuple[list[Record], list[int]]:
             )
         records.append(record)
         lines.append(line)
-        at = _skip(text, at)
+        at = _skip_blanks(text, at)
         if text[at : at + 1] == ",":
-            at = _skip(text, at + 1)
+            at = _skip_blanks(text, at + 1)
         elif text[at : at + 1] != "]":
             raise _not_json(file, json.JSONDecodeError("Expecting ',' delimiter", text, at))
-    if text[_skip(text, at + 1) :]:
-        raise _not_json(file, json.JSONDecodeError("Extra data", text, _skip(text, at + 1)))
+    if text[_skip_blanks(text, at + 1) :]:
+        raise _not_json(file, json.JSONDecodeError("Extra data", text, _skip_blanks(text, at + 1)))
     return records, lines
 
 
-def _skip(text: str, at: int) -> int:
-    """The next place with something in it."""
+def _skip_blanks(text: str, at: int) -> int:
+    """Where the next character that is not blank is."""
     while at < len(text) and text[at] in " \t\r\n":
         at += 1
     return at

@@ -31,7 +31,7 @@ from calibrant._data.readers.columns import (
     choose_columns,
     require,
 )
-from calibrant._data.readers.find import HELD, LOGS, File, Print
+from calibrant._data.readers.find import LOGS, READ_WHOLE, File, Fingerprint
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.records import check_one_run, log_columns
 from calibrant._data.readers.vote_rows import check_vote_columns
@@ -58,7 +58,7 @@ Piece = tuple[Reader, Any]
 def open_reader(file: File) -> Reader:
     """The reader of a file's format, imported when it is needed."""
     # What is in memory once need not be parsed again for every pass.
-    reader = _in_memory(file, file.fingerprint()) if file.format in HELD else _opened(file)
+    reader = _in_memory(file, file.fingerprint()) if file.format in READ_WHOLE else _opened(file)
     return with_folders(reader)
 
 
@@ -68,7 +68,7 @@ def _opened(file: File) -> Reader:
 
 
 @lru_cache(maxsize=64)
-def _in_memory(file: File, print_: Print) -> Reader:
+def _in_memory(file: File, fingerprint: Fingerprint) -> Reader:
     return _opened(file)
 
 
@@ -77,7 +77,7 @@ class FileRows:
     """Files, the columns that are meant in them, and what they looked like at the start."""
 
     files: tuple[File, ...]
-    prints: tuple[Print, ...]
+    fingerprints: tuple[Fingerprint, ...]
     chosen: ColumnMapping
     chunk_rows: int
     # Whether predictions are rows: several columns, or lists.
@@ -97,7 +97,7 @@ class FileRows:
 
     @property
     def n_bytes(self) -> int:
-        return sum(print_[0] for print_ in self.prints)
+        return sum(fingerprint[0] for fingerprint in self.fingerprints)
 
     def pieces(self) -> Iterator[Piece]:
         """Parts that can be read apart from each other, in order."""
@@ -114,7 +114,6 @@ class FileRows:
         with closing(reader.chunks(within, fields, self.chunk_rows)) as chunks:
             for chunk in chunks:
                 yield batch_of(
-                    reader.file,
                     chunk,
                     self.chosen,
                     missing=self.missing,
@@ -124,7 +123,7 @@ class FileRows:
 
     def check_unchanged(self) -> None:
         """Raise InputError if a file is no longer what it was."""
-        for file, before in zip(self.files, self.prints, strict=True):
+        for file, before in zip(self.files, self.fingerprints, strict=True):
             if file.fingerprint() != before:
                 raise InputError(
                     f"{file} changed while it was read. Measure a copy that nobody writes to; or "
@@ -146,7 +145,7 @@ def file_rows(request: ReadRequest) -> FileRows:
             request = replace(request, y_true=y_true, y_proba=y_proba, counts=None)
     if request.filter is not None and any(file.format != "lm-eval" for file in files):
         raise InputError("filter is of logs of lm-evaluation-harness, and these files are none")
-    prints = tuple(file.fingerprint() for file in files)
+    fingerprints = tuple(file.fingerprint() for file in files)
     chosen: ColumnMapping | None = None
     precisions: set[str] = set()
     messages: dict[str, None] = {}
@@ -167,7 +166,7 @@ def file_rows(request: ReadRequest) -> FileRows:
         raise InputError(f"{_called(files)} no rows: there is nothing to measure")
     return FileRows(
         tuple(files),
-        prints,
+        fingerprints,
         chosen,
         max(1, CHUNK // max(widths)),
         chosen.y_proba.stacked or max(widths) > 1,
@@ -220,7 +219,7 @@ def folder_columns(file: File) -> dict[str, str | None]:
     }
 
 
-class FolderReader:
+class FolderReader(Reader):
     """A reader whose rows all have the same values in some more columns."""
 
     def __init__(self, inner: Reader, own: dict[str, str | None]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from calibrant._core.errors import InputError, MissingExtra
+from calibrant._core.optional import need
 from calibrant._data.readers.arrow_values import (
     SchemaReader,
     arrow,
@@ -25,6 +25,7 @@ from calibrant._data.readers.chunks import (
     Chunk,
     Column,
     Field,
+    Kind,
     Location,
     Names,
     not_a_number,
@@ -34,13 +35,6 @@ from calibrant._data.readers.csv_errors import EMPTY, TRUTHS
 from calibrant._data.readers.find import File
 
 KINDS = {"excel": "Excel", "stata": "Stata", "sas": "SAS", "r": "R"}
-
-
-def _pandas(kind: str) -> Any:
-    try:
-        return import_module("pandas")
-    except ImportError:
-        raise MissingExtra("pandas", "formats", f"reading {kind} files") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,17 +51,14 @@ class Table:
 
 
 def _table_of_frame(frame: Any, messages: tuple[str, ...] = ()) -> Table:
-    # By place: two columns may have one name.
+    """The columns of a pandas frame, by place: two may have one name."""
     columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
     return Table([str(name) for name in frame.columns], columns, messages)
 
 
 def _excel(pd: Any, file: File) -> Table:
     """The first sheet, its cells as they were typed: text that looks like a number is text."""
-    try:
-        import_module("openpyxl")
-    except ImportError:
-        raise MissingExtra("openpyxl", "formats", "reading Excel files") from None
+    need("openpyxl", "reading Excel files", "formats")
     with pd.ExcelFile(file.path, engine="openpyxl") as book:
         sheets = book.sheet_names
         cells = book.parse(sheets[0], header=None, dtype=object, na_filter=False)
@@ -76,9 +67,9 @@ def _excel(pd: Any, file: File) -> Table:
     header = next(some, len(rows))
     names = ["" if cell is None else str(cell) for row in rows[header : header + 1] for cell in row]
     more = f", of {len(sheets)}" if len(sheets) > 1 else ""
-    told = f"{file.path.name}: the sheet {sheets[0]!r}{more}"
+    note = f"{file.path.name}: the sheet {sheets[0]!r}{more}"
     columns = [[row[place] for row in rows[header + 1 :]] for place in range(len(names))]
-    return Table(names, columns, (told,), header + 2)
+    return Table(names, columns, (note,), header + 2)
 
 
 def _stata(pd: Any, file: File) -> Table:
@@ -100,8 +91,8 @@ def _stata(pd: Any, file: File) -> Table:
             numbers[name] = codes
     if not labelled:
         return table
-    told = f"{file.path.name}: value labels are read for {', '.join(map(repr, labelled))}"
-    return replace(table, messages=(told,), numbers=numbers)
+    note = f"{file.path.name}: value labels are read for {', '.join(map(repr, labelled))}"
+    return replace(table, messages=(note,), numbers=numbers)
 
 
 def _code(code: Any) -> str:
@@ -123,10 +114,7 @@ def _sas(pd: Any, file: File) -> Table:
 
 def _r(pd: Any, file: File) -> Table:
     """The one data frame of an R file."""
-    try:
-        pyreadr = import_module("pyreadr")
-    except ImportError:
-        raise MissingExtra("pyreadr", "formats", "reading R files") from None
+    pyreadr = need("pyreadr", "reading R files", "formats")
     objects = pyreadr.read_r(str(file.path))
     found = {name: value for name, value in objects.items() if isinstance(value, pd.DataFrame)}
     if len(found) != 1:
@@ -136,8 +124,8 @@ def _r(pd: Any, file: File) -> Table:
             "is meant with saveRDS(frame, file)"
         )
     name, frame = next(iter(found.items()))
-    told = () if name is None else (f"{file.path.name}: the data frame {name!r}",)
-    return _table_of_frame(frame, told)
+    notes = () if name is None else (f"{file.path.name}: the data frame {name!r}",)
+    return _table_of_frame(frame, notes)
 
 
 _READ = {"excel": _excel, "stata": _stata, "sas": _sas, "r": _r}
@@ -157,13 +145,13 @@ class TableReader(SchemaReader):
         self._kinds: dict[str, Kind] = {}
         self._schema = self._table.schema
         self.names = names_of(self._schema)
-        self.n_rows: int | None = self._table.num_rows
+        self.n_rows = self._table.num_rows
         self.messages = found.messages
         first = found.first_row
         self._line = None if first is None else lambda row: f"row {row + first}"
 
     def _read(self, kind: str) -> Table:
-        pd = _pandas(kind)
+        pd = need("pandas", f"reading {kind} files", "formats")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -191,12 +179,13 @@ class TableReader(SchemaReader):
         self, piece: Any, fields: Sequence[Field], rows: int
     ) -> Generator[Chunk, None, None]:
         first, per_row = 0, self.file.size / max(1, self._table.num_rows)
-        for batch in self._table.to_batches(max_chunksize=rows):
-            location = Location(self.file, first, self._line)
-            columns = {field: self._column(batch, field, location) for field in fields}
-            n_bytes = round(per_row * batch.num_rows)
-            yield Chunk(first, batch.num_rows, n_bytes, columns, self._line)
+        for batch in self._table.to_batches():
+            n_bytes = per_row * batch.num_rows
+            yield from self._chunks_of(batch, first, n_bytes, fields, rows)
             first += batch.num_rows
+
+    def _location(self, first: int) -> Location:
+        return Location(self.file, first, self._line)
 
     def _column(self, batch: Any, field: Field, location: Location) -> Column | Names:
         """A column as its role needs it; a program's text may be numbers, as in a CSV."""
@@ -217,9 +206,6 @@ class TableReader(SchemaReader):
         return self._kinds[name]
 
 
-Kind: TypeAlias = Literal["number", "truth", "name"]
-
-
 def kind_of(texts: Iterable[str | None]) -> Kind:
     """The kind of a column's labels: numbers, truth values or names."""
     some = {text.strip() for text in texts if text is not None} - EMPTY
@@ -233,22 +219,17 @@ def column_of(texts: Names, kind: Kind, field: Field, location: Location) -> Col
     if kind == "name":
         known = [text if text and text.strip() else None for text in texts.known]
         return Names(texts.codes, known)
-    values = np.zeros(len(texts.known))
-    gone = np.zeros(len(texts.known), dtype=np.bool_)
-    faults = np.zeros(len(texts.known), dtype=np.bool_)
-    for code, text in enumerate(texts.known):
+
+    def number(text: str | None) -> float | str | None:
         if text is None or text.strip() in EMPTY:
-            gone[code] = True
-            continue
-        number = plain_number(text)
+            return None
         if kind == "truth":
-            number = float(text.strip().lower() in ("true", "1"))
-        # Names that no row has may be among the known ones: levels of a factor.
-        faults[code] = number is None
-        values[code] = 0.0 if number is None else number
-    rows = np.flatnonzero(faults[texts.codes])
-    if rows.size:
-        row = int(rows[0])
-        raise not_a_number(location.row(row), field, texts.known[texts.codes[row]])
-    values = values != 0 if kind == "truth" else values
-    return Column(values[texts.codes], gone[texts.codes] if gone.any() else None)
+            return text.strip().lower() in ("true", "1")
+        value = plain_number(text)
+        return text if value is None else value
+
+    return texts.as_numbers(
+        number,
+        lambda row, text: not_a_number(location.row(row), field, text),
+        np.bool_ if kind == "truth" else np.float64,
+    )

@@ -12,15 +12,18 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, nearest
 from calibrant._core.messages import name_of, worded
-from calibrant._core.typing import Array, Mask
-from calibrant._data.links import softmax
+from calibrant._core.typing import Mask
+from calibrant._data.checks import check_bool
 from calibrant._data.logits import VALUES_THAT_TELL
-from calibrant._data.logprobs import FROM_LOGPROBS, above_zero, first_above, given_as
-from calibrant._data.readers.chunks import Chunk, Column, Names, location_of, plain_number
-from calibrant._data.readers.find import File
-
-# How far below the largest of a row a log-probability is 0 to every digit.
-NOTHING = 800.0
+from calibrant._data.logprobs import (
+    FROM_LOGPROBS,
+    above_zero,
+    exponentials,
+    first_above,
+    first_impossible,
+    given_as,
+)
+from calibrant._data.readers.chunks import Column, Location, Names, plain_number
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,7 @@ def written_as(
 ) -> Written:
     """How predictions are written, if the options do not contradict each other."""
     given_as(from_logits, from_logprobs)
-    if not isinstance(percent, bool | np.bool_):
-        raise InputError(f"percent must be True or False; got {percent!r}")
+    check_bool("percent", percent)
     options = {
         "from_logits": from_logits,
         "from_logprobs": from_logprobs,
@@ -69,10 +71,12 @@ def written_as(
     said = [name for name, value in options.items() if value]
     if len(said) > 1:
         raise InputError(f"{said[0]} and {said[1]} say two things of y_proba: leave out one")
-    return Written(bool(from_logprobs), bool(percent), None if words is None else _checked(words))
+    return Written(
+        bool(from_logprobs), bool(percent), None if words is None else _check_words(words)
+    )
 
 
-def _checked(words: Any) -> dict[str, float]:
+def _check_words(words: Any) -> dict[str, float]:
     if not isinstance(words, Mapping) or not words:
         raise InputError(
             f"words must map words to probabilities, such as {{'likely': 0.7}}; got {words!r}"
@@ -93,41 +97,30 @@ def _word(text: Any) -> str:
     return " ".join(str(text).casefold().split())
 
 
-def number_column(
-    file: File, chunk: Chunk, name: str, given: Column | Names, how: Written
-) -> Column:
+def number_column(location: Location, name: str, given: Column | Names, how: Written) -> Column:
     """A column of predictions as probabilities; text is looked at once for each distinct value."""
-    if isinstance(given, Names):
-        read = percentage if how.percent else _lookup(how.words or {})
-        return _from_names(file, chunk, name, given, read)
-    if how.percent:
-        return Column(given.values / 100.0, given.gaps)
-    return given
-
-
-def _from_names(
-    file: File, chunk: Chunk, name: str, given: Names, read: Callable[[Any], float | str]
-) -> Column:
+    if isinstance(given, Column):
+        return Column(given.values / 100.0, given.gaps) if how.percent else given
+    read = percentage if how.percent else _lookup(how.words or {})
     signed = any(isinstance(value, str) and "%" in value for value in given.known)
-    values = np.zeros(len(given.known))
-    gone = np.zeros(len(given.known), dtype=np.bool_)
-    faults: dict[int, str] = {}
-    for code, value in enumerate(given.known):
-        if value is None or value != value or (isinstance(value, str) and not value.strip()):
-            gone[code] = True
-            continue
+
+    def number(value: Any) -> float | str | None:
+        if is_blank(value):
+            return None
         number = read(value)
         if signed and not isinstance(number, str) and 0 < number <= 0.01 and "%" not in str(value):
-            number = f"{value!r} without a % sign, beside others with one: is it a percentage?"
-        if isinstance(number, str):
-            faults[code] = number
-        else:
-            values[code] = number
-    if faults:
-        row = int(np.argmax(np.isin(given.codes, list(faults))))
-        location = location_of(file, chunk.first_row + row, chunk.line)
-        raise InputError(f"{location}: {name} is {faults[int(given.codes[row])]}")
-    return Column(values[given.codes], gone[given.codes] if gone.any() else None)
+            return f"{value!r} without a % sign, beside others with one: is it a percentage?"
+        return number
+
+    def error(row: int, why: str) -> InputError:
+        return InputError(f"{location.row(row)}: {name} is {why}")
+
+    return given.as_numbers(number, error)
+
+
+def is_blank(value: Any) -> bool:
+    """Whether nothing is written: None, NaN, or blanks alone."""
+    return value is None or value != value or (isinstance(value, str) and not value.strip())
 
 
 def percentage(value: Any) -> float | str:
@@ -143,6 +136,8 @@ def percentage(value: Any) -> float | str:
 
 
 def _lookup(words: Mapping[str, float]) -> Callable[[Any], float | str]:
+    """A function that gives the probability of a word, or says why it has none."""
+
     def read(value: Any) -> float | str:
         word = _word(value)
         if word in words:
@@ -154,13 +149,6 @@ def _lookup(words: Mapping[str, float]) -> Callable[[Any], float | str]:
         )
 
     return read
-
-
-def probabilities(file: File, chunk: Chunk, given: Column, how: Written) -> Column:
-    """All columns of predictions, side by side, as probabilities."""
-    if how.logprobs:
-        return Column(_from_logs(file, chunk, given), given.gaps)
-    return given
 
 
 class PercentSeen:
@@ -191,29 +179,22 @@ class PercentSeen:
             )
 
 
-def _from_logs(file: File, chunk: Chunk, given: Column) -> Array:
+def probabilities(location: Location, given: Column) -> Column:
+    """Log-probabilities, in one column or side by side, as probabilities."""
     logs = given.values.astype(np.float64)
     if given.gaps is not None:
         logs[given.gaps] = 0.0
-    gone = np.isnan(logs)
     row = first_above(logs)
     if row is not None:
-        number = chunk.first_row + row
-        location = location_of(file, number, chunk.line)
-        raise InputError(f"{location}: {above_zero(f'y_proba[{number}]', given.values[row])}")
-    logs = np.minimum(logs, 0.0)
-    if logs.ndim == 1:
-        return np.exp(logs)
-    highest = logs.max(axis=1, keepdims=True)
-    empty = np.isneginf(highest[:, 0]) & ~gone.any(axis=1)
-    if empty.any():
-        number = chunk.first_row + int(np.argmax(empty))
-        location = location_of(file, number, chunk.line)
-        raise InputError(f"{location}: y_proba is -inf for every class")
-    return softmax(np.maximum(logs, highest - NOTHING))
+        name = f"y_proba[{location.number(row)}]"
+        raise InputError(f"{location.row(row)}: {above_zero(name, given.values[row])}")
+    row = first_impossible(logs)
+    if row is not None:
+        raise InputError(f"{location.row(row)}: y_proba is -inf for every class")
+    return Column(exponentials(logs), given.gaps)
 
 
-def same(answer: Any, gold: Any) -> bool:
+def is_right_answer(answer: Any, gold: Any) -> bool:
     """Whether an answer is the right one: as numbers where both are, else as text."""
     first, second = str(answer).strip(), str(gold).strip()
     if isinstance(answer, bool) or isinstance(gold, bool):
@@ -233,17 +214,17 @@ def _exact(text: str) -> Decimal | None:
         return None
 
 
-def compared(answer: Names, gold: Names) -> Column:
+def compare_answers(answer: Names, gold: Names) -> Column:
     """1 where the two are the same, 0 where not, a gap where one of them is missing."""
 
     def absent(names: Names) -> Mask:
-        gone = [v is None or v != v or (isinstance(v, str) and not v.strip()) for v in names.known]
-        return np.array(gone, dtype=np.bool_)[names.codes]
+        return np.array([is_blank(name) for name in names.known], dtype=np.bool_)[names.codes]
 
     pairs = np.column_stack([answer.codes, gold.codes])
     distinct, where = np.unique(pairs, axis=0, return_inverse=True)
     right = np.array(
-        [same(answer.known[a], gold.known[b]) for a, b in distinct.tolist()], dtype=np.int64
+        [is_right_answer(answer.known[a], gold.known[b]) for a, b in distinct.tolist()],
+        dtype=np.int64,
     )
     gaps = absent(answer) | absent(gold)
     return Column(right[where.reshape(-1)], gaps if gaps.any() else None)
