@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.two_columns import noted
+from calibrant._api.rows import as_samples, noted
+from calibrant._core.arguments import Reading
 from calibrant._core.bin_counts import BY_ROWS, is_by_rows
 from calibrant._core.binning import EqualWidth, as_rule
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Notion, Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.ordering import stable_order
 from calibrant._engines.arrays.passes import LANES_FROM, in_threads, whole_problem
 from calibrant._inference.cells import Whole
@@ -42,10 +41,7 @@ def conventions(
     *,
     bins: int | str = 15,
     notion: str | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> Conventions:
     """What each well-known tool and benchmark would show as ECE for these data, and why.
 
@@ -76,8 +72,7 @@ def conventions(
     >>> [(row.tool, round(row.at_common, 4)) for row in table.rows[:2]]
     [('Calibrant', 0.005), ('torchmetrics', 0.095)]
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, from_logits=given, classes=classes, data=data)
+    samples = as_samples(y_true, y_proba, **rows)
     rule = _rule(bins, samples.n)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):

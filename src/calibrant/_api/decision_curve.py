@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import combinations
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
 from calibrant._api.reliability_curve import scalar_problem
+from calibrant._api.rows import as_samples
+from calibrant._core.arguments import Rows
 from calibrant._core.errors import CalibrantError, InputError, errors_about, one_of
 from calibrant._core.validation import check_count, check_level, public
 from calibrant._data.columns import check_label_is_shared, column_names
-from calibrant._data.logprobs import Given, given_as
 from calibrant._data.samples import Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._inference.decisions import Acted, Outcomes, gain_limits
 from calibrant.results._decision_curve import ALL, NONE, DecisionCurve, NetBenefit
 from calibrant.scaling._isotonic import IsotonicCalibration
@@ -42,12 +42,7 @@ def decision_curve(
     level: float = 0.95,
     groups: ArrayLike | None = None,
     seed: int = 0,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> DecisionCurve:
     r"""Decision curves: the net benefit of acting where a prediction reaches a threshold.
 
@@ -114,12 +109,10 @@ def decision_curve(
         one_of("recalibration", recalibration, ("default", *MAPS))
     places = _thresholds(thresholds)
     given = dict(y_proba) if isinstance(y_proba, Mapping) else {"model": y_proba}
-    how = given_as(from_logits, from_logprobs)
-    samples = _samples(y_true, given, sample_weight, how, classes, data, votes)
+    samples = _samples(y_true, given, rows)
     first = next(iter(samples.values()))
-    return curve_of_samples(
-        samples, places, recalibration, float(level), group_index(groups, first, data), int(seed)
-    )
+    index = group_index(groups, first, rows.get("data"))
+    return curve_of_samples(samples, places, recalibration, float(level), index, int(seed))
 
 
 def curve_of_samples(
@@ -264,15 +257,7 @@ def _thresholds(given: Any) -> Array:
     return places
 
 
-def _samples(
-    y_true: Any,
-    given: Mapping[str, Any],
-    sample_weight: Any,
-    how: Given,
-    classes: Sequence[Any] | None,
-    data: Any,
-    votes: Any,
-) -> dict[str, Samples]:
+def _samples(y_true: Any, given: Mapping[str, Any], rows: Rows) -> dict[str, Samples]:
     """Every model's samples, all of one binary outcome."""
     if not given:
         raise InputError("y_proba must hold the predictions of one model or more; got none")
@@ -281,13 +266,13 @@ def _samples(
             "y_true maps models to labels, and a decision curve is of one outcome for all: give "
             "one set of labels, or take the models one by one"
         )
-    check_label_is_shared(y_true, given, column_names(data), own=False)
+    check_label_is_shared(y_true, given, column_names(rows.get("data")), own=False)
     out: dict[str, Samples] = {}
     for name, predictions in given.items():
         if str(name) in (ALL, NONE):
             raise InputError(f"{name!r} is what acting on {name} is called: name the model apart")
         with errors_about(str(name)):
-            each = to_samples(y_true, predictions, sample_weight, how, classes, data, votes=votes)
+            each = as_samples(y_true, predictions, **rows)
         if each.multiclass:
             raise InputError(
                 f"{name}: a decision curve is of one outcome, with predictions of the shape (n,); "

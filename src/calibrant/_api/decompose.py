@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,13 +21,13 @@ from calibrant._api.cross_fitting import (
     weighted_mean,
 )
 from calibrant._api.groups import group_index
+from calibrant._api.rows import as_samples
+from calibrant._core.arguments import Reading
 from calibrant._core.errors import one_of
 from calibrant._core.map_names import METHODS
 from calibrant._core.validation import check_count, check_level, check_seed, public
 from calibrant._data.explain import explained
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._inference.few_events import Losses
 from calibrant._inference.means import influences, mean_limits, row_values
 from calibrant._summaries.samples import Summary
@@ -54,10 +54,7 @@ def decompose(
     votes: ArrayLike | None = None,
     level: float = 0.95,
     seed: int = 0,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> LossDecomposition:
     r"""Take a proper loss apart: what recalibration would remove, and what is left.
 
@@ -129,19 +126,18 @@ def decompose(
     check_seed(seed)
     level = check_level(level)
     check_count("folds", folds, 2)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_samples(y_true, y_proba, sample_weight=sample_weight, votes=votes, **rows)
     field, maps = proper_loss_field(loss, samples), _maps(recalibrate, samples)
     with explained(samples):
         Summary(samples).losses.mean(field)  # checks every value on its way
     check_two_classes(samples)
-    index = group_index(groups, samples, data)
+    index = group_index(groups, samples, rows.get("data"))
     fold = fold_of(samples, index, int(folds), seed)
     tried: dict[str, tuple[float, Array, Array]] = {}
     for name in maps:
         mapped = cross_fitted(name, samples, fold, int(folds))
-        rows = row_losses(samples, mapped, field)
-        tried[name] = (weighted_mean(rows, samples), mapped, rows)
+        losses = row_losses(samples, mapped, field)
+        tried[name] = (weighted_mean(losses, samples), mapped, losses)
     best = min(tried, key=lambda name: tried[name][0])
     return _split_loss(samples, index, loss, field, level, best, tried)
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
 from calibrant._api.metrics.significance import scalar_problem
-from calibrant._api.two_columns import noted
+from calibrant._api.rows import as_samples, as_source, noted
+from calibrant._core.arguments import Reading
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Quantile
 from calibrant._core.errors import InputError, check_weight_total
@@ -19,10 +20,8 @@ from calibrant._core.validation import check_count, check_seed, is_number, publi
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.frame_input import named, scanned
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.segment_columns import MOST_VALUES, SegmentColumn, segment_column
-from calibrant._data.to_samples import to_samples, to_source
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.segments import (
     Found,
@@ -86,10 +85,7 @@ def find_segments(
     votes: ArrayLike | None = None,
     n_draws: int = N_DRAWS,
     seed: int = 0,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> Segments:
     r"""Find the segments where predictions are wrong: values of columns, and their crossings.
 
@@ -185,17 +181,16 @@ def find_segments(
         n_draws=n_draws,
         seed=seed,
     )
-    given = given_as(from_logits, from_logprobs)
-    data = scanned(data)
+    data = rows["data"] = scanned(rows.get("data"))
     if is_lazy(data):
         if groups is not None or votes is not None:
             raise InputError(
                 f"{'groups' if votes is None else 'votes'} needs the rows in memory: collect the "
                 "frame first"
             )
-        frame = to_source(y_true, y_proba, sample_weight, given, classes, data)
+        frame = as_source(y_true, y_proba, sample_weight=sample_weight, **rows)
         return noted(_segments_of_frame(frame, segments, notion, options), frame, "confidence")
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_samples(y_true, y_proba, sample_weight=sample_weight, votes=votes, **rows)
     problem = scalar_problem(samples, notion, Quantile(15))
     columns = segment_columns(segments, data, samples, parts)
     clusters = group_index(groups, samples, data)

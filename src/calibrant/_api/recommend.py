@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,14 +21,14 @@ from calibrant._api.cross_fitting import (
     weighted_mean,
 )
 from calibrant._api.groups import group_index
+from calibrant._api.rows import as_samples
+from calibrant._core.arguments import Reading
 from calibrant._core.errors import CalibrantError, InputError, one_of
 from calibrant._core.map_names import METHODS
 from calibrant._core.progress import Step, TaskProgress
 from calibrant._core.validation import check_count, check_seed, public
 from calibrant._data.explain import explained
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._inference.budget import TRIED_WORK, n_tried_rows
 from calibrant._inference.means import influences, mean_limits, row_values
 from calibrant._summaries.samples import Summary
@@ -56,10 +56,7 @@ def recommend(
     groups: ArrayLike | None = None,
     votes: ArrayLike | None = None,
     seed: int = 0,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> Recommendation:
     r"""Choose a recalibration map by its loss on rows that it was not fitted to.
 
@@ -133,17 +130,19 @@ def recommend(
     """
     check_seed(seed)
     check_count("folds", folds, 2)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
-    index = group_index(groups, samples, data)
+    samples = as_samples(y_true, y_proba, sample_weight=sample_weight, votes=votes, **rows)
+    index = group_index(groups, samples, rows.get("data"))
     found = choose_map(samples, index, maps=maps, loss=loss, folds=int(folds), seed=int(seed))
-    options = {"from_logits": from_logits, "from_logprobs": from_logprobs}
-    k = samples.n_classes
+    options = {
+        "from_logits": rows.get("from_logits", False),
+        "from_logprobs": rows.get("from_logprobs", False),
+    }
     scaler = (
         new_scaler(METHODS[found.best], **options)
         if found.helps
-        else unchanging_scaler(k, **options)
+        else unchanging_scaler(samples.n_classes, **options)
     )
+    classes, data = rows.get("classes"), rows.get("data")
     scaler.fit(
         y_true, y_proba, sample_weight=sample_weight, votes=votes, classes=classes, data=data
     )

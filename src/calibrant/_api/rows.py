@@ -1,4 +1,4 @@
-"""From the arguments of a public function to its samples.
+"""From the arguments of a public function to its samples, and the note on those of two columns.
 
 A function whose last argument is ``**rows: Unpack[Rows]`` hands these on: defaults are here.
 """
@@ -6,13 +6,16 @@ A function whose last argument is ``**rows: Unpack[Rows]`` hands these on: defau
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar, cast
 
+from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples, to_source
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +42,11 @@ def as_source(
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
+    missing: str = "error",
 ) -> Source:
     """Samples where they are: lazy frames stay in their engine, tensors on their device."""
     given = given_as(from_logits, from_logprobs)
-    return to_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    return to_source(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
 
 
 def as_samples(
@@ -60,3 +64,22 @@ def as_samples(
     """Samples in memory."""
     given = given_as(from_logits, from_logprobs)
     return to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
+
+
+def of_two_columns(samples: Source, notion: str) -> bool:
+    """Whether a value is of the top label of two columns, and would differ for P(y = 1)."""
+    if samples.n_columns != 2:
+        return False
+    from calibrant._inference.calibration_tests import SCALAR  # slow to import
+
+    return notion in SCALAR
+
+
+def noted(found: R, samples: Source, notion: str) -> R:
+    """The result, with a note if it is of the top label of two columns."""
+    if not of_two_columns(samples, notion):
+        return found
+    result: Any = found
+    if any(field.name == "notes" for field in fields(result)):
+        return cast(R, replace(result, notes=(*result.notes, TWO_COLUMNS)))
+    return cast(R, replace(result, note="; ".join(filter(None, [result.note, TWO_COLUMNS]))))

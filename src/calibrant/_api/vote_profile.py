@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api import vote_tables as tables
-from calibrant._api.two_columns import noted
+from calibrant._api.rows import as_samples, noted
+from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.validation import check_count, check_level, check_seed, public
@@ -17,9 +17,7 @@ from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.counts import labels_of, votes_per_row
 from calibrant._data.explain import explained
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._summaries.samples import Summary
 from calibrant.results._reliability import ReliabilityTable
@@ -36,12 +34,7 @@ def vote_profile(
     bands: int = 4,
     level: float = 0.95,
     seed: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
-    missing: str = "error",
+    **rows: Unpack[WeightedRowsWithGaps],
 ) -> VoteProfile:
     """Show predictions beside the votes of people, with what so many votes let one expect.
 
@@ -94,8 +87,7 @@ def vote_profile(
     >>> profile.n_votes, len(profile.bands["band"])
     (2500, 3)
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
+    samples = as_samples(y_true, y_proba, votes=votes, **rows)
     _ = Summary(samples).losses  # every value is checked on its way
     found = profile_of(samples, bins, bands=bands, level=level, seed=seed)
     return noted(found, samples, found.notion)

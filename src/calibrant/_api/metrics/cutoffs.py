@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 
@@ -16,16 +15,13 @@ from calibrant._api.metrics.significance import (
     needs_outcomes,
     scalar_problem,
 )
-from calibrant._api.rows import as_source
-from calibrant._api.two_columns import noted
-from calibrant._core.arguments import Rows
+from calibrant._api.rows import as_samples, as_source, noted
+from calibrant._core.arguments import Reading, Rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import LevelSets, Quantile
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import check_seed, public
-from calibrant._data.logprobs import given_as
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples
 from calibrant._inference.paths import clustered_cutoff_p, cutoff_p, worst_cutoffs
 from calibrant._measures.cutoffs import Cutoffs, averaged_two_bin_error, cutoff_error
 from calibrant._summaries.samples import Summary, resolve_notion
@@ -161,10 +157,7 @@ def cutoff_test(
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     seed: int = 0,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> CalibrationTest:
     """Test of calibration by the cutoff error, and where it is reached.
 
@@ -209,10 +202,9 @@ def cutoff_test(
     ((0.6, 0.6), 0.1, True)
     """
     check_seed(seed)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = as_samples(y_true, y_proba, sample_weight=sample_weight, **rows)
     problem = scalar_problem(samples, notion, Quantile(15))
-    clusters = group_index(groups, samples, data)
+    clusters = group_index(groups, samples, rows.get("data"))
     needs_outcomes(problem, "the cutoff test")
     where = worst_cutoffs(problem)
     value, note = abs(where.gap), _where(where)

@@ -6,8 +6,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from calibrant._api.rows import as_source
-from calibrant._api.two_columns import noted
+from calibrant._api.rows import as_source, noted
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, LevelSets, as_rule
 from calibrant._core.errors import InputError, one_of

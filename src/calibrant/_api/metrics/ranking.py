@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 
 from calibrant._api.groups import group_index
 from calibrant._api.risk_curve import curve_of
-from calibrant._api.rows import as_samples, as_source
-from calibrant._api.two_columns import noted
+from calibrant._api.rows import as_samples, as_source, noted
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth, LevelSets
 from calibrant._core.errors import InputError, NotDefined

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
-from calibrant._api.two_columns import noted
+from calibrant._api.rows import as_samples, noted
+from calibrant._core.arguments import Reading
 from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
 from calibrant._core.errors import InputError, check_weight_total, counted, one_of
 from calibrant._core.messages import Note
 from calibrant._core.validation import check_eps, check_level, check_seed, public
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.links import logit
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Notion, Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._engines.arrays.streams import EPS
@@ -42,10 +40,7 @@ def spiegelhalter(
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     seed: int = 0,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> CalibrationTest:
     r"""Spiegelhalter's test: is the Brier score what the predictions make one expect?
 
@@ -84,10 +79,9 @@ def spiegelhalter(
     -1.005
     """
     check_seed(seed)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = as_samples(y_true, y_proba, sample_weight=sample_weight, **rows)
     problem = scalar_problem(samples, notion, Quantile(1))
-    clusters = group_index(groups, samples, data)
+    clusters = group_index(groups, samples, rows.get("data"))
     needs_outcomes(problem, "Spiegelhalter's test")
     name, null = "Spiegelhalter z", "standard normal, two-sided"
     z = significance.spiegelhalter_z(problem.u, problem.z, problem.weights)
@@ -113,10 +107,7 @@ def hosmer_lemeshow(
     notion: str | None = None,
     groups: ArrayLike | None = None,
     seed: int = 0,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> CalibrationTest:
     r"""The Hosmer-Lemeshow test: are the counts in bins of equal size as expected?
 
@@ -173,8 +164,7 @@ def hosmer_lemeshow(
             "outcomes, which rows of one cluster are not. Use truthful_test(..., groups=...) or "
             "cox_calibration(..., groups=...)"
         )
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, None, given, classes, data)
+    samples = as_samples(y_true, y_proba, **rows)
     resolved = _scalar_notion(samples, notion)
     rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
@@ -215,10 +205,7 @@ def truthful_test(
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     seed: int = 0,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> CalibrationTest:
     """Test of calibration by a truthful error, whose mean and variance under it are known.
 
@@ -267,10 +254,9 @@ def truthful_test(
     """
     check_seed(seed)
     is_binned = _is_binned(measure)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = as_samples(y_true, y_proba, sample_weight=sample_weight, **rows)
     problem = scalar_problem(samples, notion, bins)
-    clusters = group_index(groups, samples, data)
+    clusters = group_index(groups, samples, rows.get("data"))
     rule = as_rule(bins, default=Quantile, n=problem.u.size)
     needs_outcomes(problem, "the truthful test")
     test = _binned_test if is_binned else _averaged_test
@@ -338,10 +324,7 @@ def cox_calibration(
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> CoxCalibration:
     r"""Cox's slope and intercepts: the targets regressed on the logits of the predictions.
 
@@ -393,10 +376,9 @@ def cox_calibration(
     """
     check_level(level)
     check_eps(eps)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = as_samples(y_true, y_proba, sample_weight=sample_weight, **rows)
     problem = scalar_problem(samples, notion, Quantile(1))
-    clusters = group_index(groups, samples, data)
+    clusters = group_index(groups, samples, rows.get("data"))
     return noted(cox_of(problem, clusters, float(level), eps), samples, "confidence")
 
 

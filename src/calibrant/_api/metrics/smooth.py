@@ -10,8 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.rows import as_source
-from calibrant._api.two_columns import noted
+from calibrant._api.rows import as_source, noted
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, one_of
