@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.groups import group_index
-from calibrant._api.rows import GivenRows
+from calibrant._api.rows import GivenRows, as_samples
 from calibrant._api.slices import slice_labels
+from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.errors import InputError, check_some_left, errors_about, nearest
 from calibrant._core.messages import Note, setting, worded
-from calibrant._data.align_rows import align, row_of_id
+from calibrant._data.align_rows import align, differing_rows, row_of_id
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
-from calibrant._data.logprobs import Given
 from calibrant._data.samples import Samples
-from calibrant._data.to_samples import to_samples
 
 KEYS = tuple(field.name for field in fields(GivenRows))
 
@@ -62,34 +61,15 @@ class Pair:
 PAIRED = "paired"
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How both sides are read."""
-
-    from_logits: Given
-    classes: Sequence[Any] | None
-    missing: str
-
-
-def side_of(given: GivenRows, reading: Reading) -> Side:
-    """The rows that arguments describe."""
-    data = given.data
-    samples = to_samples(
-        given.y_true,
-        given.y_proba,
-        given.sample_weight,
-        reading.from_logits,
-        reading.classes,
-        data,
-        reading.missing,
-        votes=given.votes,
-    )
+def side_of(given: GivenRows, reading: WeightedRowsWithGaps) -> Side:
+    """The rows that arguments describe; `reading` says how predictions and labels are read."""
+    data, ids = given.data, given.ids
+    columns = {"sample_weight": given.sample_weight, "votes": given.votes, "data": data}
+    samples = as_samples(given.y_true, given.y_proba, **{**reading, **columns})
     check_some_left(samples.n)
     groups = group_index(given.groups, samples, data)
     slices = None if given.by is None else slice_labels(given.by, samples, data)[0]
-    return Side(
-        samples, groups, slices, None if given.ids is None else _ids(given.ids, samples, data)
-    )
+    return Side(samples, groups, slices, None if ids is None else _ids(ids, samples, data))
 
 
 def _ids(ids: Any, samples: Samples, data: Any) -> list[Any]:
@@ -105,7 +85,7 @@ def pair_of(
     new: Side,
     baseline: Any,
     given: GivenRows,
-    reading: Reading,
+    reading: WeightedRowsWithGaps,
     *,
     paired: bool | None,
     own_labels: bool,
@@ -139,7 +119,7 @@ def pair_of(
         if old.samples.n + old.samples.n_missing != new.samples.n + new.samples.n_missing:
             raise InputError("baseline must hold a prediction for each row of y_proba")
         return _pair_by_order(new, old, "by order")
-    return _match_rows(new, old, paired, drop=reading.missing == "drop", own=own_labels)
+    return _match_rows(new, old, paired, drop=reading.get("missing") == "drop", own=own_labels)
 
 
 def _baseline_rows(old: Mapping[str, Any], new: GivenRows, *, labelled: bool) -> GivenRows:
@@ -191,14 +171,10 @@ def _pair_by_order(new: Side, old: Side, how: str) -> Pair:
 
 
 def _pair_by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
-    rows = {}
-    for name, side in (("ids", new), ("ids of the baseline", old)):
-        try:
-            rows[name] = row_of_id(side.ids or [])
-        except KeyError as twice:
-            raise InputError(
-                f"{name} must name each row once; {twice.args[0]!r} is there more than once"
-            ) from None
+    rows = {
+        name: row_of_id(side.ids or [], f"{name} must name each row once")
+        for name, side in (("ids", new), ("ids of the baseline", old))
+    }
     aligned = align(rows)
     a, b = aligned.rows.values()
     if not a.size:
@@ -259,8 +235,7 @@ def _note_other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
     first, second = new.samples.targets, old.samples.targets
     if first.shape != second.shape:
         raise InputError("labels of the same rows must have the same shape in the baseline")
-    differ = first != second
-    n = int(np.count_nonzero(differ if differ.ndim == 1 else differ.any(axis=1)))
+    n = int(np.count_nonzero(differing_rows(first, second)))
     if not n:
         return []
     fault = f"labels differ from the baseline's in {n:,} of {new.samples.n:,} rows with the same id"

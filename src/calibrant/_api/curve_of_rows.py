@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 
 from calibrant._api.reliability_curve import scalar_problem
 from calibrant._api.row_curves import isotonic_curve, local_curve
+from calibrant._core.binning import Rule
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.dispatch import engine_of
 from calibrant._inference.blocks import blocks_of
+from calibrant._summaries.samples import Summary
+from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._reliability_curve import ReliabilityCurve
 
 RowsInMemory = Samples | TensorSamples
@@ -91,6 +94,15 @@ def curve_of_rows(
     if isinstance(samples, Samples | TensorSamples):
         return CurveOfRows(samples, notion, groups, column)
     return None
+
+
+def reliability_table(
+    summary: Summary, rule: Rule | None = None, notion: Notion | None = None
+) -> ReliabilityTable:
+    """The bins of a problem, by default the scalar one in fixed bins, with curves on demand."""
+    notion, rule = notion or summary.scalar, rule or summary.fixed
+    table, cuts = summary.table_with_cuts(notion, rule)
+    return ReliabilityTable(table, rule, cuts, notion, fit=curve_of_rows(summary.samples, notion))
 
 
 def _nothing() -> None:

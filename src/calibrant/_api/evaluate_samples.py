@@ -9,12 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.curve_of_rows import curve_of_rows
+from calibrant._api.curve_of_rows import reliability_table
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, LevelSets, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import InputError, NotDefined, check_some_left, counted
 from calibrant._core.messages import setting
-from calibrant._core.validation import N_RESAMPLES, check_resample
+from calibrant._core.validation import N_RESAMPLES, check_level, check_resample, check_resamples
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
@@ -89,7 +89,7 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
     fixed, quantile = both_rules(options.bins, samples.n)
     summary = Summary(samples, fixed, quantile, together=not asked)
     chosen = choose(options.measures, samples.shape)
-    table, cuts = summary.table_with_cuts(summary.scalar, fixed)
+    reliability = reliability_table(summary)
     notes = equal_mass_note(chosen, quantile)
     if not asked:
         applicable = tuple(
@@ -112,73 +112,51 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
         inferred=describe_input(samples, summary.findings),
         measure_notes=notes,
     )
-    curve = curve_of_rows(samples, summary.scalar)
-    reliability = ReliabilityTable(table, fixed, cuts, summary.scalar, fit=curve)
     result = assemble(summary, chosen, reliability, provenance, samples, everything=not asked)
     asks_rows = any(given is not None for given in (options.groups, options.by, options.segments))
     if options.intervals == "none" and not asks_rows:
         return result
     assert isinstance(samples, Samples)  # what follows reads the rows again
-    return _with_rows(result, samples, fixed, quantile, chosen, options)
+    return _with_rows(result, samples, (fixed, quantile), chosen, options)
 
 
 def _with_rows(
     result: Evaluation,
     samples: Samples,
-    fixed: Rule,
-    quantile: Rule,
+    rules: tuple[Rule, Rule],
     chosen: tuple[Measure, ...],
     options: Options,
 ) -> Evaluation:
     """Add what needs the rows: intervals, clusters, slices, segments and the clinical summary."""
     # Imported when it is asked for: most calls do without resampling.
-    from calibrant._api.evaluate_uncertainty import (
-        add_uncertainty,
-        cheap_measures,
-        clustered,
-        uncertainty_of,
-    )
-    from calibrant._api.slices import TestOptions, sliced
+    from calibrant._api.evaluate_uncertainty import add_uncertainty, cheap_measures, clustered
+    from calibrant._api.resampling import Resampling
+    from calibrant._api.slices import sliced
 
-    asked, tests = options.measures is not None, None
-    groups, resample = options.groups, check_resample(options.resample, samples.votes)
+    asked, groups = options.measures is not None, options.groups
+    resample = check_resample(options.resample, samples.votes)
+    resampling, tolerance = Resampling(rules=rules, seed=options.seed, groups=groups), None
     if options.intervals == "cheap" and not asked:
         chosen, asked = cheap_measures(samples, groups), True
     if options.intervals != "none":
-        tests = TestOptions(options.tolerance, options.level, options.n_resamples)
-        uncertainty = uncertainty_of(
-            samples,
-            fixed,
-            quantile,
-            tuple(m for m in chosen if m.name in result),
-            level=options.level,
-            groups=groups,
-            votes=samples.votes,
-            n_resamples=options.n_resamples,
-            seed=options.seed,
-            resample=resample,
-        )
+        check_resamples(options.n_resamples, options.seed)
+        level, draws = check_level(options.level), int(options.n_resamples)
+        resampling = replace(resampling, level=level, n_resamples=draws, seed=int(options.seed))
+        tolerance = options.tolerance
         result = add_uncertainty(
             result,
-            uncertainty,
-            options.tolerance,
+            replace(resampling, resample=resample).uncertainty(
+                samples, tuple(m for m in chosen if m.name in result)
+            ),
+            tolerance,
             asked=asked,
             clinical=samples.votes is None and _wants_clinical(samples, options),
         )
     if groups is not None:
         result = replace(result, reliability=clustered(result.reliability, samples, groups))
     if options.by is not None:
-        slices = sliced(
-            samples,
-            options.by,
-            options.data,
-            (fixed, quantile),
-            chosen,
-            seed=options.seed,
-            groups=groups,
-            asked=asked,
-            tests=tests,
-        )
+        by, data = options.by, options.data
+        slices = sliced(samples, by, data, chosen, resampling, asked=asked, tolerance=tolerance)
         result = replace(result, slices=slices)
     if options.segments is not None:
         from calibrant._api.find_segments import segments_of_samples

@@ -13,14 +13,11 @@ from numpy.typing import NDArray
 from calibrant._api.clinical import summary_by
 from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.verdicts import verdict_of
-from calibrant._core.binning import Rule
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.messages import setting, worded
-from calibrant._core.validation import check_level, check_resamples
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads, whole_problem
-from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import THREADS_FROM, quick_measures, takes_long
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import HEADLINE, Measure, catalogue
@@ -48,37 +45,6 @@ _RESAMPLED = {
 def resampled_note(resampling: str) -> tuple[str, ...]:
     """The note on what intervals of soft labels are about, where votes are known."""
     return (_RESAMPLED[resampling],) if resampling in _RESAMPLED else ()
-
-
-def uncertainty_of(
-    samples: Samples,
-    fixed: Rule,
-    quantile: Rule,
-    measures: tuple[Measure, ...],
-    *,
-    level: Any,
-    n_resamples: Any,
-    seed: Any,
-    groups: NDArray[np.intp] | None = None,
-    votes: Any = None,
-    blocks: Blocks | None = None,
-    resample: str = "",
-) -> Uncertainty:
-    """What gives the measures their intervals; `groups` are numbers, `votes` have been checked."""
-    check_resamples(n_resamples, seed)
-    return Uncertainty(
-        samples,
-        fixed,
-        quantile,
-        measures,
-        check_level(level),
-        int(n_resamples),
-        int(seed),
-        groups,
-        votes,
-        blocks,
-        resample=resample,
-    )
 
 
 def cheap_measures(samples: Samples, groups: NDArray[np.intp] | None) -> tuple[Measure, ...]:

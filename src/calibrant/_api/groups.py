@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
+from calibrant._core.typing import Index
 from calibrant._data.arrays import bring_here
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.missing import row_gaps
@@ -36,7 +37,7 @@ def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], NDArray[np.bool_]
     return row_gaps(groups, "groups")
 
 
-def numbered_groups(array: NDArray[Any], missing: NDArray[np.bool_], n: int) -> NDArray[np.intp]:
+def numbered_groups(array: NDArray[Any], missing: NDArray[np.bool_], n: int) -> Index:
     """Clusters as numbers, if each of so many rows has one."""
     if array.shape != (n,):
         raise InputError(f"groups must name a group for each of the {n} rows; got {array.shape}")
@@ -49,3 +50,10 @@ def numbered_groups(array: NDArray[Any], missing: NDArray[np.bool_], n: int) -> 
     if index.size and int(index.max()) < 1:
         raise InputError("groups must hold at least two groups: one alone cannot be resampled")
     return index
+
+
+def renumbered(groups: Index | None, rows: NDArray[Any]) -> Index | None:
+    """The clusters of some rows, numbered anew without gaps."""
+    if groups is None:
+        return None
+    return np.unique(groups[rows], return_inverse=True)[1].astype(np.intp)

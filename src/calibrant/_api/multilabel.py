@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_samples import choose
-from calibrant._api.groups import numbered_groups, read_groups
+from calibrant._api.groups import numbered_groups, read_groups, renumbered
+from calibrant._api.resampling import Resampling
 from calibrant._api.slices import (
     SliceOptions,
-    TestOptions,
     slice_measures,
     slice_of_rows,
     slices_with_verdicts,
@@ -22,7 +22,7 @@ from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, check_level, check_seed, public
 from calibrant._data.logprobs import given_as
-from calibrant._data.multilabel import LabelColumns, label_columns
+from calibrant._data.multilabel import label_columns
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.gap_scale import checked_tolerance
 from calibrant.results._multilabel import Multilabel
@@ -129,32 +129,29 @@ def multilabel(
     clusters = None
     if groups is not None:
         clusters = numbered_groups(*read_groups(groups, data), columns.n)
-    tests = TestOptions(checked_tolerance(tolerance), level, n_resamples) if uncertainty else None
-    return multilabel_of(columns, clusters, measures, bins, tests, int(seed))
-
-
-def multilabel_of(
-    columns: LabelColumns,
-    groups: NDArray[np.intp] | None,
-    measures: Iterable[str] | None,
-    bins: Bins,
-    tests: TestOptions | None,
-    seed: int,
-) -> Multilabel:
-    """The evaluation of columns that were checked."""
+    resampling = Resampling(rules=both_rules(bins, columns.n), seed=int(seed))
+    largest = None
+    if uncertainty:
+        largest = checked_tolerance(tolerance)
+        resampling = replace(resampling, level=level, n_resamples=n_resamples)
     asked = measures is not None
     headline, shown = slice_measures(choose(measures, "binary"), "binary", asked=asked)
     rows: list[Slice] = []
     notes = [columns.note] if columns.note else []
     counted = [label for label in range(len(columns.names)) if columns.rows_of(label).size]
     options = SliceOptions(
-        headline=headline, shown=shown, asked=asked, seed=seed, tests=tests, n_slices=len(counted)
+        headline=headline,
+        shown=shown,
+        asked=asked,
+        tolerance=largest,
+        level=resampling.level,
+        n_slices=len(counted),
     )
     for label in counted:
         samples = columns.samples_of(label)
-        own = None if groups is None else groups[columns.rows_of(label)]
-        rules = both_rules(bins, samples.n)
-        one, note = slice_of_rows(columns.names[label], samples, own, rules, options)
+        groups_of_label = renumbered(clusters, columns.rows_of(label))
+        own = replace(resampling, rules=both_rules(bins, samples.n), groups=groups_of_label)
+        one, note = slice_of_rows(columns.names[label], samples, own, options)
         rows.append(one)
         notes += note
     empty = [name for label, name in enumerate(columns.names) if label not in counted]

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
 from calibrant._api.row_curves import isotonic_curve, local_curve
-from calibrant._api.rows import as_samples
-from calibrant._api.two_columns import noted
+from calibrant._api.rows import as_samples, noted
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, check_weight_total, one_of

@@ -94,13 +94,6 @@ def _shown(samples: Samples, names: tuple[str, ...]) -> dict[str, Scaler]:
     return {type(scaler).__name__: scaler for scaler in made}
 
 
-def renumbered(groups: NDArray[np.intp] | None, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
-    """The groups of some rows, numbered anew."""
-    if groups is None:
-        return None
-    return np.unique(groups[rows], return_inverse=True)[1].astype(np.intp)
-
-
 def plain(samples: Samples) -> NDArray[Any]:
     """Predictions that a map takes: rows which half precision rounded off the simplex are put
     back.

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.cross_fitting import check_two_classes
-from calibrant._api.curve_of_rows import curve_of_rows
-from calibrant._api.report.map_choice import Trial, plain, renumbered, tried
+from calibrant._api.curve_of_rows import reliability_table
+from calibrant._api.groups import renumbered
+from calibrant._api.report.map_choice import Trial, plain, tried
 from calibrant._core.binning import Rule
 from calibrant._core.errors import CalibrantError, CalibrantWarning, InputError, unnamed_text
 from calibrant._core.validation import N_RESAMPLES
@@ -22,7 +23,6 @@ from calibrant._inference.means import influences, mean_limits, row_values
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, find, listed
 from calibrant._summaries.samples import Summary
-from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._report import BeforeAfter, Change, spoken
 from calibrant.scaling._beta import BetaCalibration
 from calibrant.scaling._isotonic import IsotonicCalibration
@@ -156,7 +156,7 @@ def _applied(
         n_measured=before.n,
         changes=changes,
         before=held_out.table,
-        after=_table(after, held_out.rule),
+        after=reliability_table(Summary(after), held_out.rule),
         notes=notes,
         why=trial.why,
         tried=trial.scores,
@@ -255,13 +255,6 @@ def _counted(values: tuple[NDArray[np.float64], ...], what: str = "") -> str:
     return f"{text} {what}{'' if text == '1' else 's'}" if what else text
 
 
-def _table(samples: Samples, rule: Rule) -> ReliabilityTable:
-    summary = Summary(samples)
-    table, cuts = summary.table_with_cuts(summary.scalar, rule)
-    fit = curve_of_rows(samples, summary.scalar)
-    return ReliabilityTable(table, rule, cuts, summary.scalar, fit=fit)
-
-
 class _HeldOut:
     """The half that maps are measured on, and what it shows before any of them."""
 
@@ -276,7 +269,7 @@ class _HeldOut:
     ) -> None:
         self.samples, self.rule, self.quantile = samples, rule, quantile
         self.groups, self.level, self.seed = groups, level, seed
-        self.table = _table(samples, rule)
+        self.table = reliability_table(Summary(samples), rule)
         self.measures = tuple(listed("recalibration", samples.shape))
         # A map fitted to votes brings means of predictions to those of votes, and may move rows
         # away from their own distribution: both are shown.
