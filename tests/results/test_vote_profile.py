@@ -93,7 +93,7 @@ def test_right_predictions_are_as_expected_and_others_are_not(profile):
 
 def test_the_same_from_shares_pairs_and_one_vote_each(monkeypatch):
     # Draws of what is expected.
-    monkeypatch.setattr("calibrant._api.vote_tables.MOST_PROFILES", 30)
+    monkeypatch.setattr("calibrant._api.vote_profile.MOST_PROFILES", 30)
     profile = cal.vote_profile(COUNTS, P, bins=10)
     assert repr(cal.vote_profile(SHARES, P, votes=VOTES, bins=10)) == repr(profile)
     pairs = cal.vote_profile(np.column_stack([VOTES - COUNTS[:, 0], COUNTS[:, 0]]), P[:, 0])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.groups import group_index
+from calibrant._api.groups import group_index, renumbered
 from calibrant._api.rows import GivenRows, as_samples
 from calibrant._api.slices import slice_labels
 from calibrant._core.arguments import WeightedRowsWithGaps
@@ -40,12 +40,8 @@ class Side:
 
     def take(self, rows: NDArray[np.intp]) -> Side:
         """Some of the rows, by number."""
-        groups = self.groups
-        if groups is not None:
-            groups = np.unique(groups[rows], return_inverse=True)[1].astype(np.intp)
-        return Side(
-            self.samples.take(rows), groups, None if self.slices is None else self.slices[rows]
-        )
+        slices = None if self.slices is None else self.slices[rows]
+        return Side(self.samples.take(rows), renumbered(self.groups, rows), slices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +129,7 @@ def _baseline_rows(old: Mapping[str, Any], new: GivenRows, *, labelled: bool) ->
 
 
 def _match_rows(new: Side, old: Side, paired: bool | None, *, drop: bool, own: bool) -> Pair:
+    """Both sides matched by ids or by order, or taken as independent samples."""
     if (new.ids is None) != (old.ids is None):
         raise InputError(
             "rows are matched by ids if both have them: give ids= and baseline={'ids': ...}"
@@ -153,6 +150,7 @@ def _match_rows(new: Side, old: Side, paired: bool | None, *, drop: bool, own: b
 
 
 def _same_labels(new: Side, old: Side) -> bool:
+    """Whether the rows at the same places have the same labels."""
     a, b = _common_rows(new, old)
     first, second = new.samples.targets[a], old.samples.targets[b]
     return a.size > 0 and first.shape == second.shape and bool((first == second).all())
@@ -167,7 +165,7 @@ def _common_rows(new: Side, old: Side) -> tuple[NDArray[np.intp], NDArray[np.int
 def _pair_by_order(new: Side, old: Side, how: str) -> Pair:
     a, b = _common_rows(new, old)
     check_some_left(a.size)
-    return _paired(new, old, a, b, how)
+    return _pair_of_rows(new, old, a, b, how)
 
 
 def _pair_by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
@@ -190,12 +188,13 @@ def _pair_by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
                 f"compare those that both have with {setting('missing', 'drop')}, or say that the "
                 f"two are independent samples with {setting('paired', False)}"
             )
-    return _paired(new, old, a, b, "by id", own=own)
+    return _pair_of_rows(new, old, a, b, "by id", own=own)
 
 
-def _paired(
+def _pair_of_rows(
     new: Side, old: Side, a: NDArray[np.intp], b: NDArray[np.intp], how: str, *, own: bool = False
 ) -> Pair:
+    """Both sides reduced to the rows `a` and `b`, which are the same rows."""
     first, second = new.take(a), old.take(b)
     weights, others = first.samples.weights, second.samples.weights
     if others is not None and (weights is None or not np.array_equal(weights, others)):
@@ -250,6 +249,7 @@ def _note_other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
 
 
 def _independent_pair(new: Side, old: Side, why: str) -> Pair:
+    """Both sides as samples of different rows."""
     n, m = new.samples.n, old.samples.n
     if new.slices is not None and old.slices is None:
         raise InputError(

@@ -140,18 +140,18 @@ def bayes_error(
         _check_weights(weights)
     if labels is not None:
         hard = _hard_labels(labels, rows)
-        return _corrected(rows.shares, hard, weights, level, n_resamples, check_seed(seed))
+        return _isotonic_estimate(rows.shares, hard, weights, level, n_resamples, check_seed(seed))
     if rows.votes is None and (rows.shares.max(axis=1) == 1.0).all():
         raise InputError(_ONE_VOTE)
     if not debias or rows.votes is None:
         found, note = plug_in(rows.shares, weights), _UNKNOWN if rows.votes is None else ""
-        return _with_limits(found, rows, weights, level, _PLAIN, note)
-    _check_several(rows.votes, weights)
+        return _plain_estimate(found, rows, weights, level, _PLAIN, note)
+    _check_several_votes(rows.votes, weights)
     found = debiased(rows.counts, weights)
     bounds = possible_limits(rows.counts, weights, level)
     single = int(np.count_nonzero(rows.votes == 1))
     note = f"{single} rows have one vote, which says nothing of doubt" if single else ""
-    return _with_limits(found, rows, weights, level, _DEBIASED, note, bounds)
+    return _plain_estimate(found, rows, weights, level, _DEBIASED, note, bounds)
 
 
 def _check_weights(weights: Array) -> None:
@@ -162,12 +162,12 @@ def _check_weights(weights: Array) -> None:
         )
 
 
-def _check_several(votes: NDArray[np.int64], weights: Array) -> None:
+def _check_several_votes(votes: NDArray[np.int64], weights: Array) -> None:
     if not (weights[votes > 1] > 0).any():
         raise InputError(_ONE_VOTE)
 
 
-def _with_limits(
+def _plain_estimate(
     found: Debiased,
     rows: VoteRows,
     weights: Array,
@@ -176,8 +176,8 @@ def _with_limits(
     note: str,
     bounds: tuple[float, float] | None = None,
 ) -> BayesError:
-    """The value with its limits; `bounds` are those of what votes leave possible, however many the
-    rows.
+    """The value with its limits. `bounds`, if given, contain every value that such votes leave
+    possible, however many rows there are.
     """
     parts = influences(found.row_values, weights, None)
     low, high, _ = mean_limits(parts, level)
@@ -220,7 +220,7 @@ def _hard_labels(labels: Any, rows: VoteRows) -> NDArray[np.int64]:
     return hard.astype(np.int64)
 
 
-def _corrected(
+def _isotonic_estimate(
     shares: Array,
     hard: NDArray[np.int64],
     weights: Array,

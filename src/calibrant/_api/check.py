@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.baseline import Pair, Side, needs_ids, pair_of, side_of
-from calibrant._api.limits import LimitOn, effective_rows, limited, limits_of, rows_to_pass
+from calibrant._api.limits import LimitOn, checked_limit, effective_rows, limits_of, rows_to_pass
 from calibrant._api.resampling import Resampling
 from calibrant._api.rows import GivenRows
 from calibrant._core.arguments import WeightedRowsWithGaps
@@ -239,6 +239,7 @@ _WITHOUT_BASELINE = {
 
 
 def _slice_of(side: Side, name: Any) -> Side:
+    """The rows of one slice."""
     assert side.slices is not None
     return side.take(np.flatnonzero(side.slices == name))
 
@@ -282,6 +283,7 @@ class _Model:
         self._fits: dict[str, FittedCoefficient] = {}
 
     def uncertainty(self, level: float) -> Uncertainty:
+        """What gives intervals at a level, made once."""
         if level not in self._uncertainties:
             limited = (each.what for each in self.checks.limits)
             measures = tuple(dict.fromkeys(each for each in limited if isinstance(each, Measure)))
@@ -290,6 +292,7 @@ class _Model:
         return self._uncertainties[level]
 
     def fit(self, what: Coefficient) -> FittedCoefficient:
+        """The fit of a coefficient, made once."""
         if what.name not in self._fits:
             plain = self.uncertainty(self.checks.level)
             self._fits[what.name] = fit_coefficient(what, plain.plain_problem, plain.groups)
@@ -380,7 +383,7 @@ def _check_value(each: LimitOn, where: str | None, model: _Model, checks: _Check
     if isinstance(what, Measure):
         scale = gap_scale(what, model.summary)
         uncertainty = model.uncertainty(checks.level)
-        result = replace(limited(limit, where, interval, uncertainty, scale), n=n)
+        result = replace(checked_limit(limit, where, interval, uncertainty, scale), n=n)
     else:
         result = LimitCheck(limit, where, n, value, interval, **_count_independent(model))
     if checks.number > 1 and result.verdict == "fail":
@@ -424,7 +427,7 @@ def _check_change(
         interval(checks.level),
         baseline=before,
         n_baseline=n_baseline,
-        n_to_pass=_rows_to_show(each, new, checks),
+        n_to_pass=_rows_to_detect(each, new, checks),
         **fewest,
         same=same,
     )
@@ -448,7 +451,7 @@ def _count_independent(model: _Model) -> dict[str, Any]:
     }
 
 
-def _rows_to_show(each: LimitOn, model: _Model, checks: _Checks) -> int:
+def _rows_to_detect(each: LimitOn, model: _Model, checks: _Checks) -> int:
     """How many rows are needed to detect a change as large as the limit."""
     what, limit = each.what, each.limit
     if isinstance(what, Coefficient) or limit.value <= 0:
@@ -473,17 +476,13 @@ def check_values(
     """Limits compared with values alone, of rows that are not in memory."""
     results = []
     for each in limits:
-        name, of_change = each.limit.measure, each.limit.of_change
-        old = before[name] if of_change and before is not None else None
+        name = each.limit.measure
+        old, m = (
+            (before[name], n_before)
+            if each.limit.of_change and before is not None
+            else (None, None)
+        )
         results.append(
-            LimitCheck(
-                each.limit,
-                None,
-                n,
-                values[name],
-                None,
-                baseline=old,
-                n_baseline=n_before if of_change else None,
-            )
+            LimitCheck(each.limit, None, n, values[name], None, baseline=old, n_baseline=m)
         )
     return Check(tuple(results), n, n_missing, None, True)

@@ -22,7 +22,7 @@ from calibrant._api.rows import GivenRows
 from calibrant._api.scale_on import recalibrated
 from calibrant._api.slices import sliced
 from calibrant._core.arguments import WeightedRows
-from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
+from calibrant._core.binning import Bins, EqualWidth, Quantile, both_rules
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError, NotDefined, errors_about
@@ -44,7 +44,6 @@ from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, listed
 from calibrant._measures.gap_scale import checked_tolerance
 from calibrant._summaries.samples import Summary
-from calibrant.results._annotator_ceiling import AnnotatorCeiling
 from calibrant.results._comparison import Comparison
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
@@ -190,7 +189,11 @@ def compare(
     # This comes first because it raises an error for labels that are not votes.
     people = None
     if ceiling:
-        people = _ceiling_of_people(samples, chosen, rules, level, seed, n_own)
+        if n_own:
+            raise InputError(
+                "ceiling=True needs labels that all predictors share: each has its own"
+            )
+        people = ceiling_beside(samples, chosen, rules, float(level), int(seed))
     resampling = Resampling(
         rules=rules, level=float(level), n_resamples=int(n_resamples), seed=int(seed), groups=index
     )
@@ -246,25 +249,11 @@ def compare(
     )
 
 
-def _ceiling_of_people(
-    samples: Mapping[str, Samples],
-    chosen: tuple[Measure, ...],
-    rules: tuple[Rule, Rule],
-    level: float,
-    seed: int,
-    n_own: int,
-) -> AnnotatorCeiling:
-    """How well annotators predict each other on the rows of the predictors."""
-    if n_own:
-        raise InputError("ceiling=True needs labels that all predictors share: each has its own")
-    return ceiling_beside(samples, chosen, rules, float(level), int(seed))
-
-
 def _values(
     chosen: tuple[Measure, ...], summaries: Mapping[str, Summary], threads: int, *, asked: bool
 ) -> tuple[tuple[Measure, ...], list[list[float]], tuple[str, ...]]:
-    """The measures, each predictor's values of them, and a note on each that was left out: unasked,
-    one that some predictor has no value of.
+    """The measures, the values that each predictor has of them, and notes. Unless it was `asked`
+    for, a measure that some predictor has no value of is left out with a note.
     """
 
     def measured(item: tuple[str, Summary]) -> tuple[dict[str, float], dict[str, str]]:
@@ -371,8 +360,8 @@ def _robustness(
     threads: int,
     asked: Sequence[Measure] | None,
 ) -> RankRobustness | None:
-    """How each error orders the predictors at several numbers of bins, beside the losses; None of
-    so few that any order is easily kept, or if no such error was asked for.
+    """How each error orders the predictors at several numbers of bins, beside the losses. None for
+    fewer than `FEWEST_RANKED` predictors, or if no such error was asked for.
     """
     chosen = listed("robustness", shape)
     if asked is not None:

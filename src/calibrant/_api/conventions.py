@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.rows import as_samples, noted
+from calibrant._api.rows import as_samples, note_two_columns
 from calibrant._core.arguments import Reading
 from calibrant._core.bin_counts import BY_ROWS, is_by_rows
 from calibrant._core.binning import EqualWidth, as_rule
@@ -77,7 +77,7 @@ def conventions(
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError("conventions are of one scalar problem: use notion='confidence'")
-    return noted(conventions_of(samples, rule, resolved), samples, resolved)
+    return note_two_columns(conventions_of(samples, rule, resolved), samples, resolved)
 
 
 def _rule(bins: Any, n: int) -> EqualWidth:
@@ -96,8 +96,8 @@ def _rule(bins: Any, n: int) -> EqualWidth:
 def conventions_of(
     samples: Samples, rule: EqualWidth, notion: Notion, whole: Whole | None = None
 ) -> Conventions:
-    """The same of validated samples; weights, which most tools lack, are not used. `whole` is the
-    problem in full, where it is known.
+    """What each tool would show for validated samples. Weights are ignored because most tools lack
+    them; `whole` is the scalar problem, if it is known already.
     """
     summary = Summary(samples)
     ours = binned_error(summary.table(notion, rule))
@@ -152,6 +152,7 @@ def _row(
     bins: int,
     soft: bool,
 ) -> Convention:
+    """What one tool would show, in its own number of bins and in the common one."""
     n = u.shape[0]
     own_bins = peer.bins_for(n)
     values: tuple[float | None, float | None] = (None, None)

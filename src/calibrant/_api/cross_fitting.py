@@ -70,11 +70,11 @@ def cross_fitted(name: str, samples: Samples, fold: NDArray[np.intp], folds: int
     out = np.zeros(samples.predictions.shape)
     for j in range(folds):
         here = fold == j
-        out[here] = fitted_onto(name, samples.take(~here), samples.take(here))
+        out[here] = fit_and_apply(name, samples.take(~here), samples.take(here))
     return out
 
 
-def fitted_onto(name: str, fit: Samples, onto: Samples) -> Array:
+def fit_and_apply(name: str, fit: Samples, onto: Samples) -> Array:
     """Predictions of some rows through a map that was fitted to others."""
     scaler: Any = new_scaler(METHODS[name], from_logits=fit.from_logits)
     with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from itertools import combinations
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api.cross_fitting import fit_and_apply
 from calibrant._api.groups import group_index
 from calibrant._api.reliability_curve import scalar_problem
 from calibrant._api.rows import as_samples
@@ -20,13 +21,11 @@ from calibrant._data.columns import check_label_is_shared, column_names
 from calibrant._data.samples import Samples
 from calibrant._inference.decisions import Acted, Outcomes, gain_limits
 from calibrant.results._decision_curve import ALL, NONE, DecisionCurve, NetBenefit
-from calibrant.scaling._isotonic import IsotonicCalibration
-from calibrant.scaling._platt import PlattScaling
 
 Array = NDArray[np.float64]
 
 THRESHOLDS = tuple(j / 100 for j in range(1, 100))
-MAPS = {"isotonic": IsotonicCalibration, "platt": PlattScaling}
+MAPS = ("isotonic", "platt")
 FOLDS = 5
 # With at least this many of the rarer outcome, the default map is isotonic.
 ENOUGH_EVENTS = 200
@@ -138,20 +137,23 @@ def curve_of_samples(
         else {}
     )
     strategies = {**predictions, ALL: np.ones(some.n), NONE: np.full(some.n, -1.0)}
-    parts: dict[str, dict[str, list[float]]] = {name: {} for name in strategies}
-    pairs = {pair: ([], [], []) for pair in combinations(strategies, 2)}  # type: ignore[var-annotated]
-    for t in thresholds.tolist():
-        _add_threshold(t, strategies, mapped, outcomes, level, parts, pairs)
+    found = [_at_threshold(t, strategies, mapped, outcomes, level) for t in thresholds.tolist()]
     benefits = {
-        name: NetBenefit(**{key: np.array(values) for key, values in part.items()})
-        for name, part in parts.items()
+        name: NetBenefit(
+            **{key: np.array([alone[name][key] for alone, _ in found]) for key in found[0][0][name]}
+        )
+        for name in strategies
+    }
+    pairs = {
+        (one, other): tuple(np.array([apart[one, other] for _, apart in found]).T)
+        for one, other in combinations(strategies, 2)
     }
     words = f"{name_of_map}, {FOLDS}-fold cross-fitted" if name_of_map else ""
     return DecisionCurve(
         models=tuple(samples),
         thresholds=thresholds,
         benefits=benefits,
-        pairs={pair: tuple(np.array(v) for v in values) for pair, values in pairs.items()},  # type: ignore[misc]
+        pairs=pairs,
         level=level,
         n=some.n,
         prevalence=outcomes.mean(some.z),
@@ -159,16 +161,14 @@ def curve_of_samples(
     )
 
 
-def _add_threshold(
+def _at_threshold(
     t: float,
     strategies: Mapping[str, Array],
     mapped: Mapping[str, Array],
     outcomes: Outcomes,
     level: float,
-    parts: dict[str, dict[str, list[float]]],
-    pairs: dict[tuple[str, str], tuple[list[float], list[float], list[float]]],
-) -> None:
-    """Add what is known at one threshold to the columns of every strategy and pair."""
+) -> tuple[dict[str, dict[str, float]], dict[tuple[str, str], tuple[float, float, float]]]:
+    """The columns of every strategy at one threshold, and how far every pair is apart there."""
     always = {ALL: True, NONE: False}
     acted = {
         name: Acted.from_rows(u >= t, outcomes, t, always.get(name))
@@ -176,9 +176,10 @@ def _add_threshold(
     }
     z, nobody = outcomes.z, acted[NONE]
     alone = {name: gain_limits(own, nobody, outcomes, t, level) for name, own in acted.items()}
+    columns: dict[str, dict[str, float]] = {}
     for name, own in acted.items():
         value, low, high = alone[name]
-        found = {
+        columns[name] = {
             "tp_rate": outcomes.mean(np.where(own.positive, z, 0.0)),
             "fp_rate": outcomes.mean(np.where(own.positive, 1.0 - z, 0.0)),
             "value": value,
@@ -188,21 +189,15 @@ def _add_threshold(
         if name in mapped:
             after = Acted.from_rows(mapped[name] >= t, outcomes, t)
             gain, low, high = gain_limits(after, own, outcomes, t, level)
-            found |= {
-                "recalibrated": value + gain,
-                "gain": gain,
-                "gain_low": low,
-                "gain_high": high,
-            }
-        for key, number in found.items():
-            parts[name].setdefault(key, []).append(number)
-    for (one, other), columns in pairs.items():
-        beside = acted[other]
-        apart = (
-            alone[one] if beside is nobody else gain_limits(acted[one], beside, outcomes, t, level)
-        )
-        for column, number in zip(columns, apart, strict=True):
-            column.append(number)
+            changed = {"recalibrated": value + gain, "gain": gain}
+            columns[name] |= {**changed, "gain_low": low, "gain_high": high}
+    apart = {
+        (one, other): alone[one]
+        if other == NONE
+        else gain_limits(acted[one], acted[other], outcomes, t, level)
+        for one, other in combinations(strategies, 2)
+    }
+    return columns, apart
 
 
 def _map_name(recalibration: str | None, outcomes: Outcomes) -> str | None:
@@ -222,19 +217,14 @@ def _cross_fitted(name: str, u: Array, outcomes: Outcomes, seed: int) -> Array:
     rng = np.random.default_rng((seed, 13))
     units = np.arange(u.size) if outcomes.groups is None else outcomes.groups
     fold = rng.permutation(int(units.max()) + 1)[units] % FOLDS
-    out = u.copy()
+    rows, out = Samples(u, outcomes.z, outcomes.w), u.copy()
     for j in range(FOLDS):
-        here, rest = fold == j, fold != j
-        if not here.any() or not rest.any():
+        here = fold == j
+        if here.all() or not here.any():
             continue
-        weights = None if outcomes.w is None else outcomes.w[rest]
-        try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                scaler = MAPS[name]().fit(outcomes.z[rest], u[rest], sample_weight=weights)
-                out[here] = scaler.transform(u[here])
-        except CalibrantError:  # one outcome alone in the other folds: as they are
-            continue
+        # With one outcome alone in the other folds, predictions stay as they are.
+        with suppress(CalibrantError):
+            out[here] = fit_and_apply(name, rows.take(~here), rows.take(here))
     return out
 
 

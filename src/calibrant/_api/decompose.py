@@ -14,7 +14,7 @@ from calibrant._api.cross_fitting import (
     ROWS_A_CLASS,
     check_two_classes,
     cross_fitted,
-    fitted_onto,
+    fit_and_apply,
     fold_of,
     proper_loss_field,
     row_losses,
@@ -143,6 +143,7 @@ def decompose(
 
 
 def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str]:
+    """The maps that were named, or those that suit so many rows and classes."""
     if recalibrate is not None:
         named = [recalibrate] if isinstance(recalibrate, str) else list(recalibrate)
         return [one_of("recalibrate", name, METHODS) for name in named]
@@ -161,6 +162,7 @@ def _split_loss(
     best: str,
     tried: dict[str, tuple[float, Array, Array]],
 ) -> LossDecomposition:
+    """The parts of the loss under the best map, with intervals."""
     losses = row_values(samples, distribution=False)
     before = losses[field]
     refinement, mapped, after = tried[best]
@@ -183,7 +185,7 @@ def _split_loss(
         low, high, _ = mean_limits(influences(part, weights, groups), level)
         fewest, most = rooms.get(name, (0.0, 0.0))
         intervals[name] = (values[name] + min(low, fewest), values[name] + max(high, most))
-    whole = row_losses(samples, fitted_onto(best, samples, samples), field)
+    whole = row_losses(samples, fit_and_apply(best, samples, samples), field)
     in_sample = values["loss"] - weighted_mean(whole, samples)
     return LossDecomposition(
         measure=loss,

@@ -99,15 +99,7 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
             notes += (LONG_FULL,)
         chosen = applicable
     provenance = Provenance(
-        recipe={
-            "n": samples.n,
-            "n_classes": samples.n_classes,
-            "bins": str(fixed),
-            "truthful_bins": str(quantile),
-            "from_logits": samples.from_logits,
-            "weighted": samples.weighted,
-            "n_missing": samples.n_missing,
-        },
+        recipe=recipe_of(samples, (fixed, quantile), samples.n, samples.n_missing),
         rules=rule_names(fixed, quantile),
         inferred=describe_input(samples, summary.findings),
         measure_notes=notes,
@@ -120,6 +112,19 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
     return _with_rows(result, samples, (fixed, quantile), chosen, options)
 
 
+def recipe_of(source: Source, rules: tuple[Rule, Rule], n: int, n_missing: int) -> dict[str, Any]:
+    """The options that give the same numbers again for rows in memory or in a frame."""
+    return {
+        "n": n,
+        "n_classes": source.n_classes,
+        "bins": str(rules[0]),
+        "truthful_bins": str(rules[1]),
+        "from_logits": source.from_logits,
+        "weighted": source.weighted,
+        "n_missing": n_missing,
+    }
+
+
 def _with_rows(
     result: Evaluation,
     samples: Samples,
@@ -129,7 +134,11 @@ def _with_rows(
 ) -> Evaluation:
     """Add what needs the rows: intervals, clusters, slices, segments and the clinical summary."""
     # Imported when it is asked for: most calls do without resampling.
-    from calibrant._api.evaluate_uncertainty import add_uncertainty, cheap_measures, clustered
+    from calibrant._api.evaluate_uncertainty import (
+        add_uncertainty,
+        cheap_measures,
+        with_cluster_bars,
+    )
     from calibrant._api.resampling import Resampling
     from calibrant._api.slices import sliced
 
@@ -153,7 +162,7 @@ def _with_rows(
             clinical=samples.votes is None and _wants_clinical(samples, options),
         )
     if groups is not None:
-        result = replace(result, reliability=clustered(result.reliability, samples, groups))
+        result = replace(result, reliability=with_cluster_bars(result.reliability, samples, groups))
     if options.by is not None:
         by, data = options.by, options.data
         slices = sliced(samples, by, data, chosen, resampling, asked=asked, tolerance=tolerance)
@@ -171,6 +180,7 @@ def _with_rows(
 
 
 def _wants_clinical(samples: Samples, options: Options) -> bool:
+    """Whether a clinical summary belongs to this evaluation."""
     return options.clinical and options.measures is None and not samples.multiclass
 
 

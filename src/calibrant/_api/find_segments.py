@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
 from calibrant._api.metrics.significance import scalar_problem
-from calibrant._api.rows import as_samples, as_source, noted
+from calibrant._api.rows import as_samples, as_source, note_two_columns
 from calibrant._core.arguments import Reading
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Quantile
@@ -189,13 +189,15 @@ def find_segments(
                 "frame first"
             )
         frame = as_source(y_true, y_proba, sample_weight=sample_weight, **rows)
-        return noted(_segments_of_frame(frame, segments, notion, options), frame, "confidence")
+        return note_two_columns(
+            _segments_of_frame(frame, segments, notion, options), frame, "confidence"
+        )
     samples = as_samples(y_true, y_proba, sample_weight=sample_weight, votes=votes, **rows)
     problem = scalar_problem(samples, notion, Quantile(15))
     columns = segment_columns(segments, data, samples, parts)
     clusters = group_index(groups, samples, data)
     found = _segments_of_rows(samples, problem, columns, clusters, options)
-    return noted(found, samples, "confidence")
+    return note_two_columns(found, samples, "confidence")
 
 
 def segments_of_samples(
@@ -221,6 +223,7 @@ def _segments_of_rows(
     groups: NDArray[np.intp] | None,
     options: SearchOptions,
 ) -> Segments:
+    """The search in rows that are in memory."""
     found = _search(noise_of_rows(problem, samples.votes, groups), columns, options)
     w = problem.weights
     sums = (float(x) for x in (w.sum(), w @ problem.u, w @ problem.z))
@@ -250,7 +253,9 @@ def _search(
 def _segments_of_frame(
     samples: Any, segments: Any, notion: str | None, options: SearchOptions
 ) -> Segments:
-    """The search by sums, where the rows are: those of every combination of values come here."""
+    """The search in another engine, which sums every combination of values: only these sums are
+    brought here.
+    """
     from calibrant._engines.frames.segments import cell_sums, segment_rules
 
     if isinstance(segments, Mapping):
@@ -290,6 +295,7 @@ def _segments_of_frame(
 
 
 def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> list[SegmentColumn]:
+    """The columns to search, cut into values or ranges; an error if one has not a value per row."""
     if isinstance(segments, str):
         segments = [segments]
     if isinstance(segments, Mapping):
@@ -332,6 +338,7 @@ def _result(
     options: SearchOptions,
     more: tuple[str, ...] = (),
 ) -> Segments:
+    """The table of segments, the surest first, with its notes."""
     whole = totals.wu - totals.wz
     off = abs(whole) > OFF * np.sqrt(found.variance)
     against_all = bool(off if options.contrast is None else options.contrast)
@@ -365,7 +372,7 @@ def _result(
             )
     # Of two segments that are off alike the one that is made of fewer columns comes first.
     rows.sort(key=lambda row: (-row.at_least, -abs(row.ratio)))
-    notes = [_overall(totals), *_notes(found, columns), *more]
+    notes = [_overall_note(totals), *_notes(found, columns), *more]
     kept = [row for row in rows if abs(row.contrast) >= min_gap] or rows[:1]
     if len(kept) < len(rows):
         few = len(rows) - len(kept)
@@ -391,8 +398,8 @@ def _contrast_error(own: float, weight: float, whole: float, total: float) -> fl
     return float(np.sqrt(inside + max(whole - own, 0.0) / total**2))
 
 
-def _overall(totals: _Totals) -> str:
-    """What all rows show: segments of predictions that are wrong everywhere are wrong too."""
+def _overall_note(totals: _Totals) -> str:
+    """The gap of all rows: predictions that are wrong everywhere are wrong in segments too."""
     predicted, target = totals.wu / totals.w, totals.wz / totals.w
     gap = 100.0 * (predicted - target)
     lean = "too high" if gap > 0 else "too low"

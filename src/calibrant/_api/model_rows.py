@@ -92,7 +92,7 @@ def model_set(given: GivenRows, models: Any, how: Given, classes: Sequence[Any] 
 def _side_by_side(given: GivenRows) -> dict[str, ModelRows]:
     """The rows of models whose predictions are given by name."""
     y_true, y_proba, ids, data = given.y_true, given.y_proba, given.ids, given.data
-    names = _names(y_proba)
+    names = _model_names(y_proba)
     own = isinstance(y_true, Mapping)
     if own:
         _check_one_each(y_true, names)
@@ -114,7 +114,7 @@ def _side_by_side(given: GivenRows) -> dict[str, ModelRows]:
             "the ids of its rows"
         )
     if own:
-        return _in_own_orders(_matched(rows, ids, data))
+        return _in_own_orders(_match_by_ids(rows, ids, data))
     if not of_labels:
         raise InputError("ids must map 'y_true', and names of predictors, to the id of each row")
     orders = rows_in_order(ids, names, data)
@@ -124,7 +124,8 @@ def _side_by_side(given: GivenRows) -> dict[str, ModelRows]:
     }
 
 
-def _names(y_proba: Any) -> list[Any]:
+def _model_names(y_proba: Any) -> list[Any]:
+    """The names of the models; an error unless there are two or more, all different."""
     if not isinstance(y_proba, Mapping):
         raise InputError(
             "y_proba must map names to predictions, such as {'a': p_a, 'b': p_b}; got "
@@ -140,6 +141,7 @@ def _names(y_proba: Any) -> list[Any]:
 
 
 def _check_one_each(y_true: Mapping[Any, Any], names: list[Any]) -> None:
+    """An error unless there are labels for every model, and for no other."""
     absent = [name for name in names if name not in y_true]
     extra = [name for name in y_true if name not in names]
     if absent or extra:
@@ -150,7 +152,7 @@ def _check_one_each(y_true: Mapping[Any, Any], names: list[Any]) -> None:
         )
 
 
-def _matched(rows: dict[str, ModelRows], ids: Any, data: Any) -> dict[str, ModelRows]:
+def _match_by_ids(rows: dict[str, ModelRows], ids: Any, data: Any) -> dict[str, ModelRows]:
     """The rows in the order of the first model's ids."""
     if not isinstance(ids, Mapping) or {str(name) for name in ids} != set(rows):
         raise InputError(
@@ -172,8 +174,8 @@ def _matched(rows: dict[str, ModelRows], ids: Any, data: Any) -> dict[str, Model
 
 
 def _in_own_orders(rows: dict[str, ModelRows]) -> dict[str, ModelRows]:
-    """Weights and votes, which are given once, in the order of the first model's rows, as each has
-    its rows.
+    """Weights and votes are given once, in the order of the first model's rows: bring them into the
+    order of every model's own rows.
     """
     return {
         name: replace(
@@ -186,6 +188,7 @@ def _in_own_orders(rows: dict[str, ModelRows]) -> dict[str, ModelRows]:
 
 
 def _in_own_order(values: Any, order: NDArray[np.intp] | None, argument: str) -> Any:
+    """Values of the common order in a model's own order; one value for all rows stays."""
     if values is None or isinstance(values, str) or not np.ndim(values) or order is None:
         return values
     given = to_array(values, argument)
@@ -225,7 +228,7 @@ def _from_long(given: GivenRows, models: Any) -> tuple[dict[str, ModelRows], Any
     parts = {name: np.flatnonzero(text == name) for name in names}
 
     def part_of(argument: str, part: NDArray[np.intp]) -> Any:
-        return _part(getattr(given, argument), part, data, whose.size, argument)
+        return _take_part(getattr(given, argument), part, data, whose.size, argument)
 
     rows = {
         name: ModelRows(
@@ -237,12 +240,12 @@ def _from_long(given: GivenRows, models: Any) -> tuple[dict[str, ModelRows], Any
         )
         for name, part in parts.items()
     }
-    rows = _matched(rows, {name: keys[part] for name, part in parts.items()}, None)
+    rows = _match_by_ids(rows, {name: keys[part] for name, part in parts.items()}, None)
     first = parts[names[0]]
     return rows, part_of("by", first), part_of("groups", first), _frame_part(data, first)
 
 
-def _part(values: Any, rows: NDArray[np.intp], data: Any, n: int, argument: str) -> Any:
+def _take_part(values: Any, rows: NDArray[np.intp], data: Any, n: int, argument: str) -> Any:
     """The values of some rows; a column's name stays, because the frame is cut instead."""
     if values is None or data is not None:
         return values

@@ -23,7 +23,6 @@ from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, check_level, check_seed, public
 from calibrant._data.logprobs import given_as
 from calibrant._data.multilabel import label_columns
-from calibrant._measures.catalogue import Measure
 from calibrant._measures.gap_scale import checked_tolerance
 from calibrant.results._multilabel import Multilabel
 from calibrant.results._slices import Slice
@@ -164,7 +163,7 @@ def multilabel(
     return Multilabel(
         by="label",
         measure=headline.name,
-        rows=_worst_first(found.rows, headline),
+        rows=tuple(sorted(found.rows, key=lambda row: -row.values[headline.name])),
         notes=found.notes,
         level=found.level,
         tolerance=found.tolerance,
@@ -178,15 +177,11 @@ def multilabel(
 
 
 def _shown_low(row: Slice, level: float) -> float:
-    """The lower limit of a label; 0 where its error may be chance among so many labels: of twenty
-    that are calibrated one has a limit above 0 in four of ten samples, and so would the mean.
+    """The lower limit of a label; 0 where its error may be chance among so many labels. Of twenty
+    calibrated labels one has a limit above 0 in four of ten samples, and so would the mean.
     """
     may_be_chance = row.p_corrected >= (1.0 - level) / 2.0
     return min(row.low, 0.0) if may_be_chance and not math.isnan(row.low) else row.low
-
-
-def _worst_first(rows: Sequence[Slice], headline: Measure) -> tuple[Slice, ...]:
-    return tuple(sorted(rows, key=lambda row: -row.values[headline.name]))  # it is an error
 
 
 def _mean(values: Sequence[float], *, every: bool = False) -> float:

@@ -14,13 +14,13 @@ from calibrant._api.cross_fitting import (
     FOLDS,
     ROWS_A_CLASS,
     check_two_classes,
-    fitted_onto,
+    fit_and_apply,
     fold_of,
     proper_loss_field,
     row_losses,
     weighted_mean,
 )
-from calibrant._api.groups import group_index
+from calibrant._api.groups import group_index, renumbered
 from calibrant._api.rows import as_samples
 from calibrant._core.arguments import Reading
 from calibrant._core.errors import CalibrantError, InputError, one_of
@@ -198,9 +198,8 @@ def _rows_to_try(
     order = np.random.default_rng((seed, 23)).permutation(int(units.max()) + 1)[units]
     counts = np.cumsum(np.bincount(order))
     kept = np.flatnonzero(order < max(2, int(np.searchsorted(counts, most, side="right"))))
-    some = None if groups is None else np.unique(groups[kept], return_inverse=True)[1]
     note = f"maps were tried on {kept.size:,} of {samples.n:,} rows, drawn at random"
-    return samples.take(kept), None if some is None else some.astype(np.intp), (note,)
+    return samples.take(kept), renumbered(groups, kept), (note,)
 
 
 def _candidates(
@@ -256,8 +255,8 @@ def _try_maps(
     field: str,
     step: Step,
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
-    """The losses of every row: as they are, and through each map; and the maps that failed, or
-    that were given up.
+    """The losses of every row, as predictions are and through each map; and notes on maps that
+    failed or were given up.
     """
     own, folds = row_values(samples, distribution=False)[field], int(fold.max()) + 1
     trials = {name: _Trial(name, samples, fold, field) for name in names}
@@ -306,7 +305,7 @@ class _Trial:
     def run(self, j: int) -> None:
         here = self._fold == j
         rows = self._samples.take(here)
-        mapped = fitted_onto(self._name, self._samples.take(~here), rows)
+        mapped = fit_and_apply(self._name, self._samples.take(~here), rows)
         self.losses[here] = row_losses(rows, mapped, self._field)
 
 
@@ -320,7 +319,7 @@ def _far_behind(
     """Maps whose loss in one fold is far above the lowest, and by how many standard errors."""
     rows = samples.take(here)
     weights = None if rows.weights is None else rows.weights.astype(np.float64)
-    units = None if groups is None else np.unique(groups[here], return_inverse=True)[1]
+    units = renumbered(groups, here)
     first = {name: each[here] for name, each in losses.items()}
     lowest = min([own[here], *first.values()], key=lambda each: weighted_mean(each, rows))
     out = {}
@@ -335,8 +334,8 @@ def _far_behind(
 def _simplest_good_map(
     losses: dict[str, Array], samples: Samples, groups: NDArray[np.intp] | None
 ) -> tuple[str, float, tuple[TriedMap, ...]]:
-    """The first map within one standard error of the lowest, if it takes more than one off the loss
-    of the predictions as they are, or these; the standard error of what it takes; and the table.
+    """The simplest map within one standard error of the lowest loss, or the predictions as they are
+    if that map gains less than one standard error; the standard error of its gain; and the table.
     """
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
     means = {name: weighted_mean(rows, samples) for name, rows in losses.items()}

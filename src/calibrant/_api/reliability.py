@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.curve_of_rows import curve_of_rows, reliability_table
-from calibrant._api.rows import as_samples, as_source, noted
+from calibrant._api.rows import as_samples, as_source, note_two_columns
 from calibrant._core.arguments import Rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, EqualWidth, Rule, as_rule, fixed_cuts
@@ -64,22 +64,20 @@ def reliability(
             f"a reliability table has one row per bin, so notion={notion!r} has none: give one "
             "class's column as y_proba and (y_true == class) as y_true"
         )
-    result = noted(reliability_table(Summary(samples), rule, resolved), samples, resolved)
+    result = note_two_columns(
+        reliability_table(Summary(samples), rule, resolved), samples, resolved
+    )
     if groups is None:
         return result
-    from calibrant._api.evaluate_uncertainty import clustered
+    from calibrant._api.evaluate_uncertainty import with_cluster_bars
     from calibrant._api.groups import group_index
 
-    return clustered(result, samples, group_index(groups, samples, rows.get("data")))
+    return with_cluster_bars(result, samples, group_index(groups, samples, rows.get("data")))
 
 
 @public
 def classwise_reliability(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    *,
-    bins: Bins = 15,
-    **rows: Unpack[Rows],
+    y_true: ArrayLike, y_proba: ArrayLike, *, bins: Bins = 15, **rows: Unpack[Rows]
 ) -> ClasswiseReliability:
     """The reliability table of each class against the rest, worst first.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, Unpack
 
 import numpy as np
@@ -10,11 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.groups import group_index
 from calibrant._api.row_curves import isotonic_curve, local_curve
-from calibrant._api.rows import as_samples, noted
+from calibrant._api.rows import as_samples, note_two_columns
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, check_weight_total, one_of
-from calibrant._core.validation import check_count, check_level, public
+from calibrant._core.validation import check_count, check_level, is_number, public
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._inference.blocks import blocks_of
@@ -109,13 +108,13 @@ def reliability_curve(
     if method == "local":
         curve = local_curve(problem, resolved, float(level), index, span)
         curve = curve if band is not None else curve.without_band()
-        return noted(curve, samples, resolved)
+        return note_two_columns(curve, samples, resolved)
     if band == "confidence":
         _check_plain(problem, index)
     chosen = "consistency" if band == "default" else band
     blocks = blocks_of(problem.n, index, int(seed))
     curve = isotonic_curve(problem, blocks, resolved, chosen, float(level), int(seed))
-    return noted(curve, samples, resolved)
+    return note_two_columns(curve, samples, resolved)
 
 
 def scalar_problem(
@@ -140,14 +139,14 @@ def scalar_problem(
 def _check_span(span: Any, method: str) -> None:
     if span is None:
         return
-    real = isinstance(span, numbers.Real) and not isinstance(span, bool)
-    if not real or not 0.0 < span <= 1.0:
+    if not is_number(span) or not 0.0 < span <= 1.0:
         raise InputError(f"span must be a share of the rows above 0 and at most 1; got {span!r}")
     if method != "local":
         raise InputError("span is of a local regression: an isotonic curve looks at no share")
 
 
 def _check_plain(problem: Problem, groups: NDArray[np.intp] | None) -> None:
+    """An error unless rows are plain outcomes, as a confidence band needs."""
     if not problem.hard or problem.w is not None or groups is not None:
         raise InputError(
             "band='confidence' counts outcomes: it needs hard labels, without weights and clusters."

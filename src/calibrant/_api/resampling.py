@@ -31,5 +31,15 @@ class Resampling:
         self, samples: Samples, measures: tuple[Measure, ...], blocks: Blocks | None = None
     ) -> Uncertainty:
         """Intervals and noise floors of some measures; `blocks` are shared with other models."""
-        drawn = (self.level, self.n_resamples, self.seed, self.groups, samples.votes, blocks)
-        return Uncertainty(samples, *self.rules, measures, *drawn, resample=self.resample)
+        return Uncertainty(
+            samples,
+            *self.rules,
+            measures,
+            self.level,
+            self.n_resamples,
+            self.seed,
+            self.groups,
+            samples.votes,
+            blocks,
+            resample=self.resample,
+        )

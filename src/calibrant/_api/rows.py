@@ -75,7 +75,7 @@ def of_two_columns(samples: Source, notion: str) -> bool:
     return notion in SCALAR
 
 
-def noted(found: R, samples: Source, notion: str) -> R:
+def note_two_columns(found: R, samples: Source, notion: str) -> R:
     """The result, with a note if it is of the top label of two columns."""
     if not of_two_columns(samples, notion):
         return found

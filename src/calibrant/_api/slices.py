@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.groups import renumbered
-from calibrant._api.limits import limited
+from calibrant._api.limits import checked_limit
 from calibrant._api.resampling import Resampling
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.errors import InputError, counted
@@ -103,14 +103,14 @@ def slice_of_rows(
     plain = _with_means(plain, summary.bins)
     if n_clusters == 1:
         return plain, [f"{label}: one cluster alone has no noise floor and no interval"]
-    return _add_chance(plain, subset, resampling, options), []
+    return _with_chance(plain, subset, resampling, options), []
 
 
 def slices_with_verdicts(
     by: str, slices: Sequence[Slice], notes: list[str], options: SliceOptions, each: str = "slice"
 ) -> Slices:
-    """The slices with corrected p-values and, where they are tested, with verdicts; `each` is what
-    a slice is called.
+    """The slices with corrected p-values and, if there is a tolerance, with verdicts; `each` is
+    what a slice is called.
     """
     level = options.level
     if options.tolerance is None:
@@ -138,7 +138,7 @@ def _values_of(shown: Sequence[Measure], headline: Measure, summary: Summary) ->
     return out
 
 
-def _add_chance(
+def _with_chance(
     plain: Slice, subset: Samples, resampling: Resampling, options: SliceOptions
 ) -> Slice:
     """A slice with its noise floor and, if it is tested, its interval."""
@@ -154,7 +154,7 @@ def _add_chance(
     interval = uncertainty.interval(headline, value)
     scale = gap_scale(headline, uncertainty.summary(uncertainty.samples))
     limit = Limit(headline.name, "max", scale.value(options.tolerance))
-    checked = limited(limit, None, interval, uncertainty, scale)
+    checked = checked_limit(limit, None, interval, uncertainty, scale)
     if checked.verdict == "fail" and options.n_slices > 1:
         # As in `check`, the level is corrected for the number of slices.
         strict = replace(resampling, level=options.joint_level).uncertainty(subset, (headline,))
@@ -182,18 +182,18 @@ def _with_verdict(slice_: Slice, alpha: float) -> Slice:
 def ranked_slices(
     by: str, headline: Measure, slices: Sequence[Slice], notes: Sequence[str]
 ) -> Slices:
-    """The slices with corrected p-values, those of the largest error first, by its estimate: of
-    many rows a small error is surer than a large one of few, and less bad.
+    """The slices with corrected p-values, the largest error first. Slices are ordered by the
+    estimate and not by the p-value: in many rows a small error is surer, but less bad.
     """
     if not slices:
         raise InputError(f"{setting('by', by)} leaves no slice with weight")
     corrected = holm([each.p_value for each in slices])
     parts = [replace(each, p_corrected=p) for each, p in zip(slices, corrected, strict=True)]
-    parts.sort(key=lambda each: (-_size(each, headline.name), _nan_last(each.p_corrected)))
+    parts.sort(key=lambda each: (-_error_size(each, headline.name), _nan_last(each.p_corrected)))
     return Slices(by=by, measure=headline.name, rows=tuple(parts), notes=tuple(notes))
 
 
-def _size(slice_: Slice, measure: str) -> float:
+def _error_size(slice_: Slice, measure: str) -> float:
     """The best known estimate of a slice's error without sampling bias."""
     known = (slice_.estimate, slice_.excess, slice_.values[measure])
     return next((size for size in known if not math.isnan(size)), -math.inf)
@@ -211,10 +211,39 @@ def no_weight_note(label: str, n: int) -> str:
     return f"{label}: {counted(n, 'row', '')} without weight, dropped"
 
 
-def slice_of_sums(
+@dataclass(frozen=True)
+class SlicesOfSums:
+    """How slices are made of sums alone, as of frames in other engines and of files."""
+
+    by: tuple[str, ...]
+    headline: Measure
+    measures: Sequence[Measure]
+    # Notes on measures that sums do not have.
+    notes: Sequence[str]
+
+    @classmethod
+    def chosen(
+        cls, by: tuple[str, ...], measures: Sequence[Measure], shape: Shape, *, asked: bool
+    ) -> SlicesOfSums:
+        """What slices have of the measures that were chosen, or `asked` for by name."""
+        headline, shown = slice_measures(measures, shape, asked=asked, of_sums=True)
+        return cls(by, headline, shown, _not_of_sums(measures, shown) if asked else [])
+
+    def evaluated(self, sums: Iterable[tuple[str, int, StreamSummary]]) -> Slices:
+        """The slices with their noise floors, the worst first, from names, rows and sums."""
+        slices, notes = [], list(self.notes)
+        for label, n, summary in sums:
+            if summary.bins.total_weight[0] > 0:
+                slices.append(_slice_of_sums(label, n, summary, self.measures, self.headline))
+            else:
+                notes.append(no_weight_note(label, n))
+        return ranked_slices(", ".join(self.by), self.headline, slices, notes)
+
+
+def _slice_of_sums(
     label: str, n: int, summary: StreamSummary, shown: Sequence[Measure], headline: Measure
 ) -> Slice:
-    """A slice of which there are sums alone, as of frames in other engines and of files."""
+    """A slice whose rows are known by their sums alone."""
     values = {measure.name: measure.compute(summary) for measure in shown}
     soft = summary.findings.soft
     floor = floor_of_sums(summary.bins, headline, values[headline.name], soft=soft)
@@ -264,7 +293,7 @@ def slice_measures(
     return headline, shown if headline in shown else [headline, *shown]
 
 
-def not_of_sums(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[str]:
+def _not_of_sums(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[str]:
     """A note on measures that were asked for but that sums of slices do not have."""
     absent = [m.name for m in measures if m not in shown]
     if not absent:
@@ -293,11 +322,11 @@ def slice_labels(by: Any, samples: Samples, data: Any) -> tuple[NDArray[Any], st
     if data is not None and isinstance(by, str | list | tuple):
         columns = [by] if isinstance(by, str) else list(by)
         names = ", ".join(map(str, columns))
-        arrays = [_values(pick(data, column, "by")) for column in columns]
+        arrays = [_column_values(pick(data, column, "by")) for column in columns]
     else:
         if isinstance(by, str):
             raise InputError(f"by={by!r} names a column, but there is no data=frame to find it in")
-        arrays = [_values(by)]
+        arrays = [_column_values(by)]
     arrays = [samples.own_rows(array) for array in arrays]
     for array in arrays:
         if array.shape != (samples.n,):
@@ -307,7 +336,7 @@ def slice_labels(by: Any, samples: Samples, data: Any) -> tuple[NDArray[Any], st
     return row_names([array.tolist() for array in arrays]), names
 
 
-def _values(column: Any) -> NDArray[Any]:
+def _column_values(column: Any) -> NDArray[Any]:
     """A column as an array; None where a frame's column has no value."""
     if isinstance(column, np.ndarray | list | tuple):
         return to_array(column, "by")

@@ -4,8 +4,10 @@ once.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,6 +33,7 @@ from calibrant._engines.protocol import new_status
 from calibrant._engines.refine import Spans as Ends
 
 T = TypeVar("T")
+S = TypeVar("S", VectorTable, LossSums, UnitGrid)
 Floats = NDArray[np.float64]
 ToSamples = Callable[[Batch], Samples]
 # A column of predictions, by the notion or the number of the class against the rest.
@@ -119,58 +122,41 @@ class Refiner:
             return merged(pending)
 
         total = {key: [empty_groups()] for key in spans}
-        for piece in self._passed(work):
+        for piece in self._read_again(work):
             total = {key: [*total[key], *piece[key]] for key in total if key in piece}
             total = merged(total)
         return {key: groups[0] for key, groups in total.items() if key not in too_many}
 
     def vectors(self, rule: Rule) -> VectorTable:
         """The whole distribution as a vector prediction, by the bins of a fixed rule."""
-
-        def work(batches: Iterator[Batch]) -> VectorTable | None:
-            total = None
-            for samples in self._samples(batches):
-                table = vector_table(samples, rule)[0]
-                total = table if total is None else total + table
-            return total
-
-        tables = [table for table in self._passed(work) if table is not None]
-        return sum(tables[1:], tables[0])
+        return self._total(lambda samples: vector_table(samples, rule)[0])
 
     def distances(self) -> LossSums:
         """The sums of losses and distances, of hard labels too."""
-
-        def work(batches: Iterator[Batch]) -> LossSums | None:
-            total = None
-            for samples in self._samples(batches):
-                sums = loss_sums(samples, distribution=True)[0]
-                total = sums if total is None else total + sums
-            return total
-
-        parts = [part for part in self._passed(work) if part is not None]
-        return sum(parts[1:], parts[0])
+        return self._total(lambda samples: loss_sums(samples, distribution=True)[0])
 
     def unit_grid(self, notion: Notion, cells: int) -> UnitGrid:
         """Residuals on a finer grid than a stream has."""
+        return self._total(lambda samples: unit_grid(samples, notion, cells)[0])
 
-        def work(batches: Iterator[Batch]) -> UnitGrid | None:
+    def _total(self, sums_of: Callable[[Samples], S]) -> S:
+        """What all rows add up to, in one reading."""
+
+        def work(batches: Iterator[Batch]) -> S | None:
             total = None
-            for samples in self._samples(batches):
-                grid = unit_grid(samples, notion, cells)[0]
-                total = grid if total is None else total + grid
+            for batch in batches:
+                if batch.n:
+                    samples = self.samples_of(batch)
+                    with batch.explained(samples):
+                        sums = sums_of(samples)
+                    total = sums if total is None else total + sums
             return total
 
-        grids = [grid for grid in self._passed(work) if grid is not None]
-        return sum(grids[1:], grids[0])
+        parts = [part for part in self._read_again(work) if part is not None]
+        return reduce(operator.add, parts)
 
-    def _samples(self, batches: Iterator[Batch]) -> Iterator[Samples]:
-        for batch in batches:
-            if batch.n:
-                samples = self.samples_of(batch)
-                with batch.explained(samples):
-                    yield samples
-
-    def _passed(self, work: Callable[[Iterator[Batch]], T]) -> Iterator[T]:
+    def _read_again(self, work: Callable[[Iterator[Batch]], T]) -> Iterator[T]:
+        """The work on each piece of the files, which must not have changed."""
         self.rows.check_unchanged()
         with RowProgress(self.rows.n_bytes, show=self.show, label="refinement pass") as progress:
             yield from over_pieces(self.rows, work, progress)
@@ -196,7 +182,9 @@ def _columns(
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Ranges of predictions, in order and apart, each to be cut into parts, or row by row."""
+    """Disjoint ranges of predictions in increasing order. Their rows are grouped into equal parts
+    of each range, or by distinct prediction where `parts` is None.
+    """
 
     low: Floats
     high: Floats

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from calibrant._api.groups import group_index
 from calibrant._api.metrics.significance import (
-    by_clusters,
-    concluded,
-    needs_outcomes,
+    check_outcomes,
+    cluster_null,
+    drawn_test,
     scalar_problem,
 )
-from calibrant._api.rows import as_samples, as_source, noted
+from calibrant._api.rows import as_samples, as_source, note_two_columns
 from calibrant._core.arguments import Reading, Rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import LevelSets, Quantile
@@ -107,11 +107,7 @@ def atb(
 
 @public
 def cutoff_ce(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    *,
-    notion: str | None = None,
-    **rows: Unpack[Rows],
+    y_true: ArrayLike, y_proba: ArrayLike, *, notion: str | None = None, **rows: Unpack[Rows]
 ) -> float:
     r"""Cutoff calibration error: the largest accumulated gap of any interval of predictions.
 
@@ -205,20 +201,21 @@ def cutoff_test(
     samples = as_samples(y_true, y_proba, sample_weight=sample_weight, **rows)
     problem = scalar_problem(samples, notion, Quantile(15))
     clusters = group_index(groups, samples, rows.get("data"))
-    needs_outcomes(problem, "the cutoff test")
+    check_outcomes(problem, "the cutoff test")
     where = worst_cutoffs(problem)
     value, note = abs(where.gap), _where(where)
     if clusters is not None:
-        null, chance = by_clusters(clusters), clustered_cutoff_p(problem, clusters, int(seed))
+        null, chance = cluster_null(clusters), clustered_cutoff_p(problem, clusters, int(seed))
     else:
         chance = cutoff_p(problem, value, int(seed))
         null = "range of a random walk" if chance.n_draws else "range of a Brownian motion"
-    found = concluded("cutoff error", value, chance, null, note, int(seed))
+    found = drawn_test("cutoff error", value, chance, null, note, int(seed))
     found = replace(found, where=(where.lower, where.upper))
-    return noted(found, samples, "confidence")
+    return note_two_columns(found, samples, "confidence")
 
 
 def _where(found: Cutoffs) -> str:
+    """The interval of predictions with the largest gap, in words."""
     if found.gap == 0.0:
         return "no interval of predictions has a gap"
     lean = "too high" if found.gap > 0 else "too low"

@@ -9,8 +9,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.groups import group_index
-from calibrant._api.rows import as_samples, noted
+from calibrant._api.groups import group_index, renumbered
+from calibrant._api.rows import as_samples, note_two_columns
 from calibrant._core.arguments import Reading
 from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
 from calibrant._core.errors import InputError, check_weight_total, counted, one_of
@@ -82,7 +82,7 @@ def spiegelhalter(
     samples = as_samples(y_true, y_proba, sample_weight=sample_weight, **rows)
     problem = scalar_problem(samples, notion, Quantile(1))
     clusters = group_index(groups, samples, rows.get("data"))
-    needs_outcomes(problem, "Spiegelhalter's test")
+    check_outcomes(problem, "Spiegelhalter's test")
     name, null = "Spiegelhalter z", "standard normal, two-sided"
     z = significance.spiegelhalter_z(problem.u, problem.z, problem.weights)
     if math.isnan(z):
@@ -90,7 +90,7 @@ def spiegelhalter(
         return CalibrationTest(name, z, 1.0, null, note)
     if clusters is not None:
         z, p = significance.clustered_spiegelhalter(problem, clusters)
-        return CalibrationTest(name, z, p, by_clusters(clusters))
+        return CalibrationTest(name, z, p, cluster_null(clusters))
     chance = significance.spiegelhalter_p(problem, z, int(seed))
     if chance.n_draws:
         return CalibrationTest(name, z, chance.p_value, f"{chance}, two-sided", seed=int(seed))
@@ -187,11 +187,13 @@ def hosmer_lemeshow(
         note = str(rule)
         if least < SMALL_COUNT:
             note = f"{few}: the chi-square may reject too often; use fewer bins"
-        return noted(CalibrationTest(name, statistic, p, chi_square, note), samples, resolved)
+        return note_two_columns(
+            CalibrationTest(name, statistic, p, chi_square, note), samples, resolved
+        )
     u = whole_problem(samples, resolved)[0]
     chance = significance.hosmer_lemeshow_p(table, u, _bins_of_rows(u, rule, cuts), int(seed))
     found = CalibrationTest(name, statistic, chance.p_value, str(chance), few, int(seed))
-    return noted(found, samples, resolved)
+    return note_two_columns(found, samples, resolved)
 
 
 @public
@@ -258,9 +260,9 @@ def truthful_test(
     problem = scalar_problem(samples, notion, bins)
     clusters = group_index(groups, samples, rows.get("data"))
     rule = as_rule(bins, default=Quantile, n=problem.u.size)
-    needs_outcomes(problem, "the truthful test")
+    check_outcomes(problem, "the truthful test")
     test = _binned_test if is_binned else _averaged_test
-    return noted(test(problem, clusters, rule, int(seed)), samples, "confidence")
+    return note_two_columns(test(problem, clusters, rule, int(seed)), samples, "confidence")
 
 
 def _is_binned(measure: str) -> bool:
@@ -280,9 +282,9 @@ def _binned_test(
     name = "truthful error (LinCE)"
     if clusters is not None:
         p = significance.clustered_truthful_p(problem, clusters)
-        return CalibrationTest(name, value, p, by_clusters(clusters), str(rule))
+        return CalibrationTest(name, value, p, cluster_null(clusters), str(rule))
     chance = significance.truthful_p(problem, value, mean, variance, seed)
-    return concluded(name, value, chance, _known_moments(mean, variance), str(rule), seed)
+    return drawn_test(name, value, chance, _known_moments(mean, variance), str(rule), seed)
 
 
 def _averaged_test(
@@ -293,16 +295,16 @@ def _averaged_test(
     value = paths.averaged_value(problem)
     if clusters is not None:
         p = paths.clustered_averaged_p(problem, clusters)
-        return CalibrationTest(name, value, p, by_clusters(clusters), note)
+        return CalibrationTest(name, value, p, cluster_null(clusters), note)
     chance = paths.averaged_p(problem, seed)
-    return concluded(name, value, chance, _known_moments(mean, variance), note, seed)
+    return drawn_test(name, value, chance, _known_moments(mean, variance), note, seed)
 
 
 def _known_moments(mean: float, variance: float) -> str:
     return f"mean {mean:.3g} and standard deviation {math.sqrt(variance):.3g} when calibrated"
 
 
-def concluded(
+def drawn_test(
     name: str, value: float, chance: significance.Drawn, null: str, note: str, seed: int
 ) -> CalibrationTest:
     """The result of a test whose p-value is known or drawn."""
@@ -379,7 +381,7 @@ def cox_calibration(
     samples = as_samples(y_true, y_proba, sample_weight=sample_weight, **rows)
     problem = scalar_problem(samples, notion, Quantile(1))
     clusters = group_index(groups, samples, rows.get("data"))
-    return noted(cox_of(problem, clusters, float(level), eps), samples, "confidence")
+    return note_two_columns(cox_of(problem, clusters, float(level), eps), samples, "confidence")
 
 
 def cox_of(
@@ -395,8 +397,8 @@ def cox_of(
     kept = ~moved & (problem.weights > 0)
     without = None
     if kept.any():
-        some = None if clusters is None else np.unique(clusters[kept], return_inverse=True)[1]
-        without = _cox(_kept_rows(problem, kept), logit(u[kept]), some, level)
+        own = renumbered(clusters, kept)
+        without = _cox(_kept_rows(problem, kept), logit(u[kept]), own, level)
     note = "; ".join(filter(None, (clipping_note(n_moved, eps), fit.note)))
     if isinstance(fit.note, Note):
         note = Note(note, fit.note.code, **fit.note.values)
@@ -411,6 +413,7 @@ def clipping_note(n_clipped: int, eps: float) -> str:
 
 
 def _cox(problem: Problem, h: NDArray[np.float64], clusters: Any, level: float) -> CoxCalibration:
+    """The fit with its limits; NaN for a parameter that cannot be fitted."""
     fits = significance.cox_fits(problem, h, clusters)
     half = significance.student_quantile(0.5 + level / 2.0, fits.df)
 
@@ -437,7 +440,8 @@ def _kept_rows(problem: Problem, kept: NDArray[np.bool_]) -> Problem:
     )
 
 
-def by_clusters(clusters: NDArray[np.intp]) -> str:
+def cluster_null(clusters: NDArray[np.intp]) -> str:
+    """The null distribution of a test that sums over clusters, in words."""
     return f"scatter of {int(clusters.max()) + 1:,} clusters"
 
 
@@ -456,12 +460,14 @@ _NEEDS_OUTCOMES = (
 )
 
 
-def needs_outcomes(problem: Problem, test: str) -> None:
+def check_outcomes(problem: Problem, test: str) -> None:
+    """An error unless labels are 0 or 1."""
     if not problem.hard:
         raise InputError(_NEEDS_OUTCOMES.format(test))
 
 
 def _scalar_notion(samples: Samples, notion: str | None) -> Notion:
+    """The scalar notion that a test is of."""
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(

@@ -96,6 +96,7 @@ def lin_ce(
 
 
 def _property(phi: Any, k: int) -> NDArray[np.float64] | None:
+    """A property of the label as one row of numbers per class."""
     if phi is None:
         return None
     try:
@@ -113,11 +114,7 @@ def _property(phi: Any, k: int) -> NDArray[np.float64] | None:
 
 @public
 def classwise_ce(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    *,
-    bins: Bins = Quantile(15),
-    **rows: Unpack[Rows],
+    y_true: ArrayLike, y_proba: ArrayLike, *, bins: Bins = Quantile(15), **rows: Unpack[Rows]
 ) -> float:
     r"""Truthful classwise calibration error: LinCE of each class against the rest, averaged.
 

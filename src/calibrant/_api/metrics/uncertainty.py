@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.groups import group_index
-from calibrant._api.rows import as_samples, noted, of_two_columns
+from calibrant._api.resampling import Resampling
+from calibrant._api.rows import as_samples, note_two_columns, of_two_columns
 from calibrant._api.verdicts import verdict_of
 from calibrant._core.arguments import WeightedRows
 from calibrant._core.binning import Bins, both_rules
@@ -102,7 +103,7 @@ def noise_floor(
     floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
     if floor is None:
         raise InputError(why_no_floor(chosen, soft=uncertainty.soft))
-    return noted(floor, samples, chosen.notion)
+    return note_two_columns(floor, samples, chosen.notion)
 
 
 @public
@@ -175,7 +176,7 @@ def interval(
         samples, measure, bins, n_resamples, seed, clusters, level=level, resample=resample
     )
     found = uncertainty.interval(chosen, chosen.compute(summary))
-    return noted(found, samples, chosen.notion)
+    return note_two_columns(found, samples, chosen.notion)
 
 
 @public
@@ -383,19 +384,14 @@ def _measured(
 ) -> tuple[Uncertainty, Measure, Summary]:
     """The resampler of a measure, the measure, and the statistics that it reads."""
     check_resamples(n_resamples, seed)
-    rules = both_rules(bins, samples.n)
     chosen = find(measure, samples.shape)
-    votes = samples.votes
-    drawn = check_resample(resample, votes)
-    uncertainty = Uncertainty(
-        samples,
-        *rules,
-        (chosen,),
-        level,
-        int(n_resamples),
-        int(seed),
-        groups,
-        votes,
-        resample=drawn,
+    resampling = Resampling(
+        rules=both_rules(bins, samples.n),
+        level=level,
+        n_resamples=int(n_resamples),
+        seed=int(seed),
+        groups=groups,
+        resample=check_resample(resample, samples.votes),
     )
+    uncertainty, rules = resampling.uncertainty(samples, (chosen,)), resampling.rules
     return uncertainty, chosen, Summary(samples, *rules)

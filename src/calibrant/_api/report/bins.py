@@ -55,7 +55,7 @@ def bin_views(
     alone. `whole` is the problem in full, where it is known.
     """
     counts = tuple(sorted({*COUNTS, *(() if extra is None else (extra,))}))
-    kind = _kind(truthful)
+    kind = plain_rule(truthful)[0]
     views = [_view(samples, notion, counts, "labels as given", kind, groups, level, whole)]
     if not views[0].tables["equal-width"][0].is_hard:
         hard = _hardened(samples)
@@ -63,11 +63,12 @@ def bin_views(
     return tuple(views)
 
 
-def _kind(rule: Rule) -> str | None:
-    """Which of the page's rules this is, if any."""
-    if isinstance(rule, EqualWidth) and rule == EqualWidth(rule.m):
-        return "equal-width"
-    return "quantile" if isinstance(rule, Quantile) and rule == Quantile(rule.m) else None
+def plain_rule(rule: Rule) -> tuple[str | None, int | None]:
+    """The kind and the number of bins, where they are those of a rule of the page."""
+    for kind, plain in (("equal-width", EqualWidth), ("quantile", Quantile)):
+        if isinstance(rule, plain) and rule == plain(rule.m):
+            return kind, rule.m
+    return None, None
 
 
 def _view(
@@ -80,6 +81,7 @@ def _view(
     level: float,
     whole: Whole | None = None,
 ) -> BinView:
+    """The scalar problem of one set of labels in every number of bins."""
     with explained(samples):
         u, z, w, _ = whole or whole_problem(samples, notion)
     problem = Samples(u, z, w)
@@ -167,6 +169,7 @@ def classes_are_few(samples: Samples) -> bool:
 
 
 def _class_curves(samples: Samples) -> list[MeasureOverBins]:
+    """Errors over all classes against the number of bins."""
     tables = BinCounts(samples, _CLASS_COUNTS)
     summaries = [tables.summary_at(m) for m in _CLASS_COUNTS]
     curves = []

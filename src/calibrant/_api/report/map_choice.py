@@ -53,7 +53,7 @@ def checked_maps(names: Any) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(listed))
 
 
-def tried(
+def try_maps(
     samples: Samples,
     groups: NDArray[np.intp] | None,
     names: tuple[str, ...] | None = None,
@@ -65,12 +65,16 @@ def tried(
     try:
         found = choose_map(samples, groups, maps=names, folds=folds, seed=seed)
     except CalibrantError as error:
-        return Trial(_shown(samples, names or _usual(samples, ())), None, f"{error}.", {})
+        return Trial(
+            _unfitted_maps(samples, names or _maps_to_show(samples, ())), None, f"{error}.", {}
+        )
     table = {AS_THEY_ARE: AS_THEY_ARE, **METHODS}
     scores = {table[row.map]: row.loss for row in found}
     chosen = METHODS[found.best] if found.helps else None
-    shown = names or _usual(samples, tuple(row.map for row in found), found.best)
-    return Trial(_shown(samples, shown), chosen, _why(found.why, found.n), scores, found.notes)
+    shown = names or _maps_to_show(samples, tuple(row.map for row in found), found.best)
+    return Trial(
+        _unfitted_maps(samples, shown), chosen, _why(found.why, found.n), scores, found.notes
+    )
 
 
 def _why(reason: str, n: int) -> str:
@@ -80,7 +84,9 @@ def _why(reason: str, n: int) -> str:
     )
 
 
-def _usual(samples: Samples, tried: tuple[str, ...], best: str = AS_THEY_ARE) -> tuple[str, ...]:
+def _maps_to_show(
+    samples: Samples, tried: tuple[str, ...], best: str = AS_THEY_ARE
+) -> tuple[str, ...]:
     """The maps to show: a few that readers know, of those that were tried, and the best."""
     usual = (*_MULTICLASS, *_BY_CLASS) if samples.multiclass else _BINARY
     kept = [name for name in usual if name in tried or name in _MULTICLASS or not tried]
@@ -89,12 +95,13 @@ def _usual(samples: Samples, tried: tuple[str, ...], best: str = AS_THEY_ARE) ->
     return tuple(sorted(kept, key=lambda name: n_parameters(name, samples.n_classes)))
 
 
-def _shown(samples: Samples, names: tuple[str, ...]) -> dict[str, Scaler]:
+def _unfitted_maps(samples: Samples, names: tuple[str, ...]) -> dict[str, Scaler]:
+    """Maps by their class name, not yet fitted."""
     made = (new_scaler(METHODS[name], from_logits=samples.from_logits) for name in names)
     return {type(scaler).__name__: scaler for scaler in made}
 
 
-def plain(samples: Samples) -> NDArray[Any]:
+def on_simplex(samples: Samples) -> NDArray[Any]:
     """Predictions that a map takes: rows which half precision rounded off the simplex are put
     back.
     """

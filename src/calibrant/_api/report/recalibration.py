@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from calibrant._api.cross_fitting import check_two_classes
 from calibrant._api.curve_of_rows import reliability_table
 from calibrant._api.groups import renumbered
-from calibrant._api.report.map_choice import Trial, plain, tried
+from calibrant._api.report.map_choice import Trial, on_simplex, try_maps
 from calibrant._core.binning import Rule
 from calibrant._core.errors import CalibrantError, CalibrantWarning, InputError, unnamed_text
 from calibrant._core.validation import N_RESAMPLES
@@ -68,7 +68,7 @@ def side_by_side(
     seed: int,
     names: tuple[str, ...] | None = None,
 ) -> SideBySide:
-    """What the maps named, or those of such rows, would do."""
+    """Fit maps on one half of the rows and measure them on the other; `names` chooses the maps."""
     if samples.n < FEWEST:
         few = f"There are {samples.n} rows: half of them are too few to fit a map and to judge it."
         return SideBySide(absent=few)
@@ -89,12 +89,12 @@ def side_by_side(
         check_two_classes(training)
     except InputError as error:
         return SideBySide(absent=f"No map is fitted to one half of the rows: {error}.")
-    trial = tried(samples, groups, names, seed)
+    trial = try_maps(samples, groups, names, seed)
     held_out = _HeldOut(samples.take(rest), rule, quantile, renumbered(groups, rest), level, seed)
     maps, failed = [], []
     for name, scaler in trial.maps.items():
         try:
-            maps.append(_applied(scaler, training, held_out, trial, split))
+            maps.append(_fit_and_measure(scaler, training, held_out, trial, split))
         except CalibrantError as error:
             failed.append(f"{spoken(name)} could not be fitted: {str(error).rstrip('.')}.")
     if not maps:
@@ -117,37 +117,26 @@ def _note_on_held_out(maps: list[BeforeAfter]) -> str:
     )
 
 
-def before_after(
-    samples: Samples,
-    rule: Rule,
-    quantile: Rule,
-    *,
-    groups: NDArray[np.intp] | None,
-    level: float,
-    seed: int,
-) -> BeforeAfter | str:
-    """What the map that suits the rows best would do, or why there is none."""
-    found = side_by_side(samples, rule, quantile, groups=groups, level=level, seed=seed)
-    return found.chosen or found.absent or ""
-
-
-def _applied(
+def _fit_and_measure(
     scaler: Scaler, training: Samples, held_out: _HeldOut, trial: Trial, split: str
 ) -> BeforeAfter:
     """One map, fitted to the first half and measured on the other."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         scaler.fit(
-            training.targets, plain(training), sample_weight=training.weights, votes=training.votes
+            training.targets,
+            on_simplex(training),
+            sample_weight=training.weights,
+            votes=training.votes,
         )
         before = held_out.samples
-        after = replace(before, predictions=scaler.transform(plain(before)), from_logits=False)
+        after = replace(before, predictions=scaler.transform(on_simplex(before)), from_logits=False)
     name = type(scaler).__name__
     notes = tuple(
         unnamed_text(w.message) for w in caught if isinstance(w.message, CalibrantWarning)
     )
     changes = held_out.changes(after)
-    reverses = not before.multiclass and _reverses(plain(before), after.predictions)
+    reverses = not before.multiclass and _reverses(on_simplex(before), after.predictions)
     return BeforeAfter(
         method=name,
         learned=_learned(scaler),
@@ -202,6 +191,7 @@ def _halves(
 
 
 def _learned(scaler: Any) -> str:
+    """What a map has learned, in words."""
     if isinstance(scaler, TemperatureScaling):
         shown = f"{scaler.temperature_:.4g}"
         if shown == "1":
@@ -209,14 +199,14 @@ def _learned(scaler: Any) -> str:
         side = "less sure" if scaler.temperature_ > 1 else "surer"
         return f"temperature {shown}: the predictions are made {side}"
     if isinstance(scaler, PlattScaling):
-        slope, intercept = _first(scaler.slope_), _first(scaler.intercept_)
+        slope, intercept = _only_parameter(scaler.slope_), _only_parameter(scaler.intercept_)
         return f"slope {slope:.4g} and intercept {intercept:.4g} on the logit scale"
     if isinstance(scaler, BetaCalibration):
-        a, b, c = (_first(each) for each in (scaler.a_, scaler.b_, scaler.c_))
+        a, b, c = (_only_parameter(each) for each in (scaler.a_, scaler.b_, scaler.c_))
         return f"a = {a:.4g}, b = {b:.4g}, c = {c:.4g}"
     if isinstance(scaler, QuadraticScaling):
-        b, c = (_first(each) for each in (scaler.slope_, scaler.curvature_))
-        a = _first(scaler.intercept_)
+        b, c = (_only_parameter(each) for each in (scaler.slope_, scaler.curvature_))
+        a = _only_parameter(scaler.intercept_)
         return f"{a:.4g} {b:+.4g} h {c:+.4g} h² of the logit h"
     if isinstance(scaler, StructuredVectorScaling | StructuredMatrixScaling):
         rest = "a factor" if scaler.coef_.ndim == 1 else "a matrix"
@@ -243,7 +233,7 @@ def _learned(scaler: Any) -> str:
     return f"the mean target of each of {_counted(scaler.values_, 'bin')}"
 
 
-def _first(values: Any) -> float:
+def _only_parameter(values: Any) -> float:
     """The parameter of the only column; what rounding leaves of 0 is 0."""
     value = float(np.ravel(values)[0])
     return 0.0 if abs(value) < 1e-12 else value
@@ -330,6 +320,7 @@ class _HeldOut:
         return Change(measure.name, was, now, change + low, change + high, estimate=change)
 
     def _error_change(self, measure: Measure, now: float, own: Uncertainty) -> Change:
+        """An error before and after: its intervals, and its noise floor after."""
         floor = own.noise_floor(measure, now)
         was = self.values[measure.name]
         before, after = self.own.interval(measure, was), own.interval(measure, now)

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.streaming.recipe import check_recipe, check_same_recipe, described, rule_of
+from calibrant._api.streaming.recipe import (
+    check_recipe,
+    check_same_recipe,
+    rule_from_dict,
+    rule_to_dict,
+)
 from calibrant._api.streaming.summed_stream import SummedStream
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Bins, EqualWidth, FixedRule, as_rule, both_rules
@@ -345,6 +350,7 @@ class Accumulator:
             raise swapped()
 
     def _evaluate(self, measures: Iterable[str] | None, approximate: bool | None) -> Evaluation:
+        """The evaluation of an accumulator that no other thread changes."""
         if not self._n_classes:
             raise InputError("this Accumulator holds no samples yet: call update(...) first")
         summary = self.summary(approximate=approximate)
@@ -564,7 +570,7 @@ class Accumulator:
             If recipe or counts are not those of an accumulator.
         """
         check_recipe(recipe)
-        bins = rule_of(recipe["rule"])
+        bins = rule_from_dict(recipe["rule"])
         # A count has the rule of as many bins; older states have neither entry.
         own = bool(recipe.get("own_bins", False)) or not isinstance(bins, EqualWidth)
         out = cls(
@@ -602,7 +608,7 @@ class Accumulator:
         """
         names = None if self.classes is None else list(self.classes)
         return {
-            "rule": described(self.rule),
+            "rule": rule_to_dict(self.rule),
             "from_logits": self.from_logits,
             # Only written if set, so that recipes of older states stay the same.
             **({"from_logprobs": True} if self.from_logprobs else {}),

@@ -34,47 +34,26 @@ class Batch:
     n_without_time: int = 0
 
 
-def batch_of(
-    stream: Accumulator,
-    every: WindowWidth,
-    y_true: Any,
-    y_proba: Any,
-    time: Any,
-    *,
-    sample_weight: Any,
-    votes: Any = None,
-    groups: Any = None,
-    data: Any,
-) -> Batch:
-    """What a stream like this one would add to each window for these rows."""
-    if groups is not None and is_lazy(data):
-        raise InputError(
-            "groups= needs the rows in memory, to know how many a cluster has: collect() the frame"
-        )
-    if is_lazy(data) and isinstance(time, str):
-        return lazy_batch(
-            stream,
-            every,
-            y_true,
-            y_proba,
-            time,
-            sample_weight=sample_weight,
-            votes=votes,
-            data=data,
-        )
-    times = _times(time, data, stream.missing)
+def batch_of(stream: Accumulator, every: WindowWidth, time: Any, groups: Any, **rows: Any) -> Batch:
+    """What a stream like this one would add to each window for these `rows`: labels, predictions,
+    weights, votes and the frame of columns.
+    """
     given = {
-        "y_true": y_true,
-        "y_proba": y_proba,
-        "sample_weight": sample_weight,
-        "votes": votes,
-        "data": data,
+        **rows,
         "from_logits": stream.given,
         "classes": stream.classes,
         "missing": stream.missing,
         "stream": True,
     }
-    us, missing = times
+    if is_lazy(given["data"]):
+        if groups is not None:
+            raise InputError(
+                "groups= needs the rows in memory, to know how many a cluster has: collect() the "
+                "frame"
+            )
+        if isinstance(time, str):
+            return lazy_batch(stream, every, time, given)
+    us, missing = _times(time, given["data"], stream.missing)
     if groups is not None:
         given = _with_clusters(given, groups, us, missing, every)
     windows = split(np.atleast_1d(us), np.atleast_1d(missing), every)
@@ -88,12 +67,12 @@ def batch_of(
         if not windows:
             return Batch([], samples.n_columns, n)
         return Batch([(windows[0][0], sums)], samples.n_columns)
-    rows = to_samples(**given)
-    _check_one_each(us, rows.n + rows.n_missing)
-    positions = _positions(given) if rows.n_missing else None
-    with explained(rows):
-        parts = [(start, _sums(stream, rows, which, positions)) for start, which in windows]
-    return Batch(parts, rows.n_columns, int(missing.sum()))
+    in_memory = to_samples(**given)
+    _check_one_each(us, in_memory.n + in_memory.n_missing)
+    positions = _positions(given) if in_memory.n_missing else None
+    with explained(in_memory):
+        parts = [(start, _sums(stream, in_memory, which, positions)) for start, which in windows]
+    return Batch(parts, in_memory.n_columns, int(missing.sum()))
 
 
 def _with_clusters(
@@ -120,16 +99,14 @@ def _with_clusters(
 
 def _times(time: Any, data: Any, missing: str) -> Times:
     """The times of the rows, if they can be had and none is missing that must not be."""
-    lazy = is_lazy(data)
     named = data is not None and isinstance(time, str)
-    times = None if lazy and named else microseconds(_column(data, time) if named else time)
-    if times is None or (lazy and times[0].ndim):
+    us, absent = times = microseconds(_column(data, time) if named else time)
+    if is_lazy(data) and us.ndim:
         raise InputError(
             "the rows of a lazy frame are not cut into windows here: give one time for all of them "
             "as a datetime, with the frame filtered to its window; or collect() the frame; or let "
             "its engine group by a column of days, evaluate(..., by='day')"
         )
-    us, absent = times
     if us.ndim > 1:
         raise InputError(f"time must be one time, or one for each row; got the shape {us.shape}")
     if missing != "drop" and absent.any():
@@ -190,22 +167,12 @@ def _sums(
 MOST_WINDOWS = 1000
 
 
-def lazy_batch(
-    stream: Accumulator,
-    every: WindowWidth,
-    y_true: Any,
-    y_proba: Any,
-    time: str,
-    *,
-    sample_weight: Any,
-    votes: Any,
-    data: Any,
-) -> Batch:
+def lazy_batch(stream: Accumulator, every: WindowWidth, time: str, given: dict[str, Any]) -> Batch:
     """What the rows of a lazy frame add to each window, by a column of times."""
     import narwhals as nw
 
-    frame = _in_utc(nw.from_native(data), time)
-    kind = _kind(frame.collect_schema(), time)
+    frame = _in_utc(nw.from_native(given["data"]), time)
+    kind = _time_type(frame.collect_schema(), time)
     column = column_of(frame, time)
     if kind == nw.Date:
         column = column.cast(nw.Datetime("us"))
@@ -227,7 +194,8 @@ def lazy_batch(
             f"{setting('missing', 'drop')}"
         )
     if first is None:
-        return Batch([], 1 if isinstance(y_proba, str) else len(y_proba), absent)
+        named = given["y_proba"]
+        return Batch([], 1 if isinstance(named, str) else len(named), absent)
     starts = _starts(first, last, every)
 
     def in_window(start: int) -> Any:
@@ -244,17 +212,7 @@ def lazy_batch(
         if not count:
             continue
         part = frame.filter(in_window(start)).to_native()
-        samples = to_source(
-            y_true,
-            y_proba,
-            sample_weight=sample_weight,
-            votes=votes,
-            data=part,
-            from_logits=stream.given,
-            classes=stream.classes,
-            missing=stream.missing,
-            stream=True,
-        )
+        samples = to_source(**{**given, "data": part})
         with explained(samples):
             parts.append((start, stream.sums_of(samples)))
         columns = samples.n_columns
@@ -275,7 +233,7 @@ def _in_utc(frame: Any, time: str) -> Any:
     return nw.from_native(native.assign(**{time: native[time].dt.tz_convert("UTC")}))
 
 
-def _kind(schema: Any, time: str) -> Any:
+def _time_type(schema: Any, time: str) -> Any:
     """The type of a column of times. A time without a zone is taken to be in UTC."""
     import narwhals as nw
 
@@ -291,6 +249,7 @@ def _kind(schema: Any, time: str) -> Any:
 
 
 def _starts(first: datetime, last: datetime, every: WindowWidth) -> list[int]:
+    """The starts of all windows from the first time to the last."""
     begin, end = (every.start(single(value, "time")) for value in (first, last))
     n = (end - begin) // every.us + 1
     if n > MOST_WINDOWS:

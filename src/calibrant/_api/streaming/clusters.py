@@ -15,9 +15,6 @@ from numpy.typing import NDArray
 
 from calibrant._api.streaming.spans import WindowWidth
 from calibrant._core.errors import InputError
-from calibrant._data.arrays import bring_here
-from calibrant._data.columns import is_lazy, pick
-from calibrant._data.missing import row_gaps
 from calibrant._data.times import moment
 
 
@@ -46,7 +43,10 @@ def cluster_weights(
     `us` are times, or one for all. A cluster whose rows lie in several windows is an error: what
     its later rows show depends on its earlier ones, and no window may be judged with that.
     """
-    values, gaps = row_gaps(_column(groups, data), "groups")
+    # Imported here: programs that add rows without clusters never need it.
+    from calibrant._api.groups import read_groups
+
+    values, gaps = read_groups(groups, data)
     n = kept.size
     if values.shape != (n,):
         raise InputError(f"groups must name a cluster for each of the {n} rows; got {values.shape}")
@@ -58,30 +58,19 @@ def cluster_weights(
     names = values.astype(str) if values.dtype.kind == "O" else values
     _, index = np.unique(names, return_inverse=True)
     if us.ndim:
-        _check_whole(names, index, us, kept, every)
+        _check_in_one_window(names, index, us, kept, every)
     sizes = np.bincount(index[kept], minlength=int(index.max(initial=-1)) + 1)
     return np.asarray(1.0 / np.maximum(sizes[index], 1))
 
 
-def _column(groups: Any, data: Any) -> Any:
-    if isinstance(groups, str):
-        if data is None:
-            raise InputError(
-                f"groups={groups!r} names a column, but there is no data=frame to find it in"
-            )
-        return pick(data, groups, "groups")
-    if is_lazy(groups):
-        raise InputError(f"groups is a {bring_here(groups)}")
-    return groups
-
-
-def _check_whole(
+def _check_in_one_window(
     names: NDArray[Any],
     index: NDArray[np.intp],
     us: NDArray[np.int64],
     kept: NDArray[np.bool_],
     every: WindowWidth,
 ) -> None:
+    """An error for a cluster with rows in several windows."""
     starts = every.numbers(us) * every.us + every.offset
     first = np.full(int(index.max(initial=-1)) + 1, np.iinfo(np.int64).max)
     last = np.full(first.size, np.iinfo(np.int64).min)

@@ -19,7 +19,7 @@ from calibrant._api.streaming.batches import batch_of
 from calibrant._api.streaming.clusters import check_grouped
 from calibrant._api.streaming.recipe import check_same_recipe
 from calibrant._api.streaming.spans import window_width
-from calibrant._api.streaming.summed_stream import instead
+from calibrant._api.streaming.summed_stream import alternatives
 from calibrant._api.streaming.sums import WindowedSums
 from calibrant._core.binning import Bins, FixedRule
 from calibrant._core.errors import InputError, StateError
@@ -190,12 +190,12 @@ class Monitor:
         batch = batch_of(
             sums.blank,
             sums.every,
-            y_true,
-            y_proba,
             time,
+            groups,
+            y_true=y_true,
+            y_proba=y_proba,
             sample_weight=sample_weight,
             votes=votes,
-            groups=groups,
             data=data,
         )
         with self._lock:
@@ -371,11 +371,11 @@ class Monitor:
             A row for each window, with their diagram (`plot`).
         """
         # Imported here: programs that only add rows never need it.
-        from calibrant._api.streaming.tables import evaluated
+        from calibrant._api.streaming.tables import windows_table
 
         span = self._span(start, stop)
         other = baseline.copy() if isinstance(baseline, Accumulator) else baseline
-        return evaluated(*self._now(), span, measures, other)
+        return windows_table(*self._now(), span, measures, other)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file.
@@ -515,7 +515,7 @@ def _check_summable(shapes: Sequence[Measure], blank: Accumulator) -> None:
     own, approximate = blank.own_bins, blank.approximate
     if not any(in_stream(each, own_bins=own, approximate=approximate) for each in shapes):
         measure = shapes[0]
-        more = instead(measure, blank.rule, own, blank.recipe()["cells"])
+        more = alternatives(measure, blank.rule, own, blank.recipe()["cells"])
         raise InputError(
             f"the measure {measure.name!r} needs the samples themselves, which a Monitor does not "
             f"keep: drop it from {name_of('measures')}{worded(python=more, command='')}"

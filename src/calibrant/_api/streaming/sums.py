@@ -84,6 +84,7 @@ class WindowedSums:
         return self.windows.get(start, self.blank)
 
     def _fold(self) -> None:
+        """Merge the oldest windows while there are more than `keep`."""
         while self.keep is not None and len(self.windows) > self.keep:
             start = min(self.windows)
             self._add_earlier(MergedWindows(start, start + self.every.us, self.windows[start]))
@@ -147,7 +148,7 @@ class WindowedSums:
 
 
 def _holds_all(earlier: MergedWindows, start: int | None, stop: int | None) -> bool:
-    """Whether a span of time holds all of `earlier`, or none of it."""
+    """Whether a span of time contains all merged windows; an error if it contains some of them."""
     whole = (start is None or start <= earlier.start) and (stop is None or earlier.stop <= stop)
     after = start is not None and earlier.stop <= start
     before = stop is not None and stop <= earlier.start
