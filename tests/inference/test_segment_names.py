@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._api.groups import numbered_groups, read_groups
+from calibrant._api.rows import numbered_groups, read_groups
 from cli.command import csv, run
 from needs import need
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.groups import group_index, renumbered
-from calibrant._api.rows import GivenRows, as_samples
+from calibrant._api.rows import GivenRows, as_samples, group_index, renumbered
 from calibrant._api.slices import slice_labels
 from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.errors import InputError, check_some_left, errors_about, nearest

@@ -9,9 +9,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.groups import group_index, renumbered
 from calibrant._api.metrics.significance import clipping_note, cox_of
-from calibrant._api.rows import as_samples
+from calibrant._api.rows import as_samples, group_index, renumbered
 from calibrant._api.slices import slice_labels
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth, Quantile
@@ -210,8 +209,9 @@ def with_subgroups(
     groups: NDArray[np.intp] | None,
     n_resamples: int,
     seed: int,
+    at_most: int | None = None,
 ) -> ClinicalSummary:
-    """The summary, and the same of every subgroup."""
+    """The summary, and the same of every subgroup, unless these are more than `at_most`."""
     labels, name = slice_labels(by, samples, data)
 
     def summary(label: Any) -> ClinicalSummary:
@@ -225,6 +225,8 @@ def with_subgroups(
         return summary_of(subset, own, plain.level, n_resamples, seed)
 
     subgroups = list(dict.fromkeys(np.sort(labels).tolist()))
+    if at_most is not None and len(subgroups) > at_most:
+        return plain
     threads = n_threads() if samples.n >= THREADS_FROM else 1
     parts = dict(zip(map(str, subgroups), in_threads(summary, subgroups, threads), strict=True))
     return replace(plain, by=name, subgroups=parts)

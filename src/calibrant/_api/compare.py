@@ -14,11 +14,10 @@ from calibrant._api.annotator_ceiling import ceiling_beside
 from calibrant._api.curve_of_rows import reliability_table
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import resampled_note
-from calibrant._api.groups import group_index
 from calibrant._api.model_rows import model_set, own_note
 from calibrant._api.rank_robustness import rank_robustness
 from calibrant._api.resampling import Resampling
-from calibrant._api.rows import GivenRows
+from calibrant._api.rows import GivenRows, group_index
 from calibrant._api.scale_on import recalibrated
 from calibrant._api.slices import sliced
 from calibrant._core.arguments import WeightedRows

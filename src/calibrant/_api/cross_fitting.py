@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, one_of
-from calibrant._core.map_names import METHODS
 from calibrant._data.samples import Samples
 from calibrant._inference.means import row_values
 from calibrant._measures.catalogue import catalogue, find
-from calibrant.scaling._load import new_scaler
 
 Array = NDArray[np.float64]
 
@@ -65,18 +63,8 @@ def fold_of(
     return fold % folds
 
 
-def cross_fitted(name: str, samples: Samples, fold: NDArray[np.intp], folds: int) -> Array:
-    """Each row's prediction through a map that was fitted to the other folds."""
-    out = np.zeros(samples.predictions.shape)
-    for j in range(folds):
-        here = fold == j
-        out[here] = fit_and_apply(name, samples.take(~here), samples.take(here))
-    return out
-
-
-def fit_and_apply(name: str, fit: Samples, onto: Samples) -> Array:
-    """Predictions of some rows through a map that was fitted to others."""
-    scaler: Any = new_scaler(METHODS[name], from_logits=fit.from_logits)
+def fit_and_apply(scaler: Any, fit: Samples, onto: Samples) -> Array:
+    """Predictions of some rows through a map that is fitted to others."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         scaler.fit(fit.targets, fit.predictions, sample_weight=fit.weights, votes=fit.votes)

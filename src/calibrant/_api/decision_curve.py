@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._api.cross_fitting import fit_and_apply
-from calibrant._api.groups import group_index
 from calibrant._api.reliability_curve import scalar_problem
-from calibrant._api.rows import as_samples
+from calibrant._api.rows import as_samples, group_index
 from calibrant._core.arguments import Rows
 from calibrant._core.errors import CalibrantError, InputError, errors_about, one_of
 from calibrant._core.validation import check_count, check_level, public
@@ -21,11 +20,13 @@ from calibrant._data.columns import check_label_is_shared, column_names
 from calibrant._data.samples import Samples
 from calibrant._inference.decisions import Acted, Outcomes, gain_limits
 from calibrant.results._decision_curve import ALL, NONE, DecisionCurve, NetBenefit
+from calibrant.scaling._isotonic import IsotonicCalibration
+from calibrant.scaling._platt import PlattScaling
 
 Array = NDArray[np.float64]
 
 THRESHOLDS = tuple(j / 100 for j in range(1, 100))
-MAPS = ("isotonic", "platt")
+MAPS = {"isotonic": IsotonicCalibration, "platt": PlattScaling}
 FOLDS = 5
 # With at least this many of the rarer outcome, the default map is isotonic.
 ENOUGH_EVENTS = 200
@@ -224,7 +225,7 @@ def _cross_fitted(name: str, u: Array, outcomes: Outcomes, seed: int) -> Array:
             continue
         # With one outcome alone in the other folds, predictions stay as they are.
         with suppress(CalibrantError):
-            out[here] = fit_and_apply(name, rows.take(~here), rows.take(here))
+            out[here] = fit_and_apply(MAPS[name](), rows.take(~here), rows.take(here))
     return out
 
 

@@ -13,15 +13,13 @@ from calibrant._api.cross_fitting import (
     FOLDS,
     ROWS_A_CLASS,
     check_two_classes,
-    cross_fitted,
     fit_and_apply,
     fold_of,
     proper_loss_field,
     row_losses,
     weighted_mean,
 )
-from calibrant._api.groups import group_index
-from calibrant._api.rows import as_samples
+from calibrant._api.rows import as_samples, group_index
 from calibrant._core.arguments import Reading
 from calibrant._core.errors import one_of
 from calibrant._core.map_names import METHODS
@@ -32,6 +30,7 @@ from calibrant._inference.few_events import Losses
 from calibrant._inference.means import influences, mean_limits, row_values
 from calibrant._summaries.samples import Summary
 from calibrant.results._loss_decomposition import LossDecomposition
+from calibrant.scaling._load import new_scaler
 from calibrant.scaling._predictions import to_predictions
 
 Array = NDArray[np.float64]
@@ -135,7 +134,9 @@ def decompose(
     fold = fold_of(samples, index, int(folds), seed)
     tried: dict[str, tuple[float, Array, Array]] = {}
     for name in maps:
-        mapped = cross_fitted(name, samples, fold, int(folds))
+        mapped = np.zeros(samples.predictions.shape)
+        for here in (fold == j for j in range(int(folds))):
+            mapped[here] = _through(name, samples.take(~here), samples.take(here))
         losses = row_losses(samples, mapped, field)
         tried[name] = (weighted_mean(losses, samples), mapped, losses)
     best = min(tried, key=lambda name: tried[name][0])
@@ -151,6 +152,11 @@ def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str
         return list(_BINARY)
     enough = samples.n >= ROWS_A_CLASS * samples.n_classes
     return list(_MULTICLASS if enough else _MULTICLASS[:1])
+
+
+def _through(name: str, fit: Samples, onto: Samples) -> Array:
+    """Predictions of some rows through a map, by its name, that is fitted to others."""
+    return fit_and_apply(new_scaler(METHODS[name], from_logits=fit.from_logits), fit, onto)
 
 
 def _split_loss(
@@ -185,7 +191,7 @@ def _split_loss(
         low, high, _ = mean_limits(influences(part, weights, groups), level)
         fewest, most = rooms.get(name, (0.0, 0.0))
         intervals[name] = (values[name] + min(low, fewest), values[name] + max(high, most))
-    whole = row_losses(samples, fit_and_apply(best, samples, samples), field)
+    whole = row_losses(samples, _through(best, samples, samples), field)
     in_sample = values["loss"] - weighted_mean(whole, samples)
     return LossDecomposition(
         measure=loss,

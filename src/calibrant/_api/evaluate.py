@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_samples import Options, evaluate_samples
-from calibrant._api.rows import as_samples, as_source
+from calibrant._api.rows import as_samples, as_source, group_index
 from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError
@@ -129,8 +129,6 @@ def evaluate(
     # Resampling and slicing need the rows in memory.
     samples = as_samples(y_true, y_proba, votes=votes, **rows)
     if groups is not None:
-        from calibrant._api.groups import group_index
-
         options = replace(options, groups=group_index(groups, samples, data))
     return evaluate_samples(samples, options)
 

@@ -187,17 +187,14 @@ def _wants_clinical(samples: Samples, options: Options) -> bool:
 def _clinical(samples: Samples, options: Options, plain: ClinicalSummary | None) -> ClinicalSummary:
     """The clinical summary, unless it is known, and that of subgroups where they are few."""
     from calibrant._api.clinical import summary_of, with_subgroups
-    from calibrant._api.slices import slice_labels
 
-    given = int(options.n_resamples), int(options.seed)
+    groups, given = options.groups, (int(options.n_resamples), int(options.seed))
     if plain is None:
-        plain = summary_of(samples, options.groups, float(options.level), *given)
+        plain = summary_of(samples, groups, float(options.level), *given)
     if options.by is None:
         return plain
-    labels, _ = slice_labels(options.by, samples, options.data)
-    if len(set(labels.tolist())) > MOST_SUBGROUPS:
-        return plain
-    return with_subgroups(plain, samples, options.by, options.data, options.groups, *given)
+    by, data = options.by, options.data
+    return with_subgroups(plain, samples, by, data, groups, *given, MOST_SUBGROUPS)
 
 
 def _is_included(measure: Measure, samples: Source, rule: Rule, soft: bool) -> bool:

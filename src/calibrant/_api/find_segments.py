@@ -9,9 +9,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.groups import group_index
 from calibrant._api.metrics.significance import scalar_problem
-from calibrant._api.rows import as_samples, as_source, note_two_columns
+from calibrant._api.rows import as_samples, as_source, group_index, note_two_columns
 from calibrant._core.arguments import Reading
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Quantile

@@ -10,8 +10,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_samples import choose
-from calibrant._api.groups import numbered_groups, read_groups, renumbered
 from calibrant._api.resampling import Resampling
+from calibrant._api.rows import numbered_groups, read_groups, renumbered
 from calibrant._api.slices import (
     SliceOptions,
     slice_measures,

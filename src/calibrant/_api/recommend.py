@@ -20,8 +20,7 @@ from calibrant._api.cross_fitting import (
     row_losses,
     weighted_mean,
 )
-from calibrant._api.groups import group_index, renumbered
-from calibrant._api.rows import as_samples
+from calibrant._api.rows import as_samples, group_index, renumbered
 from calibrant._core.arguments import Reading
 from calibrant._core.errors import CalibrantError, InputError, one_of
 from calibrant._core.map_names import METHODS
@@ -305,7 +304,8 @@ class _Trial:
     def run(self, j: int) -> None:
         here = self._fold == j
         rows = self._samples.take(here)
-        mapped = fit_and_apply(self._name, self._samples.take(~here), rows)
+        scaler = new_scaler(METHODS[self._name], from_logits=rows.from_logits)
+        mapped = fit_and_apply(scaler, self._samples.take(~here), rows)
         self.losses[here] = row_losses(rows, mapped, self._field)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.curve_of_rows import curve_of_rows, reliability_table
-from calibrant._api.rows import as_samples, as_source, note_two_columns
+from calibrant._api.rows import as_samples, as_source, group_index, note_two_columns
 from calibrant._core.arguments import Rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, EqualWidth, Rule, as_rule, fixed_cuts
@@ -70,7 +70,6 @@ def reliability(
     if groups is None:
         return result
     from calibrant._api.evaluate_uncertainty import with_cluster_bars
-    from calibrant._api.groups import group_index
 
     return with_cluster_bars(result, samples, group_index(groups, samples, rows.get("data")))
 

@@ -7,9 +7,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.groups import group_index
 from calibrant._api.row_curves import isotonic_curve, local_curve
-from calibrant._api.rows import as_samples, note_two_columns
+from calibrant._api.rows import as_samples, group_index, note_two_columns
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, check_weight_total, one_of

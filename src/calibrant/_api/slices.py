@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.groups import renumbered
 from calibrant._api.limits import checked_limit
 from calibrant._api.resampling import Resampling
+from calibrant._api.rows import renumbered
 from calibrant._core.bin_tables import FIELDS, BinTable
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import setting

@@ -8,14 +8,13 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from calibrant._api.groups import group_index
 from calibrant._api.metrics.significance import (
     check_outcomes,
     cluster_null,
     drawn_test,
     scalar_problem,
 )
-from calibrant._api.rows import as_samples, as_source, note_two_columns
+from calibrant._api.rows import as_samples, as_source, group_index, note_two_columns
 from calibrant._core.arguments import Reading, Rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import LevelSets, Quantile

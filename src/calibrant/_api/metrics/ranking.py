@@ -7,9 +7,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.groups import group_index
 from calibrant._api.risk_curve import risk_coverage_curve
-from calibrant._api.rows import as_samples, as_source, note_two_columns
+from calibrant._api.rows import as_samples, as_source, group_index, note_two_columns
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth, LevelSets
 from calibrant._core.errors import InputError, NotDefined

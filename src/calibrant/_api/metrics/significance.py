@@ -9,8 +9,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.groups import group_index, renumbered
-from calibrant._api.rows import as_samples, note_two_columns
+from calibrant._api.rows import as_samples, group_index, note_two_columns, renumbered
 from calibrant._core.arguments import Reading
 from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
 from calibrant._core.errors import InputError, check_weight_total, counted, one_of

@@ -8,9 +8,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.groups import group_index
 from calibrant._api.resampling import Resampling
-from calibrant._api.rows import as_samples, note_two_columns, of_two_columns
+from calibrant._api.rows import as_samples, group_index, note_two_columns, of_two_columns
 from calibrant._api.verdicts import verdict_of
 from calibrant._core.arguments import WeightedRows
 from calibrant._core.binning import Bins, both_rules

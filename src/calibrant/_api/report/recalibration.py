@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from calibrant._api.cross_fitting import check_two_classes
 from calibrant._api.curve_of_rows import reliability_table
-from calibrant._api.groups import renumbered
 from calibrant._api.report.map_choice import Trial, on_simplex, try_maps
+from calibrant._api.rows import renumbered
 from calibrant._core.binning import Rule
 from calibrant._core.errors import CalibrantError, CalibrantWarning, InputError, unnamed_text
 from calibrant._core.validation import N_RESAMPLES

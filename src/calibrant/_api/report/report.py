@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from calibrant._api.conventions import conventions_of
 from calibrant._api.decision_curve import THRESHOLDS, curve_of_samples
 from calibrant._api.evaluate_samples import Options, evaluate_samples
-from calibrant._api.groups import group_index, renumbered
 from calibrant._api.report.bins import (
     NOT_OVER_CLASSES,
     bin_views,
@@ -25,6 +24,7 @@ from calibrant._api.report.recalibration import SideBySide, side_by_side
 from calibrant._api.report.text import answer, grouped, headlines, sentences
 from calibrant._api.risk_curve import risk_coverage_curve
 from calibrant._api.row_curves import PLACES
+from calibrant._api.rows import group_index, renumbered
 from calibrant._api.vote_profile import profile_of
 from calibrant._core.binning import Bins, EqualWidth, LevelSets, Rule, both_rules
 from calibrant._core.blas_threads import one_blas_thread

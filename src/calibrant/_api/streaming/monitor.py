@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from calibrant._api.evaluate_samples import choose
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.added_files import AddedFiles, unpacked_files
-from calibrant._api.streaming.batches import batch_of
-from calibrant._api.streaming.clusters import check_grouped
+from calibrant._api.streaming.batches import batch_of, check_grouped
 from calibrant._api.streaming.recipe import check_same_recipe
 from calibrant._api.streaming.spans import window_width
 from calibrant._api.streaming.summed_stream import alternatives
