@@ -13,6 +13,7 @@ from calibrant._api.evaluate_samples import choose
 from calibrant._core.binning import EqualWidth, Quantile, Rule
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import setting
+from calibrant._core.typing import Array
 from calibrant._core.validation import check_count, check_level, check_seed, public
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
@@ -31,8 +32,6 @@ from calibrant._measures.catalogue import Measure, Shape, listed
 from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.samples import Summary
 from calibrant.results._annotator_ceiling import AnnotatorCeiling, Predictor
-
-Array = NDArray[np.float64]
 
 ONE, HALF, AGAIN = "one annotator", "half of the votes", "as many annotators again"
 # Splits into halves beside models, where measures may be slow.

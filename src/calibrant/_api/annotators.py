@@ -14,6 +14,7 @@ from calibrant._api.metrics.uncertainty import noise_floor
 from calibrant._api.slices import holm
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError, nearest
+from calibrant._core.typing import Mask
 from calibrant._core.validation import check_level, check_resamples, check_seed, public
 from calibrant._data.arrays import to_array
 from calibrant._data.vote_table import VoteTable
@@ -191,7 +192,7 @@ def _predictions(y_proba: Any, votes: VoteTable) -> NDArray[Any]:
 
 
 def _agreement_of(
-    votes: VoteTable, mine: NDArray[np.bool_], name: str, level: float, rng: np.random.Generator
+    votes: VoteTable, mine: Mask, name: str, level: float, rng: np.random.Generator
 ) -> Annotator:
     """How often one annotator, or group, agrees with the other votes on the same items."""
     index, of_class = votes.item_index[mine], votes.class_index[mine]

@@ -14,6 +14,7 @@ from calibrant._api.slices import slice_labels
 from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.errors import InputError, check_some_left, errors_about, nearest
 from calibrant._core.messages import Note, setting, worded
+from calibrant._core.typing import Index
 from calibrant._data.align_rows import align, differing_rows, row_of_id
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
@@ -27,17 +28,17 @@ class Side:
     """The rows of one model: samples, clusters as numbers, the slice and the id of each row."""
 
     samples: Samples
-    groups: NDArray[np.intp] | None = None
+    groups: Index | None = None
     slices: NDArray[Any] | None = None
     ids: list[Any] | None = None
 
     @property
-    def positions(self) -> NDArray[np.intp]:
+    def positions(self) -> Index:
         """Where each row was among those that were given, dropped ones counted."""
         kept = self.samples.kept
         return np.arange(self.samples.n) if kept is None else np.flatnonzero(kept)
 
-    def take(self, rows: NDArray[np.intp]) -> Side:
+    def take(self, rows: Index) -> Side:
         """Some of the rows, by number."""
         slices = None if self.slices is None else self.slices[rows]
         return Side(self.samples.take(rows), renumbered(self.groups, rows), slices)
@@ -155,7 +156,7 @@ def _same_labels(new: Side, old: Side) -> bool:
     return a.size > 0 and first.shape == second.shape and bool((first == second).all())
 
 
-def _common_rows(new: Side, old: Side) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _common_rows(new: Side, old: Side) -> tuple[Index, Index]:
     """The rows of both that were given at the same place, where each has dropped some."""
     _, a, b = np.intersect1d(new.positions, old.positions, assume_unique=True, return_indices=True)
     return a, b
@@ -190,9 +191,7 @@ def _pair_by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
     return _pair_of_rows(new, old, a, b, "by id", own=own)
 
 
-def _pair_of_rows(
-    new: Side, old: Side, a: NDArray[np.intp], b: NDArray[np.intp], how: str, *, own: bool = False
-) -> Pair:
+def _pair_of_rows(new: Side, old: Side, a: Index, b: Index, how: str, *, own: bool = False) -> Pair:
     """Both sides reduced to the rows `a` and `b`, which are the same rows."""
     first, second = new.take(a), old.take(b)
     weights, others = first.samples.weights, second.samples.weights

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array
 from calibrant._core.validation import check_count, check_level, check_seed, public
 from calibrant._data.arrays import to_array
 from calibrant._data.checks import checked_weights
@@ -23,8 +24,6 @@ from calibrant._inference.few_events import poisson_limits, with_unseen
 from calibrant._inference.means import influences, mean_limits
 from calibrant._inference.numbers import FEW_EVENTS
 from calibrant.results._bayes_error import BayesError
-
-Array = NDArray[np.float64]
 
 _PLAIN = "one less the largest share, BCa limits"
 _DEBIASED = (

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant._api.metrics.significance import clipping_note, cox_of
 from calibrant._api.rows import as_samples, group_index, renumbered
@@ -18,6 +18,7 @@ from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.messages import Note
+from calibrant._core.typing import Index
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads
@@ -131,7 +132,7 @@ def clinical_summary(
 
 
 def summary_of(
-    samples: Samples, groups: NDArray[np.intp] | None, level: float, n_resamples: int, seed: int
+    samples: Samples, groups: Index | None, level: float, n_resamples: int, seed: int
 ) -> ClinicalSummary:
     """The summary of binary samples; `groups` as numbers."""
     rules, measures = (EqualWidth(15), Quantile(15)), listed("clinical", "binary")
@@ -206,7 +207,7 @@ def with_subgroups(
     samples: Samples,
     by: Any,
     data: Any,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     n_resamples: int,
     seed: int,
     at_most: int | None = None,

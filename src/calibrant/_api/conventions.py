@@ -15,6 +15,7 @@ from calibrant._core.bin_counts import BY_ROWS, is_by_rows
 from calibrant._core.binning import EqualWidth, as_rule
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
 from calibrant._data.samples import Notion, Samples
@@ -124,7 +125,7 @@ def conventions_of(
         given = (u, z) if peer.by_row else ordered
         return _row(peer, peer.compute, *given, rule.m, findings.soft)
 
-    def rows_of_all() -> tuple[NDArray[np.float64], NDArray[Any]]:
+    def rows_of_all() -> tuple[Array, NDArray[Any]]:
         block = samples.block(0, samples.n)
         labels = block.targets if block.targets.ndim == 1 else block.targets.argmax(axis=1)
         return block.predictions.astype(np.float64), labels
@@ -145,12 +146,7 @@ def conventions_of(
 
 
 def _row(
-    peer: PeerRule,
-    compute: Callable[..., float],
-    u: NDArray[np.float64],
-    z: NDArray[Any],
-    bins: int,
-    soft: bool,
+    peer: PeerRule, compute: Callable[..., float], u: Array, z: NDArray[Any], bins: int, soft: bool
 ) -> Convention:
     """What one tool would show, in its own number of bins and in the common one."""
     n = u.shape[0]

@@ -7,14 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, one_of
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Samples
 from calibrant._inference.means import row_values
 from calibrant._measures.catalogue import catalogue, find
-
-Array = NDArray[np.float64]
 
 # Rows a class that a map with parameters for each class needs.
 ROWS_A_CLASS = 20
@@ -48,9 +46,7 @@ def check_two_classes(samples: Samples) -> None:
         )
 
 
-def fold_of(
-    samples: Samples, groups: NDArray[np.intp] | None, folds: int, seed: int
-) -> NDArray[np.intp]:
+def fold_of(samples: Samples, groups: Index | None, folds: int, seed: int) -> Index:
     """The fold of each row, at random; a cluster is in one of them."""
     units = np.arange(samples.n) if groups is None else groups
     n_units = int(units.max()) + 1
@@ -59,7 +55,7 @@ def fold_of(
         raise InputError(
             f"folds={folds} needs as many {what}; got {n_units}: give fewer folds or more {what}"
         )
-    fold: NDArray[np.intp] = np.random.default_rng((int(seed), 19)).permutation(n_units)[units]
+    fold: Index = np.random.default_rng((int(seed), 19)).permutation(n_units)[units]
     return fold % folds
 
 

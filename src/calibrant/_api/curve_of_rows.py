@@ -9,11 +9,11 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.reliability_curve import scalar_problem
 from calibrant._api.row_curves import isotonic_curve, local_curve
 from calibrant._core.binning import Rule
+from calibrant._core.typing import Index
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
@@ -39,7 +39,7 @@ class CurveOfRows:
         self,
         samples: RowsInMemory,
         notion: Notion,
-        groups: NDArray[np.intp] | None = None,
+        groups: Index | None = None,
         column: int | None = None,
     ) -> None:
         self._rows = _keep_rows(samples)
@@ -85,10 +85,7 @@ class CurveOfRows:
 
 
 def curve_of_rows(
-    samples: Source,
-    notion: Notion,
-    groups: NDArray[np.intp] | None = None,
-    column: int | None = None,
+    samples: Source, notion: Notion, groups: Index | None = None, column: int | None = None
 ) -> CurveOfRows | None:
     """An object that fits curves to these rows on demand; None for a lazy frame."""
     if isinstance(samples, Samples | TensorSamples):

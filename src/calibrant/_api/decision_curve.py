@@ -8,13 +8,14 @@ from itertools import combinations
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant._api.cross_fitting import fit_and_apply
 from calibrant._api.reliability_curve import scalar_problem
 from calibrant._api.rows import as_samples, group_index
 from calibrant._core.arguments import Rows
 from calibrant._core.errors import CalibrantError, InputError, errors_about, one_of
+from calibrant._core.typing import Array, Index
 from calibrant._core.validation import check_count, check_level, public
 from calibrant._data.columns import check_label_is_shared, column_names
 from calibrant._data.samples import Samples
@@ -22,8 +23,6 @@ from calibrant._inference.decisions import Acted, Outcomes, gain_limits
 from calibrant.results._decision_curve import ALL, NONE, DecisionCurve, NetBenefit
 from calibrant.scaling._isotonic import IsotonicCalibration
 from calibrant.scaling._platt import PlattScaling
-
-Array = NDArray[np.float64]
 
 THRESHOLDS = tuple(j / 100 for j in range(1, 100))
 MAPS = {"isotonic": IsotonicCalibration, "platt": PlattScaling}
@@ -120,7 +119,7 @@ def curve_of_samples(
     thresholds: Array,
     recalibration: str | None,
     level: float,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     seed: int,
 ) -> DecisionCurve:
     """The curves of models on the same rows; `groups` as numbers."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant._api.cross_fitting import (
     FOLDS,
@@ -23,6 +23,7 @@ from calibrant._api.rows import as_samples, group_index
 from calibrant._core.arguments import Reading
 from calibrant._core.errors import one_of
 from calibrant._core.map_names import METHODS
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._core.validation import check_count, check_level, check_seed, public
 from calibrant._data.explain import explained
 from calibrant._data.samples import Samples
@@ -32,8 +33,6 @@ from calibrant._summaries.samples import Summary
 from calibrant.results._loss_decomposition import LossDecomposition
 from calibrant.scaling._load import new_scaler
 from calibrant.scaling._predictions import to_predictions
-
-Array = NDArray[np.float64]
 
 # Maps that are tried where none is named.
 _BINARY = ("platt", "beta", "isotonic")
@@ -161,7 +160,7 @@ def _through(name: str, fit: Samples, onto: Samples) -> Array:
 
 def _split_loss(
     samples: Samples,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     loss: str,
     field: str,
     level: float,
@@ -211,7 +210,7 @@ def _split_loss(
 
 
 def _least_half_widths(
-    as_given: Losses, mapped: Array, lowered: NDArray[np.bool_], level: float
+    as_given: Losses, mapped: Array, lowered: Mask, level: float
 ) -> dict[str, tuple[float, float]]:
     """Minimal half-width of each part's interval, for samples with hardly any error."""
     samples = replace(as_given.samples, predictions=mapped, from_logits=False)

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.clinical import summary_from
 from calibrant._api.curve_of_rows import curve_of_rows
@@ -16,6 +15,7 @@ from calibrant._api.verdicts import verdict_of
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.messages import setting, worded
+from calibrant._core.typing import Index
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads, whole_problem
 from calibrant._inference.budget import THREADS_FROM, quick_measures, takes_long
@@ -47,7 +47,7 @@ def resampled_note(resampling: str) -> tuple[str, ...]:
     return (_RESAMPLED[resampling],) if resampling in _RESAMPLED else ()
 
 
-def cheap_measures(samples: Samples, groups: NDArray[np.intp] | None) -> tuple[Measure, ...]:
+def cheap_measures(samples: Samples, groups: Index | None) -> tuple[Measure, ...]:
     """The measures whose intervals take about a second."""
     in_rows = samples.multiclass or groups is not None
     entries = samples.predictions.size if in_rows else 0

@@ -15,6 +15,7 @@ from calibrant._core.arguments import Reading
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Quantile
 from calibrant._core.errors import InputError, check_weight_total
+from calibrant._core.typing import Index
 from calibrant._core.validation import check_count, check_seed, is_number, public
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import is_lazy, pick
@@ -200,12 +201,7 @@ def find_segments(
 
 
 def segments_of_samples(
-    samples: Samples,
-    segments: Any,
-    data: Any,
-    groups: NDArray[np.intp] | None,
-    depth: int,
-    seed: int,
+    samples: Samples, segments: Any, data: Any, groups: Index | None, depth: int, seed: int
 ) -> Segments:
     """The search in rows that were checked, with what `find_segments` does by default."""
     options = SearchOptions(depth=depth, seed=seed)
@@ -219,7 +215,7 @@ def _segments_of_rows(
     samples: Samples,
     problem: Problem,
     columns: list[SegmentColumn],
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     options: SearchOptions,
 ) -> Segments:
     """The search in rows that are in memory."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.rows import GivenRows
 from calibrant._core.errors import InputError, errors_about
+from calibrant._core.typing import Index
 from calibrant._data.align_rows import align, differing_rows, rows_in_order, unique_ids
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import (
@@ -38,7 +38,7 @@ class ModelRows:
     votes: Any
     data: Any
     # Row numbers that bring this model into the common order; None if it is in it already.
-    order: NDArray[np.intp] | None = None
+    order: Index | None = None
     # Whether labels, weights and votes are in the common order, and predictions alone are not.
     only_predictions: bool = False
 
@@ -187,7 +187,7 @@ def _in_own_orders(rows: dict[str, ModelRows]) -> dict[str, ModelRows]:
     }
 
 
-def _in_own_order(values: Any, order: NDArray[np.intp] | None, argument: str) -> Any:
+def _in_own_order(values: Any, order: Index | None, argument: str) -> Any:
     """Values of the common order in a model's own order; one value for all rows stays."""
     if values is None or isinstance(values, str) or not np.ndim(values) or order is None:
         return values
@@ -227,7 +227,7 @@ def _from_long(given: GivenRows, models: Any) -> tuple[dict[str, ModelRows], Any
     text = whose.astype(str)
     parts = {name: np.flatnonzero(text == name) for name in names}
 
-    def part_of(argument: str, part: NDArray[np.intp]) -> Any:
+    def part_of(argument: str, part: Index) -> Any:
         return _take_part(getattr(given, argument), part, data, whose.size, argument)
 
     rows = {
@@ -245,7 +245,7 @@ def _from_long(given: GivenRows, models: Any) -> tuple[dict[str, ModelRows], Any
     return rows, part_of("by", first), part_of("groups", first), _frame_part(data, first)
 
 
-def _take_part(values: Any, rows: NDArray[np.intp], data: Any, n: int, argument: str) -> Any:
+def _take_part(values: Any, rows: Index, data: Any, n: int, argument: str) -> Any:
     """The values of some rows; a column's name stays, because the frame is cut instead."""
     if values is None or data is not None:
         return values
@@ -255,7 +255,7 @@ def _take_part(values: Any, rows: NDArray[np.intp], data: Any, n: int, argument:
     return array[rows]
 
 
-def _frame_part(data: Any, rows: NDArray[np.intp]) -> Any:
+def _frame_part(data: Any, rows: Index) -> Any:
     if data is None:
         return None
     import narwhals as nw

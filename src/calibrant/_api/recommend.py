@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant._api.cross_fitting import (
     FOLDS,
@@ -25,6 +25,7 @@ from calibrant._core.arguments import Reading
 from calibrant._core.errors import CalibrantError, InputError, one_of
 from calibrant._core.map_names import METHODS
 from calibrant._core.progress import Step, TaskProgress
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._core.validation import check_count, check_seed, public
 from calibrant._data.explain import explained
 from calibrant._data.samples import Samples
@@ -33,8 +34,6 @@ from calibrant._inference.means import influences, mean_limits, row_values
 from calibrant._summaries.samples import Summary
 from calibrant.results._recommendation import AS_THEY_ARE, Recommendation, TriedMap, simplest_of
 from calibrant.scaling._load import SCALERS, new_scaler, unchanging_scaler
-
-Array = NDArray[np.float64]
 
 # Rows needed for each parameter of a map without a penalty.
 ROWS_A_PARAMETER = 10
@@ -150,7 +149,7 @@ def recommend(
 
 def choose_map(
     samples: Samples,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     *,
     maps: str | Sequence[str] | None = None,
     loss: str = "log_loss",
@@ -187,8 +186,8 @@ def choose_map(
 
 
 def _rows_to_try(
-    samples: Samples, groups: NDArray[np.intp] | None, seed: int
-) -> tuple[Samples, NDArray[np.intp] | None, tuple[str, ...]]:
+    samples: Samples, groups: Index | None, seed: int
+) -> tuple[Samples, Index | None, tuple[str, ...]]:
     """The rows to try maps on: all, or as many whole clusters as the budget allows."""
     most = n_tried_rows(samples.n_classes)
     if samples.n <= most:
@@ -247,12 +246,7 @@ def _why_skipped(name: str, samples: Samples) -> str:
 
 
 def _try_maps(
-    names: list[str],
-    samples: Samples,
-    groups: NDArray[np.intp] | None,
-    fold: NDArray[np.intp],
-    field: str,
-    step: Step,
+    names: list[str], samples: Samples, groups: Index | None, fold: Index, field: str, step: Step
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
     """The losses of every row, as predictions are and through each map; and notes on maps that
     failed or were given up.
@@ -297,7 +291,7 @@ def _try_maps(
 class _Trial:
     """The losses of rows through a map that was fitted to other folds, fold by fold."""
 
-    def __init__(self, name: str, samples: Samples, fold: NDArray[np.intp], field: str) -> None:
+    def __init__(self, name: str, samples: Samples, fold: Index, field: str) -> None:
         self._name, self._samples, self._fold, self._field = name, samples, fold, field
         self.losses = np.zeros(samples.n)
 
@@ -310,11 +304,7 @@ class _Trial:
 
 
 def _far_behind(
-    losses: dict[str, Array],
-    own: Array,
-    samples: Samples,
-    groups: NDArray[np.intp] | None,
-    here: NDArray[np.bool_],
+    losses: dict[str, Array], own: Array, samples: Samples, groups: Index | None, here: Mask
 ) -> dict[str, float]:
     """Maps whose loss in one fold is far above the lowest, and by how many standard errors."""
     rows = samples.take(here)
@@ -332,7 +322,7 @@ def _far_behind(
 
 
 def _simplest_good_map(
-    losses: dict[str, Array], samples: Samples, groups: NDArray[np.intp] | None
+    losses: dict[str, Array], samples: Samples, groups: Index | None
 ) -> tuple[str, float, tuple[TriedMap, ...]]:
     """The simplest map within one standard error of the lowest loss, or the predictions as they are
     if that map gains less than one standard error; the standard error of its gain; and the table.

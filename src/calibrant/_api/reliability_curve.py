@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant._api.row_curves import isotonic_curve, local_curve
 from calibrant._api.rows import as_samples, group_index, note_two_columns
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, check_weight_total, one_of
+from calibrant._core.typing import Index
 from calibrant._core.validation import check_count, check_level, is_number, public
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.samples import Notion, Samples
@@ -117,8 +117,8 @@ def reliability_curve(
 
 
 def scalar_problem(
-    samples: Samples, notion: Notion, groups: NDArray[np.intp] | None
-) -> tuple[Problem, NDArray[np.intp] | None]:
+    samples: Samples, notion: Notion, groups: Index | None
+) -> tuple[Problem, Index | None]:
     """The scalar problem, every row checked, and its clusters; rows of no weight are not there."""
     with explained(samples):
         problem = problem_of(samples, notion, EqualWidth(15))
@@ -144,7 +144,7 @@ def _check_span(span: Any, method: str) -> None:
         raise InputError("span is of a local regression: an isotonic curve looks at no share")
 
 
-def _check_plain(problem: Problem, groups: NDArray[np.intp] | None) -> None:
+def _check_plain(problem: Problem, groups: Index | None) -> None:
     """An error unless rows are plain outcomes, as a confidence band needs."""
     if not problem.hard or problem.w is not None or groups is not None:
         raise InputError(

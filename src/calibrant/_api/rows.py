@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, counted
-from calibrant._core.typing import Index
+from calibrant._core.typing import Index, Mask
 from calibrant._data.arrays import bring_here
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.columns import is_lazy, pick
@@ -83,7 +83,7 @@ def group_index(groups: Any, samples: Samples, data: Any) -> Any:
     return numbered_groups(samples.own_rows(values), samples.own_rows(gaps), samples.n)
 
 
-def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], Mask]:
     """The names of clusters as given, and which are missing."""
     if isinstance(groups, str):
         if data is None:
@@ -96,7 +96,7 @@ def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], NDArray[np.bool_]
     return row_gaps(groups, "groups")
 
 
-def numbered_groups(array: NDArray[Any], missing: NDArray[np.bool_], n: int) -> Index:
+def numbered_groups(array: NDArray[Any], missing: Mask, n: int) -> Index:
     """Clusters as numbers, if each of so many rows has one."""
     if array.shape != (n,):
         raise InputError(f"groups must name a group for each of the {n} rows; got {array.shape}")

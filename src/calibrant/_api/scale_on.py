@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, errors_about, nearest, one_of
 from calibrant._core.map_names import METHODS
 from calibrant._core.messages import name_of
+from calibrant._core.typing import Array
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.logprobs import Given, probabilities_of, read_given
@@ -28,7 +28,7 @@ def recalibrated(
     given = _check_validation(y_proba, scale_on)
     from_logits, logprobs = read_given(how)
     one_of("scaler", method, METHODS)
-    out: dict[str, NDArray[np.float64]] = {}
+    out: dict[str, Array] = {}
     notes = []
     for name, predictions in y_proba.items():
         scaler = new_scaler(METHODS[method], from_logits=from_logits)

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.files import refinement
 from calibrant._api.files.refinement import Column, Key, Refiner
@@ -21,6 +20,7 @@ from calibrant._core.binning import Cuts, Quantile, Rule, edges_at
 from calibrant._core.errors import NotDefined
 from calibrant._core.grid import UnitGrid
 from calibrant._core.loss_sums import LossSums
+from calibrant._core.typing import Array
 from calibrant._data.samples import Notion
 from calibrant._engines.arrays.counting import stack
 from calibrant._engines.refine import Refinement, refine
@@ -39,7 +39,7 @@ class FileSummary(StreamSummary):
 
     refiner: Refiner = None  # type: ignore[assignment]
     # Each class's own cells, from the first pass.
-    class_sums: NDArray[np.float64] | None = None
+    class_sums: Array | None = None
     precision: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
     # All measures that will be read: their bins are refined in the same passes.
     measures: Iterable[Measure] = ()
@@ -98,10 +98,9 @@ class FileSummary(StreamSummary):
         first = self._threshold_cell if what == ABOVE else 0
         return Refinement.from_cells(self._sums_of(column), self._class_cuts, m, first=first)
 
-    def _sums_of(self, column: Column) -> NDArray[np.float64]:
+    def _sums_of(self, column: Column) -> Array:
         assert self.class_sums is not None
-        out: NDArray[np.float64] = self.class_sums[column if isinstance(column, int) else 0]
-        return out
+        return self.class_sums[column if isinstance(column, int) else 0]
 
     @cached_property
     def _class_cuts(self) -> Cuts:

@@ -18,6 +18,7 @@ from calibrant._core.binning import Rule
 from calibrant._core.grid import UnitGrid
 from calibrant._core.loss_sums import LossSums
 from calibrant._core.progress import RowProgress
+from calibrant._core.typing import Array, Mask
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows
@@ -34,7 +35,6 @@ from calibrant._engines.refine import Spans as Ends
 
 T = TypeVar("T")
 S = TypeVar("S", VectorTable, LossSums, UnitGrid)
-Floats = NDArray[np.float64]
 ToSamples = Callable[[Batch], Samples]
 # A column of predictions, by the notion or the number of the class against the rest.
 Column = Notion | int
@@ -54,10 +54,10 @@ MOST_LEVELS = 1 << 17
 class Groups:
     """Rows grouped by a key: smallest and largest prediction, and sums, in order of the keys."""
 
-    keys: Floats
-    low: Floats
-    high: Floats
-    sums: Floats
+    keys: Array
+    low: Array
+    high: Array
+    sums: Array
 
     @property
     def size(self) -> int:
@@ -74,11 +74,11 @@ class Refiner:
     # Columns whose distinct predictions are wanted too, as soon as the rows are read anyway.
     levels_of: set[Column] = field(default_factory=set)
     # Their sums in order; None where there are too many.
-    levels: dict[Column, Floats | None] = field(default_factory=dict)
+    levels: dict[Column, Array | None] = field(default_factory=dict)
 
     def read_spans(
         self, asked: Mapping[Key, Ends], parts: int | None
-    ) -> dict[Key, tuple[Floats, Floats, Floats]]:
+    ) -> dict[Key, tuple[Array, Array, Array]]:
         """The rows in given spans, grouped (see `_engines.refine`), in one reading."""
         n_spans = sum(low.size for low, _ in asked.values())
         fewer = None if parts is None else max(2, min(parts, GROUPS // n_spans))
@@ -165,7 +165,7 @@ class Refiner:
 
 def _columns(
     samples: Samples, wanted: set[Column]
-) -> Iterator[tuple[Column, NDArray[Any], NDArray[Any], Floats | None]]:
+) -> Iterator[tuple[Column, NDArray[Any], NDArray[Any], Array | None]]:
     """Predictions, targets and weights of each column. Rows were checked before."""
     whole, status = [(0, samples.n)], new_status()
     notions: tuple[Notion, ...] = ("binary", "confidence")
@@ -186,10 +186,10 @@ class Spans:
     of each range, or by distinct prediction where `parts` is None.
     """
 
-    low: Floats
-    high: Floats
+    low: Array
+    high: Array
     parts: int | None
-    wanted: NDArray[np.bool_] = field(init=False)
+    wanted: Mask = field(init=False)
 
     def __post_init__(self) -> None:
         wanted = np.zeros(N_CELLS + 1, dtype=np.bool_)
@@ -202,7 +202,7 @@ class Spans:
         """Every prediction by itself."""
         return cls(np.zeros(1), np.ones(1), None)
 
-    def grouped(self, u: NDArray[Any], z: NDArray[Any], w: Floats | None) -> Groups:
+    def grouped(self, u: NDArray[Any], z: NDArray[Any], w: Array | None) -> Groups:
         """The rows within, group by group."""
         u = np.clip(u, 0, 1)
         # A file that has changed since the first pass raises an error later.
@@ -213,7 +213,7 @@ class Spans:
             None if w is None else w[near],
         )
 
-    def _group(self, u: Floats, z: Floats, w: Floats | None) -> Groups:
+    def _group(self, u: Array, z: Array, w: Array | None) -> Groups:
         at = np.searchsorted(self.low, u, side="right") - 1
         inside = np.flatnonzero((at >= 0) & (u <= self.high[at]))
         u, z, at = u[inside], z[inside], at[inside]

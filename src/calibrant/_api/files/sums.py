@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.evaluate_samples import choose
 from calibrant._api.slices import SlicesOfSums
@@ -15,6 +14,7 @@ from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._core.binning import Edges, FixedRule
 from calibrant._core.errors import InputError
 from calibrant._core.messages import setting
+from calibrant._core.typing import Array, Index
 from calibrant._data.labels import Titles
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.chunks import Names
@@ -78,7 +78,7 @@ class SliceSums:
         )
 
 
-def _rows_by_key(names: Sequence[Names]) -> Iterator[tuple[Key, NDArray[np.intp]]]:
+def _rows_by_key(names: Sequence[Names]) -> Iterator[tuple[Key, Index]]:
     """Each slice that occurs, and its rows in order."""
     key = names[0].codes
     for more in names[1:]:
@@ -86,7 +86,7 @@ def _rows_by_key(names: Sequence[Names]) -> Iterator[tuple[Key, NDArray[np.intp]
     present, codes = np.unique(key, return_inverse=True)
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes, minlength=present.size))
-    by_key: dict[Key, list[NDArray[np.intp]]] = {}
+    by_key: dict[Key, list[Index]] = {}
     for code, rows in zip(present.tolist(), np.split(order, ends[:-1]), strict=True):
         values = []
         for column in reversed(names):
@@ -153,7 +153,7 @@ class Plan:
         holds = holdings(self.measures, samples.multiclass)
         return stream_sums(samples, self.cells, holds | {NO_SQUARES} if self.lean else holds)
 
-    def class_sums(self, samples: Samples) -> NDArray[np.float64] | None:
+    def class_sums(self, samples: Samples) -> Array | None:
         """The cells of each class against the rest (classes x cells x fields), or of the one
         problem of (n,) predictions, if a measure goes by quantiles of those.
         """
@@ -185,7 +185,7 @@ class Tally:
     file: File | None = None
     # Whether every prediction so far was 0 or 1, as labels are.
     like_labels: bool = True
-    class_sums: NDArray[np.float64] | None = None
+    class_sums: Array | None = None
 
     def add(self, batch: Batch) -> None:
         """Add the sums of a batch."""
@@ -209,7 +209,7 @@ class Tally:
         if batch.by:
             self._slices(samples).add(batch.by, samples)
 
-    def _add_classes(self, sums: NDArray[np.float64] | None) -> None:
+    def _add_classes(self, sums: Array | None) -> None:
         if sums is not None:
             self.class_sums = sums if self.class_sums is None else self.class_sums + sums
 

@@ -6,11 +6,12 @@ import math
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant._api.rows import as_source
 from calibrant._core.arguments import Rows
 from calibrant._core.errors import InputError, one_of
+from calibrant._core.typing import Array
 from calibrant._core.validation import is_number, public
 from calibrant._summaries.samples import Summary
 
@@ -306,7 +307,7 @@ def wasserstein(
     return value / (samples.n_classes - 1 if spacing is None else float(spacing.sum()))
 
 
-def _spacing(positions: Any, n_classes: int) -> NDArray[np.float64]:
+def _spacing(positions: Any, n_classes: int) -> Array:
     """How far neighbouring classes are apart."""
     try:
         at = np.asarray(positions, dtype=np.float64)

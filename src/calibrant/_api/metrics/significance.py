@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant._api.rows import as_samples, group_index, note_two_columns, renumbered
 from calibrant._core.arguments import Reading
 from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
 from calibrant._core.errors import InputError, check_weight_total, counted, one_of
 from calibrant._core.messages import Note
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._core.validation import check_eps, check_level, check_seed, public
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.links import logit
@@ -275,7 +276,7 @@ def _is_binned(measure: str) -> bool:
 
 
 def _binned_test(
-    problem: Problem, clusters: NDArray[np.intp] | None, rule: Rule, seed: int
+    problem: Problem, clusters: Index | None, rule: Rule, seed: int
 ) -> CalibrationTest:
     value, mean, variance = significance.linear_null(problem)
     name = "truthful error (LinCE)"
@@ -286,9 +287,7 @@ def _binned_test(
     return drawn_test(name, value, chance, _known_moments(mean, variance), str(rule), seed)
 
 
-def _averaged_test(
-    problem: Problem, clusters: NDArray[np.intp] | None, _: Rule, seed: int
-) -> CalibrationTest:
+def _averaged_test(problem: Problem, clusters: Index | None, _: Rule, seed: int) -> CalibrationTest:
     name, note = "averaged two-bin error (ATB)", "two bins, wherever they meet"
     mean, variance = paths.averaged_null(problem)
     value = paths.averaged_value(problem)
@@ -383,9 +382,7 @@ def cox_calibration(
     return note_two_columns(cox_of(problem, clusters, float(level), eps), samples, "confidence")
 
 
-def cox_of(
-    problem: Problem, clusters: NDArray[np.intp] | None, level: float, eps: float
-) -> CoxCalibration:
+def cox_of(problem: Problem, clusters: Index | None, level: float, eps: float) -> CoxCalibration:
     """Cox's fit of a scalar problem; predictions nearer to 0 or 1 than eps are moved there."""
     u = np.clip(problem.u, eps, 1.0 - eps)
     moved = (u != problem.u) & (problem.weights > 0)
@@ -411,7 +408,7 @@ def clipping_note(n_clipped: int, eps: float) -> str:
     return f"{counted(n_clipped, 'prediction', '')} moved to within [{eps:g}, 1 - {eps:g}]"
 
 
-def _cox(problem: Problem, h: NDArray[np.float64], clusters: Any, level: float) -> CoxCalibration:
+def _cox(problem: Problem, h: Array, clusters: Any, level: float) -> CoxCalibration:
     """The fit with its limits; NaN for a parameter that cannot be fitted."""
     fits = significance.cox_fits(problem, h, clusters)
     half = significance.student_quantile(0.5 + level / 2.0, fits.df)
@@ -432,19 +429,19 @@ def _cox(problem: Problem, h: NDArray[np.float64], clusters: Any, level: float) 
     )
 
 
-def _kept_rows(problem: Problem, kept: NDArray[np.bool_]) -> Problem:
+def _kept_rows(problem: Problem, kept: Mask) -> Problem:
     weights = None if problem.w is None else problem.w[kept]
     return replace(
         problem, u=problem.u[kept], z=problem.z[kept], w=weights, bins=problem.bins[kept]
     )
 
 
-def cluster_null(clusters: NDArray[np.intp]) -> str:
+def cluster_null(clusters: Index) -> str:
     """The null distribution of a test that sums over clusters, in words."""
     return f"scatter of {int(clusters.max()) + 1:,} clusters"
 
 
-def _bins_of_rows(u: NDArray[np.float64], rule: Rule, cuts: Cuts) -> NDArray[np.intp]:
+def _bins_of_rows(u: Array, rule: Rule, cuts: Cuts) -> Index:
     """The bin of every row; bins by rank may separate equal predictions."""
     if isinstance(rule, Quantile) and rule.ties == "rank":
         bins = np.empty(u.size, dtype=np.intp)

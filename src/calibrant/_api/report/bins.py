@@ -13,6 +13,7 @@ from calibrant._api.metrics.smooth import smooth_curve
 from calibrant._api.reliability_curve import scalar_problem
 from calibrant._api.row_curves import isotonic_curve, local_curve
 from calibrant._core.binning import EqualWidth, LevelSets, Quantile, Rule
+from calibrant._core.typing import Index
 from calibrant._data.explain import explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
@@ -44,7 +45,7 @@ def bin_views(
     notion: Notion,
     extra: int | None,
     truthful: Rule = Quantile(15),
-    groups: NDArray[np.intp] | None = None,
+    groups: Index | None = None,
     level: float = 0.95,
     whole: Whole | None = None,
 ) -> tuple[BinView, ...]:
@@ -77,7 +78,7 @@ def _view(
     counts: tuple[int, ...],
     labels: str,
     truthful: str | None,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     level: float,
     whole: Whole | None = None,
 ) -> BinView:
@@ -115,7 +116,7 @@ def _view(
 
 
 def _curves(
-    samples: Samples, notion: Notion, groups: NDArray[np.intp] | None, level: float
+    samples: Samples, notion: Notion, groups: Index | None, level: float
 ) -> dict[str, ReliabilityCurve]:
     """The curves that follow the rows, the one that is drawn unasked first."""
     problem, groups = scalar_problem(samples, "binary", groups)

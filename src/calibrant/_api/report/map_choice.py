@@ -14,6 +14,7 @@ from calibrant._api.recommend import choose_map, n_parameters
 from calibrant._core.errors import CalibrantError, InputError, nearest
 from calibrant._core.map_names import METHODS
 from calibrant._core.messages import name_of, setting
+from calibrant._core.typing import Index
 from calibrant._data.samples import Samples
 from calibrant.results._recommendation import AS_THEY_ARE
 from calibrant.scaling._load import new_scaler
@@ -54,10 +55,7 @@ def checked_maps(names: Any) -> tuple[str, ...] | None:
 
 
 def try_maps(
-    samples: Samples,
-    groups: NDArray[np.intp] | None,
-    names: tuple[str, ...] | None = None,
-    seed: int = 0,
+    samples: Samples, groups: Index | None, names: tuple[str, ...] | None = None, seed: int = 0
 ) -> Trial:
     """The map that `recommend` chooses for these rows, and those that are shown beside it."""
     n_units = samples.n if groups is None else int(groups.max()) + 1
@@ -108,5 +106,4 @@ def on_simplex(samples: Samples) -> NDArray[Any]:
     if samples.from_logits or not samples.multiclass:
         return samples.predictions
     rows = np.clip(samples.predictions.astype(np.float64), 0.0, 1.0)
-    out: NDArray[np.float64] = rows / rows.sum(axis=1, keepdims=True)
-    return out
+    return rows / rows.sum(axis=1, keepdims=True)

@@ -17,6 +17,7 @@ from calibrant._api.report.map_choice import Trial, on_simplex, try_maps
 from calibrant._api.rows import renumbered
 from calibrant._core.binning import Rule
 from calibrant._core.errors import CalibrantError, CalibrantWarning, InputError, unnamed_text
+from calibrant._core.typing import Array, Index
 from calibrant._core.validation import N_RESAMPLES
 from calibrant._data.samples import Samples
 from calibrant._inference.means import influences, mean_limits, row_values
@@ -63,7 +64,7 @@ def side_by_side(
     rule: Rule,
     quantile: Rule,
     *,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     level: float,
     seed: int,
     names: tuple[str, ...] | None = None,
@@ -172,9 +173,7 @@ def _outcome(changes: tuple[Change, ...]) -> str:
     return "On the measured half it makes no clear difference to the Brier score."
 
 
-def _halves(
-    samples: Samples, groups: NDArray[np.intp] | None, seed: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp], str]:
+def _halves(samples: Samples, groups: Index | None, seed: int) -> tuple[Index, Index, str]:
     """Rows to fit on and rows to judge on, both in random order."""
     rng = np.random.default_rng((seed, 10))
     if groups is None:
@@ -239,7 +238,7 @@ def _only_parameter(values: Any) -> float:
     return 0.0 if abs(value) < 1e-12 else value
 
 
-def _counted(values: tuple[NDArray[np.float64], ...], what: str = "") -> str:
+def _counted(values: tuple[Array, ...], what: str = "") -> str:
     sizes = sorted({np.unique(each[~np.isnan(each)]).size for each in values})
     text = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     return f"{text} {what}{'' if text == '1' else 's'}" if what else text
@@ -253,7 +252,7 @@ class _HeldOut:
         samples: Samples,
         rule: Rule,
         quantile: Rule,
-        groups: NDArray[np.intp] | None,
+        groups: Index | None,
         level: float,
         seed: int,
     ) -> None:
@@ -273,7 +272,7 @@ class _HeldOut:
         summary = Summary(samples, self.rule, self.quantile, together=True)
         return {measure.name: measure.compute(summary) for measure in self.measures}
 
-    def _row_losses(self, samples: Samples) -> dict[str, NDArray[np.float64]]:
+    def _row_losses(self, samples: Samples) -> dict[str, Array]:
         """Losses of each row and, where there are votes, distances to them."""
         losses = row_values(samples, distribution=False)
         if samples.votes is None:
@@ -304,7 +303,7 @@ class _HeldOut:
         )
 
     def _loss_change(
-        self, measure: Measure, now: float, losses: dict[str, NDArray[np.float64]], own: Uncertainty
+        self, measure: Measure, now: float, losses: dict[str, Array], own: Uncertainty
     ) -> Change:
         """A mean of rows: limits of its change, row by row, as `compare` has them."""
         was = self.values[measure.name]

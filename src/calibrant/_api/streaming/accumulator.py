@@ -24,6 +24,7 @@ from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Bins, EqualWidth, FixedRule, as_rule, both_rules
 from calibrant._core.errors import InputError, StateError, check_weight_total
 from calibrant._core.messages import values_of
+from calibrant._core.typing import Array
 from calibrant._core.validation import public
 from calibrant._data.explain import explained, swapped
 from calibrant._data.logits import (
@@ -142,7 +143,7 @@ class Accumulator:
         self.n_rows = 0
         self.n_missing = 0
         self._cells = Cells(rule, needs_fine_cells(self.measures))
-        self._state: dict[str, NDArray[np.float64]] = {}
+        self._state: dict[str, Array] = {}
         self._findings = Findings()
         self._n_classes = 0  # 0: nothing seen; 1: (n,) predictions
         # Locked while sums replace others, never while rows are summed.
@@ -248,7 +249,7 @@ class Accumulator:
 
     def _take(
         self,
-        arrays: Mapping[str, NDArray[np.float64]],
+        arrays: Mapping[str, Array],
         findings: Findings,
         n_rows: int,
         n_missing: int,
@@ -518,7 +519,7 @@ class Accumulator:
             for name in two
         }
 
-    def _sums_of_one_row(self, columns: int) -> dict[str, NDArray[np.float64]]:
+    def _sums_of_one_row(self, columns: int) -> dict[str, Array]:
         row = np.full((1, columns) if columns else 1, 1.0 / (columns or 2))
         samples = to_source(row, row, from_logits=False)
         return self.sums_of(samples).arrays
@@ -547,9 +548,7 @@ class Accumulator:
         return {"counts": counts, **self._state}
 
     @classmethod
-    def unpacked(
-        cls, recipe: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]]
-    ) -> Accumulator:
+    def unpacked(cls, recipe: Mapping[str, Any], arrays: Mapping[str, Array]) -> Accumulator:
         """The accumulator of a recipe with these arrays.
 
         Parameters

@@ -22,6 +22,7 @@ from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.spans import Rows, WindowWidth, split
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant._core.messages import setting
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.explain import explained
 from calibrant._data.frame_samples import column_of
@@ -83,11 +84,7 @@ def batch_of(stream: Accumulator, every: WindowWidth, time: Any, groups: Any, **
 
 
 def _with_clusters(
-    given: dict[str, Any],
-    groups: Any,
-    us: NDArray[np.int64],
-    missing: NDArray[np.bool_],
-    every: WindowWidth,
+    given: dict[str, Any], groups: Any, us: NDArray[np.int64], missing: Mask, every: WindowWidth
 ) -> dict[str, Any]:
     """The rows with the weights that clusters give them, no longer as names of columns."""
     data = given["data"]
@@ -122,8 +119,8 @@ def check_grouped(grouped: bool, groups: Any, sample_weight: Any) -> None:
 
 
 def cluster_weights(
-    groups: Any, data: Any, us: NDArray[np.int64], kept: NDArray[np.bool_], every: WindowWidth
-) -> NDArray[np.float64]:
+    groups: Any, data: Any, us: NDArray[np.int64], kept: Mask, every: WindowWidth
+) -> Array:
     """One over the number of rows in each row's cluster, of rows that are kept.
 
     `us` are times, or one for all. A cluster whose rows lie in several windows is an error: what
@@ -147,11 +144,7 @@ def cluster_weights(
 
 
 def _check_in_one_window(
-    names: NDArray[Any],
-    index: NDArray[np.intp],
-    us: NDArray[np.int64],
-    kept: NDArray[np.bool_],
-    every: WindowWidth,
+    names: NDArray[Any], index: Index, us: NDArray[np.int64], kept: Mask, every: WindowWidth
 ) -> None:
     """An error for a cluster with rows in several windows."""
     starts = every.numbers(us) * every.us + every.offset
@@ -210,7 +203,7 @@ def _check_one_each(us: NDArray[np.int64], n: int) -> None:
         raise InputError(f"time must be one time, or one for each of the {n} rows; got {us.size}")
 
 
-def _positions(given: dict[str, Any]) -> NDArray[np.intp]:
+def _positions(given: dict[str, Any]) -> Index:
     """The position of each row once rows with something missing are dropped; -1 for those."""
     absent: Any = False
     for name in ("y_true", "y_proba", "sample_weight"):
@@ -221,9 +214,7 @@ def _positions(given: dict[str, Any]) -> NDArray[np.intp]:
     return np.where(absent, -1, np.cumsum(~absent) - 1)
 
 
-def _sums(
-    stream: Accumulator, samples: Samples, rows: Rows, positions: NDArray[np.intp] | None
-) -> StreamSums:
+def _sums(stream: Accumulator, samples: Samples, rows: Rows, positions: Index | None) -> StreamSums:
     """The sums of some rows; a bad one is known by its number in the batch."""
     n_missing = 0
     if positions is not None:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.spans import WindowWidth
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array
 from calibrant._data.times import moment, single
 from calibrant._engines.arrays.streams import StreamSums
 
@@ -108,7 +108,7 @@ class WindowedSums:
                 out.merge(self.windows[at])
         return out
 
-    def packed(self) -> tuple[dict[str, NDArray[np.float64]], dict[str, Any]]:
+    def packed(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """All arrays, stacked over the windows and then `earlier`, and the times of these."""
         starts, earlier = sorted(self.windows), self.earlier
         packed = [self.windows[start].packed() for start in starts]
@@ -124,10 +124,7 @@ class WindowedSums:
         }
 
     def unpack(
-        self,
-        recipe: Mapping[str, Any],
-        arrays: Mapping[str, NDArray[np.float64]],
-        index: Mapping[str, Any],
+        self, recipe: Mapping[str, Any], arrays: Mapping[str, Array], index: Mapping[str, Any]
     ) -> None:
         """Replace the state by what was packed."""
         starts = [single(text, "windows") for text in index["windows"]]
