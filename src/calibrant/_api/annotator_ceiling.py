@@ -195,6 +195,7 @@ def _ceiling(
 
 
 def _models(y_true: Any, y_proba: Any, votes: Any, given: Any, classes: Any) -> dict[str, Samples]:
+    """The samples of every model by its name; none where there are no predictions."""
     if y_proba is None:
         return {}
     named = y_proba if isinstance(y_proba, Mapping) else {"model": y_proba}
@@ -206,6 +207,7 @@ def _models(y_true: Any, y_proba: Any, votes: Any, given: Any, classes: Any) -> 
 
 
 def _check_names(names: Iterable[str]) -> None:
+    """An error for a model that is called like a row of annotators."""
     clash = next((name for name in names if name in (ONE, HALF, AGAIN)), None)
     if clash is not None:
         raise InputError(f"y_proba calls a model {clash!r}, a line that the table has already")
@@ -223,6 +225,7 @@ class _Scorer:
     rules: tuple[Rule, Rule] = (EqualWidth(15), Quantile(15))
 
     def _samples(self, split: Split) -> Samples:
+        """A split as samples: predicted shares against those of the other votes."""
         p, q = split.predicted, split.target
         if self.binary:
             p, q = p[:, 1], q[:, 1]
@@ -281,6 +284,7 @@ def _row_values(samples: Samples, measures: tuple[Measure, ...]) -> dict[str, Ar
 
 
 def _limits(value: float, rows: Array, level: float) -> tuple[float, float]:
+    """Limits of a mean of rows."""
     low, high, _ = mean_limits(influences(rows, None, None), level)
     return value + low, value + high
 

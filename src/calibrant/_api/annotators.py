@@ -180,6 +180,7 @@ def _voter_names(votes: Any, groups: Mapping[Any, Any] | None) -> NDArray[Any]:
 
 
 def _predictions(y_proba: Any, votes: VoteTable) -> NDArray[Any]:
+    """The predictions, checked to have a row for each item."""
     p = to_array(y_proba, "y_proba")
     n, k = votes.counts.shape
     if p.shape != (n, k) and not (k == 2 and p.shape == (n,)):

@@ -69,6 +69,7 @@ def side_of(given: GivenRows, reading: WeightedRowsWithGaps) -> Side:
 
 
 def _ids(ids: Any, samples: Samples, data: Any) -> list[Any]:
+    """The id of each row that was kept."""
     if data is not None and isinstance(ids, str):
         ids = pick(data, ids, "ids")
     array = samples.own_rows(to_array(ids, "ids"))
@@ -163,12 +164,14 @@ def _common_rows(new: Side, old: Side) -> tuple[Index, Index]:
 
 
 def _pair_by_order(new: Side, old: Side, how: str) -> Pair:
+    """Both sides reduced to the places where neither has dropped a row."""
     a, b = _common_rows(new, old)
     check_some_left(a.size)
     return _pair_of_rows(new, old, a, b, how)
 
 
 def _pair_by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
+    """Both sides reduced to the rows whose ids both have."""
     rows = {
         name: row_of_id(side.ids or [], f"{name} must name each row once")
         for name, side in (("ids", new), ("ids of the baseline", old))

@@ -162,6 +162,7 @@ def _check_weights(weights: Array) -> None:
 
 
 def _check_several_votes(votes: NDArray[np.int64], weights: Array) -> None:
+    """An error unless some row of weight has two votes or more."""
     if not (weights[votes > 1] > 0).any():
         raise InputError(_ONE_VOTE)
 
@@ -203,6 +204,7 @@ def _unseen_doubt(counts: NDArray[np.int64], level: float) -> float:
 
 
 def _hard_labels(labels: Any, rows: VoteRows) -> NDArray[np.int64]:
+    """The class index of each row; an error for anything else."""
     n, k = rows.shares.shape
     hard = to_array(labels, "labels")
     if hard.shape != (n,) or hard.dtype.kind not in "iufb":

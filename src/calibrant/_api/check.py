@@ -308,6 +308,7 @@ class _Model:
         return fit.value
 
     def interval(self, what: Measure | Coefficient, level: float) -> Interval:
+        """The interval of a measure or a coefficient at a level."""
         if isinstance(what, Measure):
             return self.uncertainty(level).interval(what, what.compute(self.summary))
         fit = self.fit(what)

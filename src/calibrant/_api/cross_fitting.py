@@ -74,5 +74,6 @@ def row_losses(samples: Samples, predictions: Array, field: str) -> Array:
 
 
 def weighted_mean(values: Array, samples: Samples) -> float:
+    """The mean of one value per row, by the weights of the rows."""
     w = np.ones(values.size) if samples.weights is None else samples.weights.astype(np.float64)
     return float(w @ values) / float(w.sum())

@@ -65,6 +65,7 @@ class CurveOfRows:
         return None if known is None else known.without_band()
 
     def _fit(self, samples: RowsInMemory, method: str, level: float, band: bool) -> Any:
+        """Fit a curve to rows that are still in memory."""
         if self._column is not None:
             columns = engine_of(samples).class_columns(samples)
             samples = next(islice(columns, self._column, None))

@@ -211,6 +211,7 @@ def _with_intervals(
 
 
 def _with_interval(estimate: Estimate, measure: Measure, uncertainty: Uncertainty) -> Estimate:
+    """One estimate with its interval and its noise floor."""
     value, floor = estimate.value, None
     # The noise floor of a distance needs votes: a single outcome is not a distribution.
     if measure.notion != "distribution" or uncertainty.votes is not None:

@@ -405,6 +405,7 @@ def _overall_note(totals: _Totals) -> str:
 
 
 def _notes(found: Found, columns: list[SegmentColumn]) -> list[str]:
+    """Notes on columns that were cut, and on segments that were too small."""
     notes = []
     cut = [column.name for column in columns if column.ranges]
     if cut:

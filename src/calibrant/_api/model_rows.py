@@ -256,6 +256,7 @@ def _take_part(values: Any, rows: Index, data: Any, n: int, argument: str) -> An
 
 
 def _frame_part(data: Any, rows: Index) -> Any:
+    """Some rows of a frame; None where there is no frame."""
     if data is None:
         return None
     import narwhals as nw
@@ -284,6 +285,7 @@ def _check_alike(samples: Mapping[str, Samples]) -> None:
 
 
 def own_note(n_own: int, n: int) -> tuple[str, ...]:
+    """The note on labels that are each model's own."""
     if not n_own:
         return ()
     return (f"labels are each model's own; they differ in {n_own:,} of {n:,} rows",)

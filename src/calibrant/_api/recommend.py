@@ -296,6 +296,7 @@ class _Trial:
         self.losses = np.zeros(samples.n)
 
     def run(self, j: int) -> None:
+        """Fit the map to all folds but one, and keep the losses of that one."""
         here = self._fold == j
         rows = self._samples.take(here)
         scaler = new_scaler(METHODS[self._name], from_logits=rows.from_logits)

@@ -302,6 +302,7 @@ def _not_of_sums(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[
 
 
 def _nan_last(value: float) -> float:
+    """A p-value to sort by, larger than any other where there is none."""
     return 2.0 if math.isnan(value) else value
 
 

@@ -211,11 +211,13 @@ def _bands(pairs: _Pairs, index: Index, parts: dict[str, Any]) -> dict[str, list
 
 
 def _named(prefix: str, parts: tuple[Any, Any, Any]) -> dict[str, list[float]]:
+    """Expected values and their limits as columns."""
     names = ("expected", "low", "high")
     return {f"{prefix}{name}": part.tolist() for name, part in zip(names, parts, strict=True)}
 
 
 def _band_names(label_entropy: Array, index: Index) -> list[str]:
+    """The name of each band, with the entropies that it spans."""
     size = int(index.max()) + 1
     out = []
     for band in range(size):

@@ -319,6 +319,7 @@ def _available_measures(
 
 
 def _rule_names(summary: StreamSummary, truthful: Rule) -> dict[str, str]:
+    """The rule behind each statistic; in one pass some are approximated from cells."""
     fixed = summary.cells.rule
     out = rule_names(fixed, truthful)
     if not summary.approximate:

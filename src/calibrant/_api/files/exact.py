@@ -72,6 +72,7 @@ class FileSummary(StreamSummary):
         return problems
 
     def _keys(self) -> set[Key]:
+        """The columns whose rows must be read again, and what for."""
         out: set[Key] = set()
         columns: list[Column] = list(range(self.n_columns)) if self.n_columns > 1 else [self.scalar]
         for measure in self.measures:
@@ -89,6 +90,7 @@ class FileSummary(StreamSummary):
         return out
 
     def _problem(self, key: Key) -> Refinement:
+        """The first pass's cells of a column, from which its bins are refined."""
         column, what = key
         m = self.cells.rule.m
         if what == MASS and not isinstance(column, int):
@@ -99,6 +101,7 @@ class FileSummary(StreamSummary):
         return Refinement.from_cells(self._sums_of(column), self._class_cuts, m, first=first)
 
     def _sums_of(self, column: Column) -> Array:
+        """The cells of a class, or of the one column of (n,) predictions."""
         assert self.class_sums is not None
         return self.class_sums[column if isinstance(column, int) else 0]
 
@@ -113,6 +116,7 @@ class FileSummary(StreamSummary):
         return int(self._class_cuts.find(np.nextafter(limit, np.inf)))
 
     def _is_above(self, column: Column) -> bool:
+        """Whether a column has predictions above the threshold."""
         return bool(self._sums_of(column)[self._threshold_cell :, 1].sum() > 0)
 
     @cached_property

@@ -214,6 +214,7 @@ class Spans:
         )
 
     def _group(self, u: Array, z: Array, w: Array | None) -> Groups:
+        """Group rows that may lie in a range; those in none are dropped."""
         at = np.searchsorted(self.low, u, side="right") - 1
         inside = np.flatnonzero((at >= 0) & (u <= self.high[at]))
         u, z, at = u[inside], z[inside], at[inside]

@@ -56,6 +56,7 @@ class SliceSums:
             self._slice_sums(key).merge(sums)
 
     def _slice_sums(self, key: Key) -> Accumulator:
+        """The sums of a slice, new where it was not seen before."""
         if key not in self.sums:
             if len(self.sums) == MOST_SLICES:
                 by = setting("by", ", ".join(self.slices.by))
@@ -214,6 +215,7 @@ class Tally:
             self.class_sums = sums if self.class_sums is None else self.class_sums + sums
 
     def _slices(self, samples: Samples) -> SliceSums:
+        """The sums of slices, made when the first rows tell the shape."""
         if self.slices is None:
             plan, shape = self.plan, samples.shape
             chosen, asked = choose(plan.measures, shape), plan.measures is not None

@@ -278,6 +278,7 @@ def _is_binned(measure: str) -> bool:
 def _binned_test(
     problem: Problem, clusters: Index | None, rule: Rule, seed: int
 ) -> CalibrationTest:
+    """The test by the linear error in bins."""
     value, mean, variance = significance.linear_null(problem)
     name = "truthful error (LinCE)"
     if clusters is not None:
@@ -288,6 +289,7 @@ def _binned_test(
 
 
 def _averaged_test(problem: Problem, clusters: Index | None, _: Rule, seed: int) -> CalibrationTest:
+    """The test by the two-bin error, averaged over where bins meet."""
     name, note = "averaged two-bin error (ATB)", "two bins, wherever they meet"
     mean, variance = paths.averaged_null(problem)
     value = paths.averaged_value(problem)
@@ -299,6 +301,7 @@ def _averaged_test(problem: Problem, clusters: Index | None, _: Rule, seed: int)
 
 
 def _known_moments(mean: float, variance: float) -> str:
+    """The null distribution by its mean and standard deviation, in words."""
     return f"mean {mean:.3g} and standard deviation {math.sqrt(variance):.3g} when calibrated"
 
 
@@ -430,6 +433,7 @@ def _cox(problem: Problem, h: Array, clusters: Any, level: float) -> CoxCalibrat
 
 
 def _kept_rows(problem: Problem, kept: Mask) -> Problem:
+    """The problem of some rows."""
     weights = None if problem.w is None else problem.w[kept]
     return replace(
         problem, u=problem.u[kept], z=problem.z[kept], w=weights, bins=problem.bins[kept]

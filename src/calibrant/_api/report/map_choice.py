@@ -76,6 +76,7 @@ def try_maps(
 
 
 def _why(reason: str, n: int) -> str:
+    """Why a map was chosen, or none, in words."""
     return (
         f"By the rule of cal.recommend and of calibrant scale --map auto, on {n:,} rows of both "
         f"halves: {reason}"

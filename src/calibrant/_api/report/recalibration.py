@@ -239,6 +239,7 @@ def _only_parameter(values: Any) -> float:
 
 
 def _counted(values: tuple[Array, ...], what: str = "") -> str:
+    """How many values a map has, in words; a range where classes differ."""
     sizes = sorted({np.unique(each[~np.isnan(each)]).size for each in values})
     text = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     return f"{text} {what}{'' if text == '1' else 's'}" if what else text

@@ -520,6 +520,7 @@ class Accumulator:
         }
 
     def _sums_of_one_row(self, columns: int) -> dict[str, Array]:
+        """The sums of one row of so many columns, for their names and shapes."""
         row = np.full((1, columns) if columns else 1, 1.0 / (columns or 2))
         samples = to_source(row, row, from_logits=False)
         return self.sums_of(samples).arrays

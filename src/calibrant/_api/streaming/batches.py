@@ -186,6 +186,7 @@ def _times(time: Any, data: Any, missing: str) -> Times:
 
 
 def _column(data: Any, name: str) -> Any:
+    """A column of times; the error tells a name from a time that was given as text."""
     try:
         return pick(data, name, "time")
     except InputError as error:
@@ -199,6 +200,7 @@ def _column(data: Any, name: str) -> Any:
 
 
 def _check_one_each(us: NDArray[np.int64], n: int) -> None:
+    """An error unless there is one time, or one per row."""
     if us.ndim and us.size != n:
         raise InputError(f"time must be one time, or one for each of the {n} rows; got {us.size}")
 

@@ -323,6 +323,7 @@ class Monitor:
         return self._now()[0].between(*self._span(start, stop))
 
     def _span(self, start: Any, stop: Any) -> tuple[int | None, int | None]:
+        """The edges of a span of time; None for a side that is open."""
         first = None if start is None else self._edge(start, name_of("start"))
         last = None if stop is None else self._edge(stop, name_of("stop"))
         if first is not None and last is not None and first >= last:
@@ -332,6 +333,7 @@ class Monitor:
         return first, last
 
     def _edge(self, time: Any, argument: str) -> int:
+        """The edge between windows at a time; an error if there is none."""
         us, every = single(time, argument), self._sums.every
         at = every.start(us)
         if at != us:

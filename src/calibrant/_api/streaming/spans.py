@@ -111,6 +111,7 @@ def _width_in_weeks(text: str, number: int, day: str | None) -> WindowWidth:
 
 
 def _width_from_text(text: str) -> Decimal:
+    """A width such as "15m" in microseconds."""
     match = _TEXT.fullmatch(text)
     # Elsewhere "M" is a month; "min" is a minute everywhere.
     unit = "" if match is None else {"M": "month", "min": "m"}.get(match[2], match[2].lower())
@@ -159,6 +160,7 @@ def split(us: NDArray[np.int64], missing: Mask, every: WindowWidth) -> list[tupl
 
 
 def _check_in_range(start: int) -> int:
+    """The start of a window; an error if no date is so early."""
     try:
         moment(start)
     except OverflowError:

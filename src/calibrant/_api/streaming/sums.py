@@ -91,6 +91,7 @@ class WindowedSums:
             del self.windows[start]
 
     def _add_earlier(self, more: MergedWindows) -> None:
+        """Merge windows into `earlier`."""
         old = self.earlier
         if old is None:
             self.earlier = more

@@ -116,6 +116,7 @@ def _summary_notes(windows: Windows) -> list[str]:
 
 
 def _starts(sums: WindowedSums, first: int | None, last: int | None) -> list[int]:
+    """The starts of the windows in a span; an error if there is none."""
     starts = sorted(sums.windows)
     inside = [s for s in starts if (first is None or first <= s) and (last is None or s < last)]
     if not inside:
@@ -150,6 +151,7 @@ def _when(start: datetime) -> str:
 
 
 def _no_floor_notes(total: Accumulator, *, grouped: bool) -> tuple[str, ...]:
+    """Why windows have no noise floor, if they have none."""
     if total.soft:
         return ("soft labels have no noise floor of their own",)
     if grouped:
@@ -196,6 +198,7 @@ def _window(
 
 
 def _has_evidence(stream: Accumulator, table: BinTable, grouped: bool) -> bool:
+    """Whether a window adds to the evidence: its labels are hard and its rows count once."""
     return not stream.soft and (grouped or counts_once(table))
 
 
