@@ -23,7 +23,7 @@ from pathlib import Path
 
 import calibrant
 from calibrant import scaling
-from calibrant._core.arguments import keywords_of_rows
+from calibrant._core.arguments import BUNDLES, bundled_keywords
 
 STUB = Path(calibrant.__file__).with_suffix(".pyi")
 SCALING_STUB = Path(scaling.__file__).with_suffix(".pyi")
@@ -95,17 +95,21 @@ def _definition(module: str, name: str) -> ast.FunctionDef:
     for node in _tree(module).body:
         if isinstance(node, ast.FunctionDef) and node.name == name:
             node.decorator_list, node.body = [], []
-            if node.args.kwarg and ast.unparse(node.args.kwarg) == "rows: Unpack[Rows]":
+            rows = node.args.kwarg
+            bundle = ast.unparse(rows.annotation) if rows and rows.annotation else ""
+            if bundle in BUNDLES:
                 node.args.kwarg = None
-                node.args.kwonlyargs += _keywords().kwonlyargs
-                node.args.kw_defaults += _keywords().kw_defaults
+                node.args.kwonlyargs += _keywords(bundle).kwonlyargs
+                node.args.kw_defaults += _keywords(bundle).kw_defaults
             return node
     raise LookupError(f"{module} defines no function {name}")
 
 
-def _keywords() -> ast.arguments:
-    """The keywords of `Rows` as arguments of a function."""
-    shown = [f"{each.name}: {each.annotation} = {each.default}" for each in keywords_of_rows()]
+def _keywords(bundle: str) -> ast.arguments:
+    """The keywords of a bundle as arguments of a function."""
+    shown = [
+        f"{each.name}: {each.annotation} = {each.default!r}" for each in bundled_keywords(bundle)
+    ]
     (function,) = ast.parse(f"def _(*, {', '.join(shown)}): ...").body
     assert isinstance(function, ast.FunctionDef)
     return function.args

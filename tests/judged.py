@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import calibrant as cal
-from calibrant._api.groups import group_index
+from calibrant._api.rows import group_index
 from calibrant._core.binning import both_rules
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.uncertainty import Uncertainty

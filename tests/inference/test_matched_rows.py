@@ -41,6 +41,16 @@ def test_rows_are_matched_by_ids(kind):
     assert found.value("over", "brier") != unmatched.value("over", "brier")
 
 
+def test_predictors_that_are_called_by_numbers_are_matched_by_ids():
+    y, u = binary(60)
+    order = np.random.default_rng(40).permutation(60)
+    ids = {"y_true": np.arange(60), 2: order}
+    found = cal.compare(
+        y, {1: u["right"], 2: u["over"][order]}, ids=ids, measures=["brier"], n_resamples=50
+    )
+    assert found.value("2", "brier") == cal.brier_score(y, u["over"])
+
+
 def test_rows_of_classes_are_matched_by_ids():
     y, x = multi(80)
     order = np.random.default_rng(41).permutation(80)

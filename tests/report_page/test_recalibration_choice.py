@@ -14,7 +14,6 @@ from calibrant._api.report.recalibration import (
     _halves,
     _learned,
     _note_on_held_out,
-    before_after,
     side_by_side,
 )
 from calibrant._core.binning import both_rules
@@ -46,7 +45,8 @@ N = 3000
 
 def tried(y, p, *, groups=None, **options):
     samples = to_samples(y, p, **options)
-    return before_after(samples, *both_rules(15), groups=groups, level=0.95, seed=0)
+    found = side_by_side(samples, *both_rules(15), groups=groups, level=0.95, seed=0)
+    return found.chosen or found.absent or ""
 
 
 def overconfident(n=N):

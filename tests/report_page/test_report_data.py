@@ -15,7 +15,7 @@ import pytest
 import calibrant as cal
 from calibrant import InputError, report
 from calibrant._api.report.bins import COUNTS, bin_views
-from calibrant._api.report.recalibration import before_after
+from calibrant._api.report.recalibration import side_by_side
 from calibrant._api.report.text import answer, sentences
 from calibrant._core.binning import both_rules
 from calibrant._data.to_samples import to_samples
@@ -98,11 +98,16 @@ def test_multiclass_logits():
     assert {part.measure for part in found.sensitivity} >= {"classwise_ece", "ace", "ece"}
 
 
+def best_map(*args, **options):
+    found = side_by_side(*args, **options)
+    return found.chosen or found.absent
+
+
 def test_before_and_after_are_measured_on_rows_not_fitted():
     rng = np.random.default_rng(4)
     h = rng.normal(size=2000) * 2
     y = rng.random(2000) < 1 / (1 + np.exp(-h / 2))
-    found = before_after(
+    found = best_map(
         to_samples(y, h, from_logits=True), *both_rules(15), groups=None, level=0.95, seed=0
     )
     assert found.method == "TemperatureScaling"
@@ -122,10 +127,10 @@ def test_groups_stay_on_one_side():
     y = rng.random(400) < p**3
     groups = np.repeat(np.arange(40), 10)
     options = {"level": 0.95, "seed": 0}
-    found = before_after(to_samples(y, p), *both_rules(15), groups=groups, **options)
+    found = best_map(to_samples(y, p), *both_rules(15), groups=groups, **options)
     assert "whole groups" in found.split and found.n_measured == 200
     huge = (np.arange(400) < 390).astype(int)
-    assert "unequal" in before_after(to_samples(y, p), *both_rules(15), groups=huge, **options)
+    assert "unequal" in best_map(to_samples(y, p), *both_rules(15), groups=huge, **options)
 
 
 def test_what_cannot_be_told_is_said():

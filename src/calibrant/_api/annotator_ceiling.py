@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from calibrant._api.evaluate_samples import choose
 from calibrant._core.binning import EqualWidth, Quantile, Rule
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import setting
+from calibrant._core.typing import Array
 from calibrant._core.validation import check_count, check_level, check_seed, public
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
@@ -26,12 +28,10 @@ from calibrant._inference.means import (
 )
 from calibrant._inference.vote_splits import Split, grown, halves, one_against_rest
 from calibrant._inference.voted_rows import whole_counts
-from calibrant._measures.catalogue import Measure, Shape, find, listed
+from calibrant._measures.catalogue import Measure, Shape, listed
 from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.samples import Summary
 from calibrant.results._annotator_ceiling import AnnotatorCeiling, Predictor
-
-Array = NDArray[np.float64]
 
 ONE, HALF, AGAIN = "one annotator", "half of the votes", "as many annotators again"
 # Splits into halves beside models, where measures may be slow.
@@ -137,7 +137,8 @@ def annotator_ceiling(
     models = _models(y_true, y_proba, votes, given, classes)
     binary = rows.binary or any(not each.multiclass for each in models.values())
     shape: Shape = "binary" if binary else "multiclass"
-    scored = _Scored(_chosen(measures, shape), binary, level, len(rows.shares))
+    chosen = listed("ceiling", shape) if measures is None else choose(measures, shape)
+    scored = _Scorer(chosen, binary, level, len(rows.shares))
     found = _ceiling(rows.counts, scored, n_splits, seed)
     lines = tuple(scored.model(name, each) for name, each in models.items())
     return replace(found, rows=(*found.rows, *lines))
@@ -166,12 +167,12 @@ def ceiling_beside(
         raise InputError("ceiling=True needs votes: the labels are no shares of so many votes")
     if not (counts.sum(axis=1) > 1).any():
         raise InputError("ceiling=True needs items of two votes or more: every row has one")
-    scored = _Scored(measures, not samples.multiclass, level, samples.n, rules)
+    scored = _Scorer(measures, not samples.multiclass, level, samples.n, rules)
     return _ceiling(counts, scored, _SPLITS_BESIDE, seed)
 
 
 def _ceiling(
-    counts: NDArray[np.int64], scored: _Scored, n_splits: int, seed: int
+    counts: NDArray[np.int64], scored: _Scorer, n_splits: int, seed: int
 ) -> AnnotatorCeiling:
     """The annotators' lines, and what to know about them."""
     votes = counts.sum(axis=1)
@@ -181,8 +182,11 @@ def _ceiling(
     dropped = f"{items} {have} one vote, and {are} left out of the annotators' lines"
     kept = votes[votes > 1]
     return AnnotatorCeiling(
-        rows=tuple(_annotators(counts, scored, n_splits, seed)),
-        measures={m.name: _described(m) for m in scored.measures},
+        rows=tuple(_annotator_rows(counts, scored, n_splits, seed)),
+        measures={
+            m.name: f"{m.title}, {'higher' if m.higher_is_better else 'lower'} is better"
+            for m in scored.measures
+        },
         n=len(kept),
         votes=(int(kept.min()), int(kept.max())),
         level=scored.level,
@@ -190,11 +194,8 @@ def _ceiling(
     )
 
 
-def _described(measure: Measure) -> str:
-    return f"{measure.title}, {'higher' if measure.higher_is_better else 'lower'} is better"
-
-
 def _models(y_true: Any, y_proba: Any, votes: Any, given: Any, classes: Any) -> dict[str, Samples]:
+    """The samples of every model by its name; none where there are no predictions."""
     if y_proba is None:
         return {}
     named = y_proba if isinstance(y_proba, Mapping) else {"model": y_proba}
@@ -206,21 +207,14 @@ def _models(y_true: Any, y_proba: Any, votes: Any, given: Any, classes: Any) -> 
 
 
 def _check_names(names: Iterable[str]) -> None:
+    """An error for a model that is called like a row of annotators."""
     clash = next((name for name in names if name in (ONE, HALF, AGAIN)), None)
     if clash is not None:
         raise InputError(f"y_proba calls a model {clash!r}, a line that the table has already")
 
 
-def _chosen(names: Iterable[str] | None, shape: Shape) -> tuple[Measure, ...]:
-    if names is None:
-        return listed("ceiling", shape)
-    if isinstance(names, str):
-        raise InputError(f"measures must be a list of names; got the text {names!r}")
-    return tuple(dict.fromkeys(find(name, shape) for name in names))
-
-
 @dataclass(frozen=True, eq=False)
-class _Scored:
+class _Scorer:
     """Measures of votes against votes, and of models against votes."""
 
     measures: tuple[Measure, ...]
@@ -231,12 +225,14 @@ class _Scored:
     rules: tuple[Rule, Rule] = (EqualWidth(15), Quantile(15))
 
     def _samples(self, split: Split) -> Samples:
+        """A split as samples: predicted shares against those of the other votes."""
         p, q = split.predicted, split.target
         if self.binary:
             p, q = p[:, 1], q[:, 1]
         return to_samples(q, p, split.weight)
 
     def model(self, name: str, samples: Samples) -> Predictor:
+        """The row of a model, measured against all votes."""
         summary = Summary(samples, *self.rules)
         values = {m.name: m.compute(summary) for m in self.measures}
         rows = _row_values(samples, self.measures)
@@ -288,21 +284,25 @@ def _row_values(samples: Samples, measures: tuple[Measure, ...]) -> dict[str, Ar
 
 
 def _limits(value: float, rows: Array, level: float) -> tuple[float, float]:
+    """Limits of a mean of rows."""
     low, high, _ = mean_limits(influences(rows, None, None), level)
     return value + low, value + high
 
 
-def _annotators(
-    counts: NDArray[np.int64], scored: _Scored, n_splits: int, seed: int
+def _annotator_rows(
+    counts: NDArray[np.int64], scored: _Scorer, n_splits: int, seed: int
 ) -> Iterable[Predictor]:
+    """The rows of one annotator, of half of the votes, and of as many annotators again."""
     yield scored.line(ONE, [one_against_rest(counts)])
     rng = np.random.default_rng(seed)
     half = scored.line(HALF, [halves(counts, rng) for _ in range(n_splits)])
     yield half
-    yield _corrected(half, scored, counts, seed)
+    yield _corrected_for_halves(half, scored, counts, seed)
 
 
-def _corrected(half: Predictor, scored: _Scored, counts: NDArray[np.int64], seed: int) -> Predictor:
+def _corrected_for_halves(
+    half: Predictor, scored: _Scorer, counts: NDArray[np.int64], seed: int
+) -> Predictor:
     """The mean over splits, corrected for halves having only half of the votes."""
     changes: dict[str, list[float]] = {m.name: [] for m in scored.measures}
     # Each kind of measure has its own draws, so that a value does not depend on the others asked.
@@ -317,14 +317,10 @@ def _corrected(half: Predictor, scored: _Scored, counts: NDArray[np.int64], seed
                 changes[measure.name].append(after[measure.name] - before[measure.name])
     values, limits = {}, {}
     for measure in scored.measures:
-        change = float(np.mean(changes[measure.name]))
-        inside = _clip_to_range(measure)
-        values[measure.name] = inside(half.values[measure.name] + change)
-        if measure.name in half.intervals:
-            low, high = half.intervals[measure.name]
-            limits[measure.name] = (inside(low + change), inside(high + change))
+        name = measure.name
+        known = (half.values[name], *half.intervals.get(name, ()))
+        shifted = np.add(known, float(np.mean(changes[name])))
+        values[name], *ends = np.clip(shifted, measure.low, measure.high).tolist()
+        if ends:
+            limits[name] = (ends[0], ends[1])
     return Predictor(AGAIN, "annotators", values, limits)
-
-
-def _clip_to_range(measure: Measure) -> Callable[[float], float]:
-    return lambda value: float(np.clip(value, measure.low, measure.high))

@@ -14,6 +14,7 @@ from calibrant._api.metrics.uncertainty import noise_floor
 from calibrant._api.slices import holm
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError, nearest
+from calibrant._core.typing import Mask
 from calibrant._core.validation import check_level, check_resamples, check_seed, public
 from calibrant._data.arrays import to_array
 from calibrant._data.vote_table import VoteTable
@@ -112,14 +113,14 @@ def annotators(
     """
     level, seed = check_level(level), check_seed(seed)
     check_resamples(n_resamples, seed)
-    who = _who(votes, groups)
+    who = _voter_names(votes, groups)
     p = None if y_proba is None else _predictions(y_proba, votes)
     if p is not None:
         find(measure, "multiclass" if p.ndim == 2 else "binary")
     rows = []
     for j, name in enumerate(dict.fromkeys(who.tolist())):
         mine = who == name
-        row = _agreed(votes, mine, str(name), level, np.random.default_rng((seed, j)))
+        row = _agreement_of(votes, mine, str(name), level, np.random.default_rng((seed, j)))
         if p is not None:
             index, labels = votes.item_index[mine], votes.class_index[mine]
             floor = noise_floor(
@@ -140,7 +141,7 @@ def annotators(
     lonely = f"{alone} voted on items that nobody else voted on, and have no agreement"
     notes = (_WHAT, _CORRECTED, *([lonely] if alone else []))
     return Annotators(
-        rows=tuple(_judged(rows, level)),
+        rows=tuple(_with_verdicts(rows, level)),
         by="annotator" if groups is None else "group",
         measure="" if p is None else measure,
         n_items=len(votes.items),
@@ -149,7 +150,7 @@ def annotators(
     )
 
 
-def _who(votes: Any, groups: Mapping[Any, Any] | None) -> NDArray[Any]:
+def _voter_names(votes: Any, groups: Mapping[Any, Any] | None) -> NDArray[Any]:
     """Who gave each vote, or which group."""
     if not isinstance(votes, VoteTable):
         raise InputError(
@@ -179,6 +180,7 @@ def _who(votes: Any, groups: Mapping[Any, Any] | None) -> NDArray[Any]:
 
 
 def _predictions(y_proba: Any, votes: VoteTable) -> NDArray[Any]:
+    """The predictions, checked to have a row for each item."""
     p = to_array(y_proba, "y_proba")
     n, k = votes.counts.shape
     if p.shape != (n, k) and not (k == 2 and p.shape == (n,)):
@@ -190,9 +192,10 @@ def _predictions(y_proba: Any, votes: VoteTable) -> NDArray[Any]:
     return p
 
 
-def _agreed(
-    votes: VoteTable, mine: NDArray[np.bool_], name: str, level: float, rng: np.random.Generator
+def _agreement_of(
+    votes: VoteTable, mine: Mask, name: str, level: float, rng: np.random.Generator
 ) -> Annotator:
+    """How often one annotator, or group, agrees with the other votes on the same items."""
     index, of_class = votes.item_index[mine], votes.class_index[mine]
     items, place = np.unique(index, return_inverse=True)
     own = np.zeros((len(items), votes.counts.shape[1]), dtype=np.int64)
@@ -216,7 +219,7 @@ def _agreed(
     )
 
 
-def _judged(rows: list[Annotator], level: float) -> list[Annotator]:
+def _with_verdicts(rows: list[Annotator], level: float) -> list[Annotator]:
     """Rows with corrected p-values and verdicts, those that stand out first."""
     agreed = holm([row.p_agreement for row in rows])
     calibrated = holm([row.p_calibration for row in rows])
@@ -235,10 +238,11 @@ def _judged(rows: list[Annotator], level: float) -> list[Annotator]:
                 verdict=", ".join(said),
             )
         )
-    smallest = {id(row): _smallest(row) for row in out}
+    smallest = {id(row): _smallest_p_value(row) for row in out}
     return sorted(out, key=lambda row: (not row.verdict, smallest[id(row)], row.name))
 
 
-def _smallest(row: Annotator) -> float:
+def _smallest_p_value(row: Annotator) -> float:
+    """The smaller p-value of a row; 2 where it has none, so that it comes last."""
     known = [p for p in (row.p_agreement, row.p_calibration) if not math.isnan(p)]
     return min(known, default=2.0)

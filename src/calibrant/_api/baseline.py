@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.groups import group_index
-from calibrant._api.rows import GivenRows
+from calibrant._api.rows import GivenRows, as_samples, group_index, renumbered
 from calibrant._api.slices import slice_labels
+from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.errors import InputError, check_some_left, errors_about, nearest
 from calibrant._core.messages import Note, setting, worded
-from calibrant._data.align_rows import align, row_of_id
+from calibrant._core.typing import Index
+from calibrant._data.align_rows import align, differing_rows, row_of_id
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
-from calibrant._data.logprobs import Given
 from calibrant._data.samples import Samples
-from calibrant._data.to_samples import to_samples
 
 KEYS = tuple(field.name for field in fields(GivenRows))
 
@@ -29,24 +28,20 @@ class Side:
     """The rows of one model: samples, clusters as numbers, the slice and the id of each row."""
 
     samples: Samples
-    groups: NDArray[np.intp] | None = None
+    groups: Index | None = None
     slices: NDArray[Any] | None = None
     ids: list[Any] | None = None
 
     @property
-    def positions(self) -> NDArray[np.intp]:
+    def positions(self) -> Index:
         """Where each row was among those that were given, dropped ones counted."""
         kept = self.samples.kept
         return np.arange(self.samples.n) if kept is None else np.flatnonzero(kept)
 
-    def take(self, rows: NDArray[np.intp]) -> Side:
+    def take(self, rows: Index) -> Side:
         """Some of the rows, by number."""
-        groups = self.groups
-        if groups is not None:
-            groups = np.unique(groups[rows], return_inverse=True)[1].astype(np.intp)
-        return Side(
-            self.samples.take(rows), groups, None if self.slices is None else self.slices[rows]
-        )
+        slices = None if self.slices is None else self.slices[rows]
+        return Side(self.samples.take(rows), renumbered(self.groups, rows), slices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,37 +57,19 @@ class Pair:
 PAIRED = "paired"
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How both sides are read."""
-
-    from_logits: Given
-    classes: Sequence[Any] | None
-    missing: str
-
-
-def side_of(given: GivenRows, reading: Reading) -> Side:
-    """The rows that arguments describe."""
-    data = given.data
-    samples = to_samples(
-        given.y_true,
-        given.y_proba,
-        given.sample_weight,
-        reading.from_logits,
-        reading.classes,
-        data,
-        reading.missing,
-        votes=given.votes,
-    )
+def side_of(given: GivenRows, reading: WeightedRowsWithGaps) -> Side:
+    """The rows that arguments describe; `reading` says how predictions and labels are read."""
+    data, ids = given.data, given.ids
+    columns = {"sample_weight": given.sample_weight, "votes": given.votes, "data": data}
+    samples = as_samples(given.y_true, given.y_proba, **{**reading, **columns})
     check_some_left(samples.n)
     groups = group_index(given.groups, samples, data)
     slices = None if given.by is None else slice_labels(given.by, samples, data)[0]
-    return Side(
-        samples, groups, slices, None if given.ids is None else _ids(given.ids, samples, data)
-    )
+    return Side(samples, groups, slices, None if ids is None else _ids(ids, samples, data))
 
 
 def _ids(ids: Any, samples: Samples, data: Any) -> list[Any]:
+    """The id of each row that was kept."""
     if data is not None and isinstance(ids, str):
         ids = pick(data, ids, "ids")
     array = samples.own_rows(to_array(ids, "ids"))
@@ -105,7 +82,7 @@ def pair_of(
     new: Side,
     baseline: Any,
     given: GivenRows,
-    reading: Reading,
+    reading: WeightedRowsWithGaps,
     *,
     paired: bool | None,
     own_labels: bool,
@@ -139,7 +116,7 @@ def pair_of(
         if old.samples.n + old.samples.n_missing != new.samples.n + new.samples.n_missing:
             raise InputError("baseline must hold a prediction for each row of y_proba")
         return _pair_by_order(new, old, "by order")
-    return _match_rows(new, old, paired, drop=reading.missing == "drop", own=own_labels)
+    return _match_rows(new, old, paired, drop=reading.get("missing") == "drop", own=own_labels)
 
 
 def _baseline_rows(old: Mapping[str, Any], new: GivenRows, *, labelled: bool) -> GivenRows:
@@ -153,6 +130,7 @@ def _baseline_rows(old: Mapping[str, Any], new: GivenRows, *, labelled: bool) ->
 
 
 def _match_rows(new: Side, old: Side, paired: bool | None, *, drop: bool, own: bool) -> Pair:
+    """Both sides matched by ids or by order, or taken as independent samples."""
     if (new.ids is None) != (old.ids is None):
         raise InputError(
             "rows are matched by ids if both have them: give ids= and baseline={'ids': ...}"
@@ -173,32 +151,31 @@ def _match_rows(new: Side, old: Side, paired: bool | None, *, drop: bool, own: b
 
 
 def _same_labels(new: Side, old: Side) -> bool:
+    """Whether the rows at the same places have the same labels."""
     a, b = _common_rows(new, old)
     first, second = new.samples.targets[a], old.samples.targets[b]
     return a.size > 0 and first.shape == second.shape and bool((first == second).all())
 
 
-def _common_rows(new: Side, old: Side) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _common_rows(new: Side, old: Side) -> tuple[Index, Index]:
     """The rows of both that were given at the same place, where each has dropped some."""
     _, a, b = np.intersect1d(new.positions, old.positions, assume_unique=True, return_indices=True)
     return a, b
 
 
 def _pair_by_order(new: Side, old: Side, how: str) -> Pair:
+    """Both sides reduced to the places where neither has dropped a row."""
     a, b = _common_rows(new, old)
     check_some_left(a.size)
-    return _paired(new, old, a, b, how)
+    return _pair_of_rows(new, old, a, b, how)
 
 
 def _pair_by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
-    rows = {}
-    for name, side in (("ids", new), ("ids of the baseline", old)):
-        try:
-            rows[name] = row_of_id(side.ids or [])
-        except KeyError as twice:
-            raise InputError(
-                f"{name} must name each row once; {twice.args[0]!r} is there more than once"
-            ) from None
+    """Both sides reduced to the rows whose ids both have."""
+    rows = {
+        name: row_of_id(side.ids or [], f"{name} must name each row once")
+        for name, side in (("ids", new), ("ids of the baseline", old))
+    }
     aligned = align(rows)
     a, b = aligned.rows.values()
     if not a.size:
@@ -214,12 +191,11 @@ def _pair_by_ids(new: Side, old: Side, *, drop: bool, own: bool) -> Pair:
                 f"compare those that both have with {setting('missing', 'drop')}, or say that the "
                 f"two are independent samples with {setting('paired', False)}"
             )
-    return _paired(new, old, a, b, "by id", own=own)
+    return _pair_of_rows(new, old, a, b, "by id", own=own)
 
 
-def _paired(
-    new: Side, old: Side, a: NDArray[np.intp], b: NDArray[np.intp], how: str, *, own: bool = False
-) -> Pair:
+def _pair_of_rows(new: Side, old: Side, a: Index, b: Index, how: str, *, own: bool = False) -> Pair:
+    """Both sides reduced to the rows `a` and `b`, which are the same rows."""
     first, second = new.take(a), old.take(b)
     weights, others = first.samples.weights, second.samples.weights
     if others is not None and (weights is None or not np.array_equal(weights, others)):
@@ -259,8 +235,7 @@ def _note_other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
     first, second = new.samples.targets, old.samples.targets
     if first.shape != second.shape:
         raise InputError("labels of the same rows must have the same shape in the baseline")
-    differ = first != second
-    n = int(np.count_nonzero(differ if differ.ndim == 1 else differ.any(axis=1)))
+    n = int(np.count_nonzero(differing_rows(first, second)))
     if not n:
         return []
     fault = f"labels differ from the baseline's in {n:,} of {new.samples.n:,} rows with the same id"
@@ -275,6 +250,7 @@ def _note_other_labels(new: Side, old: Side, *, own: bool) -> list[str]:
 
 
 def _independent_pair(new: Side, old: Side, why: str) -> Pair:
+    """Both sides as samples of different rows."""
     n, m = new.samples.n, old.samples.n
     if new.slices is not None and old.slices is None:
         raise InputError(

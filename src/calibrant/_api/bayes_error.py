@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array
 from calibrant._core.validation import check_count, check_level, check_seed, public
 from calibrant._data.arrays import to_array
 from calibrant._data.checks import checked_weights
@@ -23,8 +24,6 @@ from calibrant._inference.few_events import poisson_limits, with_unseen
 from calibrant._inference.means import influences, mean_limits
 from calibrant._inference.numbers import FEW_EVENTS
 from calibrant.results._bayes_error import BayesError
-
-Array = NDArray[np.float64]
 
 _PLAIN = "one less the largest share, BCa limits"
 _DEBIASED = (
@@ -140,18 +139,18 @@ def bayes_error(
         _check_weights(weights)
     if labels is not None:
         hard = _hard_labels(labels, rows)
-        return _corrected(rows.shares, hard, weights, level, n_resamples, check_seed(seed))
+        return _isotonic_estimate(rows.shares, hard, weights, level, n_resamples, check_seed(seed))
     if rows.votes is None and (rows.shares.max(axis=1) == 1.0).all():
         raise InputError(_ONE_VOTE)
     if not debias or rows.votes is None:
         found, note = plug_in(rows.shares, weights), _UNKNOWN if rows.votes is None else ""
-        return _with_limits(found, rows, weights, level, _PLAIN, note)
-    _check_several(rows.votes, weights)
+        return _plain_estimate(found, rows, weights, level, _PLAIN, note)
+    _check_several_votes(rows.votes, weights)
     found = debiased(rows.counts, weights)
     bounds = possible_limits(rows.counts, weights, level)
     single = int(np.count_nonzero(rows.votes == 1))
     note = f"{single} rows have one vote, which says nothing of doubt" if single else ""
-    return _with_limits(found, rows, weights, level, _DEBIASED, note, bounds)
+    return _plain_estimate(found, rows, weights, level, _DEBIASED, note, bounds)
 
 
 def _check_weights(weights: Array) -> None:
@@ -162,12 +161,13 @@ def _check_weights(weights: Array) -> None:
         )
 
 
-def _check_several(votes: NDArray[np.int64], weights: Array) -> None:
+def _check_several_votes(votes: NDArray[np.int64], weights: Array) -> None:
+    """An error unless some row of weight has two votes or more."""
     if not (weights[votes > 1] > 0).any():
         raise InputError(_ONE_VOTE)
 
 
-def _with_limits(
+def _plain_estimate(
     found: Debiased,
     rows: VoteRows,
     weights: Array,
@@ -176,8 +176,8 @@ def _with_limits(
     note: str,
     bounds: tuple[float, float] | None = None,
 ) -> BayesError:
-    """The value with its limits; `bounds` are those of what votes leave possible, however many the
-    rows.
+    """The value with its limits. `bounds`, if given, contain every value that such votes leave
+    possible, however many rows there are.
     """
     parts = influences(found.row_values, weights, None)
     low, high, _ = mean_limits(parts, level)
@@ -204,6 +204,7 @@ def _unseen_doubt(counts: NDArray[np.int64], level: float) -> float:
 
 
 def _hard_labels(labels: Any, rows: VoteRows) -> NDArray[np.int64]:
+    """The class index of each row; an error for anything else."""
     n, k = rows.shares.shape
     hard = to_array(labels, "labels")
     if hard.shape != (n,) or hard.dtype.kind not in "iufb":
@@ -220,7 +221,7 @@ def _hard_labels(labels: Any, rows: VoteRows) -> NDArray[np.int64]:
     return hard.astype(np.int64)
 
 
-def _corrected(
+def _isotonic_estimate(
     shares: Array,
     hard: NDArray[np.int64],
     weights: Array,

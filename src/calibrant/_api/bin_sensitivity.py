@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_samples import choose, describe_input, missing_note, notes_of
+from calibrant._api.rows import as_samples
+from calibrant._core.arguments import RowsWithGaps
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
-from calibrant._data.logprobs import given_as
-from calibrant._data.to_samples import to_samples
 from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.bin_counts import BinCounts
 from calibrant.results._bin_sensitivity import BinSensitivity
@@ -25,13 +25,7 @@ def bin_sensitivity(
     *,
     bins: Iterable[int] = range(1, 101),
     measures: Iterable[str] | None = None,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
-    missing: str = "error",
+    **rows: Unpack[RowsWithGaps],
 ) -> BinSensitivity:
     """Each measure at every number of bins: how much of a value is the choice of its bins?
 
@@ -64,8 +58,7 @@ def bin_sensitivity(
     [0.013, 0.067]
     """
     counts = _whole_counts(bins)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
+    samples = as_samples(y_true, y_proba, **rows)
     shape = samples.shape
     chosen = choose(measures, shape)
     if measures is None:
@@ -95,6 +88,7 @@ def bin_sensitivity(
 
 
 def _whole_counts(bins: Any) -> tuple[int, ...]:
+    """The numbers of bins in increasing order, each once."""
     counts = tuple(bins) if isinstance(bins, Iterable) and not isinstance(bins, str) else (bins,)
     for m in counts:
         if isinstance(m, bool) or not isinstance(m, numbers.Integral) or m < 1:

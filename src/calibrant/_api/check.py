@@ -6,21 +6,21 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.baseline import Pair, Reading, Side, needs_ids, pair_of, side_of
-from calibrant._api.evaluate_uncertainty import uncertainty_of
-from calibrant._api.limits import LimitOn, effective_rows, limited, limits_of, rows_to_pass
+from calibrant._api.baseline import Pair, Side, needs_ids, pair_of, side_of
+from calibrant._api.limits import LimitOn, checked_limit, effective_rows, limits_of, rows_to_pass
+from calibrant._api.resampling import Resampling
 from calibrant._api.rows import GivenRows
-from calibrant._core.binning import Bins, Rule, both_rules
+from calibrant._core.arguments import WeightedRowsWithGaps
+from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.messages import name_of, setting, worded
 from calibrant._core.validation import check_level, check_resamples, public
 from calibrant._data.checks import TWO_COLUMNS
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._inference.coefficients import Coefficient, FittedCoefficient, fit_coefficient
 from calibrant._inference.differences import Differences
@@ -57,12 +57,7 @@ def check(
     votes: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
-    missing: str = "error",
+    **rows: Unpack[WeightedRowsWithGaps],
 ) -> Check:
     """Check measures against limits, or against a baseline: pass, fail, or undecided by noise.
 
@@ -156,21 +151,19 @@ def check(
     >>> cal.check(y, worse, baseline=p, max_increase={"brier": 0.01}).verdict
     'fail'
     """
-    reading = Reading(given_as(from_logits, from_logprobs), classes, missing)
     given = GivenRows(
         y_true=y_true,
         y_proba=y_proba,
-        sample_weight=sample_weight,
+        sample_weight=rows.get("sample_weight"),
         groups=groups,
         by=by,
         votes=votes,
         ids=ids,
-        data=data,
+        data=rows.get("data"),
     )
-    new = side_of(given, reading)
+    new = side_of(given, rows)
     limits = limits_of(at_most, at_least, new.samples.shape, max_increase, max_decrease)
-    rules = both_rules(bins, new.samples.n)
-    level = check_level(level)
+    rules, level = both_rules(bins, new.samples.n), check_level(level)
     of_baseline = {"ids": ids is not None, "own_labels": own_labels}
     check_options(
         [(each.limit.kind, each.limit.measure) for each in limits if each.limit.of_change],
@@ -181,9 +174,11 @@ def check(
     )
     pair = None
     if baseline is not None:
-        pair = pair_of(new, baseline, given, reading, paired=paired, own_labels=own_labels)
+        pair = pair_of(new, baseline, given, rows, paired=paired, own_labels=own_labels)
     names = [] if new.slices is None else sorted(set(new.slices.tolist()))
-    checks = _Checks(limits, rules, level, (1 + len(names)) * len(limits), point, n_resamples, seed)
+    check_resamples(n_resamples, seed)
+    resampling = Resampling(rules=rules, level=level, n_resamples=int(n_resamples), seed=int(seed))
+    checks = _Checks(limits, resampling, (1 + len(names)) * len(limits), point)
     results = list(_check_limits(new, pair, None, checks))
     for name in names:
         own = None if pair is None else _slice_of_pair(pair, name)
@@ -244,6 +239,7 @@ _WITHOUT_BASELINE = {
 
 
 def _slice_of(side: Side, name: Any) -> Side:
+    """The rows of one slice."""
     assert side.slices is not None
     return side.take(np.flatnonzero(side.slices == name))
 
@@ -257,13 +253,14 @@ class _Checks:
     """The limits, and how rows are compared with them."""
 
     limits: tuple[LimitOn, ...]
-    rules: tuple[Rule, Rule]
-    level: float
+    resampling: Resampling
     # Limits times slices: each of them may fail by chance.
     number: int
     point: bool
-    n_resamples: Any
-    seed: Any
+
+    @property
+    def level(self) -> float:
+        return self.resampling.level
 
     @property
     def strict_level(self) -> float:
@@ -272,39 +269,30 @@ class _Checks:
 
     def model(self, side: Side, *, apart: bool = False) -> _Model:
         """The rows of a model; `apart` from others, they are drawn with a seed of their own."""
-        check_resamples(self.n_resamples, self.seed)
-        return _Model(side, self, int(self.seed) + (1 if apart else 0))
+        seed = self.resampling.seed + (1 if apart else 0)
+        return _Model(side, self, replace(self.resampling, seed=seed, groups=side.groups))
 
 
 class _Model:
     """One model's rows: values, intervals and scatter of whatever is limited."""
 
-    def __init__(self, side: Side, checks: _Checks, seed: int) -> None:
-        self.side, self.checks, self.seed = side, checks, seed
-        self.summary = Summary(side.samples, *checks.rules)
+    def __init__(self, side: Side, checks: _Checks, resampling: Resampling) -> None:
+        self.side, self.checks, self.resampling = side, checks, resampling
+        self.summary = Summary(side.samples, *resampling.rules)
         self._uncertainties: dict[float, Uncertainty] = {}
         self._fits: dict[str, FittedCoefficient] = {}
 
     def uncertainty(self, level: float) -> Uncertainty:
+        """What gives intervals at a level, made once."""
         if level not in self._uncertainties:
-            measures = tuple(
-                dict.fromkeys(
-                    each.what for each in self.checks.limits if isinstance(each.what, Measure)
-                )
-            )
-            self._uncertainties[level] = uncertainty_of(
-                self.side.samples,
-                *self.checks.rules,
-                measures,
-                level=level,
-                groups=self.side.groups,
-                votes=self.side.samples.votes,
-                n_resamples=self.checks.n_resamples,
-                seed=self.seed,
-            )
+            limited = (each.what for each in self.checks.limits)
+            measures = tuple(dict.fromkeys(each for each in limited if isinstance(each, Measure)))
+            at_level = replace(self.resampling, level=level)
+            self._uncertainties[level] = at_level.uncertainty(self.side.samples, measures)
         return self._uncertainties[level]
 
     def fit(self, what: Coefficient) -> FittedCoefficient:
+        """The fit of a coefficient, made once."""
         if what.name not in self._fits:
             plain = self.uncertainty(self.checks.level)
             self._fits[what.name] = fit_coefficient(what, plain.plain_problem, plain.groups)
@@ -320,6 +308,7 @@ class _Model:
         return fit.value
 
     def interval(self, what: Measure | Coefficient, level: float) -> Interval:
+        """The interval of a measure or a coefficient at a level."""
         if isinstance(what, Measure):
             return self.uncertainty(level).interval(what, what.compute(self.summary))
         fit = self.fit(what)
@@ -395,7 +384,7 @@ def _check_value(each: LimitOn, where: str | None, model: _Model, checks: _Check
     if isinstance(what, Measure):
         scale = gap_scale(what, model.summary)
         uncertainty = model.uncertainty(checks.level)
-        result = replace(limited(limit, where, interval, uncertainty, scale), n=n)
+        result = replace(checked_limit(limit, where, interval, uncertainty, scale), n=n)
     else:
         result = LimitCheck(limit, where, n, value, interval, **_count_independent(model))
     if checks.number > 1 and result.verdict == "fail":
@@ -425,7 +414,7 @@ def _check_change(
             high,
             level,
             "resamples of the same rows" if pair.paired else "resamples of two samples",
-            new.seed,
+            new.resampling.seed,
             estimate=estimate,
         )
 
@@ -439,7 +428,7 @@ def _check_change(
         interval(checks.level),
         baseline=before,
         n_baseline=n_baseline,
-        n_to_pass=_rows_to_show(each, new, checks),
+        n_to_pass=_rows_to_detect(each, new, checks),
         **fewest,
         same=same,
     )
@@ -463,7 +452,7 @@ def _count_independent(model: _Model) -> dict[str, Any]:
     }
 
 
-def _rows_to_show(each: LimitOn, model: _Model, checks: _Checks) -> int:
+def _rows_to_detect(each: LimitOn, model: _Model, checks: _Checks) -> int:
     """How many rows are needed to detect a change as large as the limit."""
     what, limit = each.what, each.limit
     if isinstance(what, Coefficient) or limit.value <= 0:
@@ -474,7 +463,7 @@ def _rows_to_show(each: LimitOn, model: _Model, checks: _Checks) -> int:
         if what.higher_is_better
         else Limit(what.name, "max", what.low + limit.value)
     )
-    return rows_to_pass(what, as_value, checks.level, checks.rules[0], scale)
+    return rows_to_pass(what, as_value, checks.level, checks.resampling.rules[0], scale)
 
 
 def check_values(
@@ -488,17 +477,13 @@ def check_values(
     """Limits compared with values alone, of rows that are not in memory."""
     results = []
     for each in limits:
-        name, of_change = each.limit.measure, each.limit.of_change
-        old = before[name] if of_change and before is not None else None
+        name = each.limit.measure
+        old, m = (
+            (before[name], n_before)
+            if each.limit.of_change and before is not None
+            else (None, None)
+        )
         results.append(
-            LimitCheck(
-                each.limit,
-                None,
-                n,
-                values[name],
-                None,
-                baseline=old,
-                n_baseline=n_before if of_change else None,
-            )
+            LimitCheck(each.limit, None, n, values[name], None, baseline=old, n_baseline=m)
         )
     return Check(tuple(results), n, n_missing, None, True)

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from calibrant._api.groups import group_index
 from calibrant._api.metrics.significance import clipping_note, cox_of
-from calibrant._api.rows import as_samples
+from calibrant._api.rows import as_samples, group_index, renumbered
 from calibrant._api.slices import slice_labels
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth, Quantile
@@ -19,6 +18,7 @@ from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError, NotDefined
 from calibrant._core.messages import Note
+from calibrant._core.typing import Index
 from calibrant._core.validation import N_RESAMPLES, check_level, check_resamples, public
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads
@@ -132,26 +132,18 @@ def clinical_summary(
 
 
 def summary_of(
-    samples: Samples, groups: NDArray[np.intp] | None, level: float, n_resamples: int, seed: int
+    samples: Samples, groups: Index | None, level: float, n_resamples: int, seed: int
 ) -> ClinicalSummary:
     """The summary of binary samples; `groups` as numbers."""
-    uncertainty = Uncertainty(
-        samples,
-        EqualWidth(15),
-        Quantile(15),
-        listed("clinical", "binary"),
-        level,
-        n_resamples,
-        seed,
-        groups,
-    )
+    rules, measures = (EqualWidth(15), Quantile(15)), listed("clinical", "binary")
+    uncertainty = Uncertainty(samples, *rules, measures, level, n_resamples, seed, groups)
     threads = n_threads() if samples.n >= THREADS_FROM else 1
     with one_blas_thread(beside=threads):
-        return summary_by(uncertainty)
+        return summary_from(uncertainty)
 
 
-def summary_by(uncertainty: Uncertainty) -> ClinicalSummary:
-    """The summary of binary samples with what resamples them; none of its values is of bins, so
+def summary_from(uncertainty: Uncertainty) -> ClinicalSummary:
+    """The clinical summary from resamples that exist already. None of its values is of bins, so
     that any bins will do.
     """
     chosen, level = listed("clinical", "binary"), uncertainty.level
@@ -162,7 +154,7 @@ def summary_by(uncertainty: Uncertainty) -> ClinicalSummary:
         is_c = C_STATISTIC in measure.aliases
         name = C_STATISTIC if is_c else measure.name
         title = "C-statistic: area under the ROC curve" if is_c else measure.title
-        values[name] = _measured(measure, uncertainty, title)
+        values[name] = _measure_with_interval(measure, uncertainty, title)
         if measure.loss == "brier":
             values["scaled_brier"] = scaled_brier(problem, own, level)
     events = float(problem.weights @ problem.z)
@@ -185,24 +177,20 @@ def _cox_values(fit: CoxCalibration) -> dict[str, ClinicalValue]:
         "intercept": "intercept",
         "intercept_in_the_large": "intercept_at_slope_1",
     }
-    out, clipped = {}, clipping_note(fit.n_clipped, EPS)
+    out, clipped, note = {}, clipping_note(fit.n_clipped, EPS), fit.note
+    why = str(note.values["reason"]) if isinstance(note, Note) else note
     for name, attribute in fields.items():
         value, low, high = (getattr(fit, attribute + end) for end in ("", "_low", "_high"))
         title = SLOPE_TITLES[name]
         out[name] = (
-            not_estimable(title, _reason(fit.note))
+            not_estimable(title, why)
             if math.isnan(value)
             else ClinicalValue(value, low, high, "Wald, of a logistic fit", clipped, title)
         )
     return out
 
 
-def _reason(note: str) -> str:
-    """Why there is no fit."""
-    return str(note.values["reason"]) if isinstance(note, Note) else note
-
-
-def _measured(measure: Measure, uncertainty: Uncertainty, title: str) -> ClinicalValue:
+def _measure_with_interval(measure: Measure, uncertainty: Uncertainty, title: str) -> ClinicalValue:
     """A measure of the catalogue, with its interval."""
     try:
         value = measure.compute(uncertainty.summary(uncertainty.samples))
@@ -219,30 +207,34 @@ def with_subgroups(
     samples: Samples,
     by: Any,
     data: Any,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     n_resamples: int,
     seed: int,
+    at_most: int | None = None,
 ) -> ClinicalSummary:
-    """The summary, and the same of every subgroup."""
+    """The summary, and the same of every subgroup, unless these are more than `at_most`."""
     labels, name = slice_labels(by, samples, data)
 
     def summary(label: Any) -> ClinicalSummary:
         rows = np.flatnonzero(labels == label)
         subset = samples.take(rows)
-        own = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+        own = renumbered(groups, rows)
         if subset.weights is not None and not (subset.weights > 0).any():
-            return _empty(plain, subset.n, "no row has any weight")
+            return _without_values(plain, subset.n, "no row has any weight")
         if own is not None and int(own.max()) == 0:
-            return _empty(plain, subset.n, "one cluster alone cannot be resampled")
+            return _without_values(plain, subset.n, "one cluster alone cannot be resampled")
         return summary_of(subset, own, plain.level, n_resamples, seed)
 
     subgroups = list(dict.fromkeys(np.sort(labels).tolist()))
+    if at_most is not None and len(subgroups) > at_most:
+        return plain
     threads = n_threads() if samples.n >= THREADS_FROM else 1
     parts = dict(zip(map(str, subgroups), in_threads(summary, subgroups, threads), strict=True))
     return replace(plain, by=name, subgroups=parts)
 
 
-def _empty(plain: ClinicalSummary, n: int, why: str) -> ClinicalSummary:
+def _without_values(plain: ClinicalSummary, n: int, why: str) -> ClinicalSummary:
+    """The summary of a subgroup that has no values, and why."""
     values = {name: not_estimable(value.title, why) for name, value in plain.items()}
     return ClinicalSummary(
         values_=values, n=n, events=math.nan, level=plain.level, by="", subgroups={}

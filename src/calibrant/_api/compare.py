@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calibrant._api.annotator_ceiling import ceiling_beside
-from calibrant._api.compare_resampled import Resampling, pair_limits, resampled
-from calibrant._api.curve_of_rows import curve_of_rows
+from calibrant._api.curve_of_rows import reliability_table
 from calibrant._api.evaluate_samples import choose, describe_input, notes_of
 from calibrant._api.evaluate_uncertainty import resampled_note
-from calibrant._api.groups import group_index
-from calibrant._api.model_rows import model_set, n_differing, own_note, samples_of_models
+from calibrant._api.model_rows import model_set, own_note
 from calibrant._api.rank_robustness import rank_robustness
-from calibrant._api.rows import GivenRows
+from calibrant._api.resampling import Resampling
+from calibrant._api.rows import GivenRows, group_index
 from calibrant._api.scale_on import recalibrated
-from calibrant._api.slices import TestOptions, sliced
-from calibrant._core.binning import Bins, EqualWidth, Quantile, Rule, both_rules
+from calibrant._api.slices import sliced
+from calibrant._core.arguments import WeightedRows
+from calibrant._core.binning import Bins, EqualWidth, Quantile, both_rules
+from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError, NotDefined, errors_about
+from calibrant._core.typing import Array
 from calibrant._core.validation import (
     N_RESAMPLES,
     check_level,
@@ -32,13 +36,14 @@ from calibrant._core.validation import (
 from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads
+from calibrant._inference.blocks import blocks_of
 from calibrant._inference.budget import THREADS_FROM
+from calibrant._inference.differences import Differences
+from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, Shape, listed
 from calibrant._measures.gap_scale import checked_tolerance
 from calibrant._summaries.samples import Summary
-from calibrant.results._annotator_ceiling import AnnotatorCeiling
 from calibrant.results._comparison import Comparison
-from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._robustness import RankRobustness
 from calibrant.results._slices import Slices
 from calibrant.scaling._same_rows import about_mapped
@@ -68,11 +73,7 @@ def compare(
     ceiling: bool = False,
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[WeightedRows],
 ) -> Comparison:
     """Compare predictors on the same rows: differences with intervals, ranks and robustness.
 
@@ -153,7 +154,8 @@ def compare(
     check_resamples(n_resamples, seed)
     check_level(level)
     checked_tolerance(tolerance)
-    how = given_as(from_logits, from_logprobs)
+    how = given_as(rows.get("from_logits", False), rows.get("from_logprobs", False))
+    data, classes = rows.get("data"), rows.get("classes")
     maps: tuple[str, ...] = ()
     if scale_on is not None:
         y_proba, data, maps = recalibrated(y_proba, scale_on, scaler, how, classes, data)
@@ -161,65 +163,50 @@ def compare(
     given = GivenRows(
         y_true=y_true,
         y_proba=y_proba,
-        sample_weight=sample_weight,
+        sample_weight=rows.get("sample_weight"),
         groups=groups,
         by=by,
         votes=votes,
         ids=ids,
         data=data,
     )
-    rows = model_set(given, models)
-    by, data = rows.by, rows.data
-    samples = samples_of_models(rows, ids, y_proba, how, classes)
-    n_own = n_differing(samples) if rows.own_labels else 0
+    compared = model_set(given, models, how, classes)
+    samples, n_own = compared.samples, compared.n_own_labels
     first = next(iter(samples.values()))
     shape = first.shape
     chosen = listed("compare", shape) if measures is None else choose(measures, shape)
     if not chosen:
         raise InputError("measures must name one measure or more")
-    fixed, quantile = both_rules(bins, first.n)
+    rules = both_rules(bins, first.n)
     bin_counts = _whole_counts(bin_counts)
-    index = group_index(rows.groups, first, data)
+    index = group_index(compared.groups, first, compared.data)
     drawn_anew = check_resample(resample, first.votes)
 
-    summaries = {name: Summary(each, fixed, quantile) for name, each in samples.items()}
+    summaries = {name: Summary(each, *rules) for name, each in samples.items()}
     threads = n_threads() if first.n >= THREADS_FROM else 1
     chosen, values, undefined = _values(chosen, summaries, threads, asked=measures is not None)
     # This comes first because it raises an error for labels that are not votes.
     people = None
     if ceiling:
-        people = _ceiling_of_people(samples, chosen, (fixed, quantile), level, seed, n_own)
+        if n_own:
+            raise InputError(
+                "ceiling=True needs labels that all predictors share: each has its own"
+            )
+        people = ceiling_beside(samples, chosen, rules, float(level), int(seed))
+    resampling = Resampling(
+        rules=rules, level=float(level), n_resamples=int(n_resamples), seed=int(seed), groups=index
+    )
     # Slices come before the draws because a bad column is an error.
     slices: dict[str, Slices] | None = None
-    if by is not None:
-        tests = TestOptions(checked_tolerance(tolerance), float(level), int(n_resamples))
+    if compared.by is not None:
+        by, data, asked = compared.by, compared.data, measures is not None
+        largest = checked_tolerance(tolerance)
         slices = {
-            name: sliced(
-                each,
-                by,
-                data,
-                (fixed, quantile),
-                chosen,
-                seed=int(seed),
-                groups=index,
-                asked=measures is not None,
-                tests=tests,
-            )
+            name: sliced(each, by, data, chosen, resampling, asked=asked, tolerance=largest)
             for name, each in samples.items()
         }
-    resamples = resampled(
-        list(samples.values()),
-        values,
-        chosen,
-        Resampling(
-            fixed=fixed,
-            quantile=quantile,
-            level=level,
-            groups=index,
-            n_resamples=int(n_resamples),
-            seed=int(seed),
-            resample=drawn_anew,
-        ),
+    resamples = _resampled(
+        list(samples.values()), values, chosen, replace(resampling, resample=drawn_anew)
     )
     drawn_anew_note = resampled_note(resamples[0].uncertainty.resampling)
     findings = next(iter(summaries.values())).findings
@@ -229,7 +216,7 @@ def compare(
         higher_is_better=tuple(m.higher_is_better for m in chosen),
         values=np.array(values),
         limits=np.array([each.limits for each in resamples]),
-        pairs=pair_limits(values, resamples, chosen, float(level)),
+        pairs=_pair_limits(values, resamples, chosen, float(level)),
         level=float(level),
         robustness=_robustness(
             samples, shape, bin_counts, threads, chosen if measures is not None else None
@@ -242,8 +229,8 @@ def compare(
         recipe={
             "n": first.n,
             "n_classes": first.n_classes,
-            "bins": str(fixed),
-            "truthful_bins": str(quantile),
+            "bins": str(rules[0]),
+            "truthful_bins": str(rules[1]),
             "bin_counts": list(bin_counts),
             "from_logits": first.from_logits,
             "weighted": first.weights is not None,
@@ -251,35 +238,21 @@ def compare(
             "n_resamples": int(n_resamples),
             "seed": int(seed),
             "grouped": index is not None,
-            **({} if by is None else {"tolerance": float(tolerance)}),
-            "matched_by_ids": rows.matched,
+            **({} if slices is None else {"tolerance": float(tolerance)}),
+            "matched_by_ids": compared.matched,
             **({"own_labels": True} if n_own else {}),
             **({} if scale_on is None else {"scaler": scaler}),
         },
-        tables=tuple(_reliability_table(summary) for summary in summaries.values()),
+        tables=tuple(reliability_table(summary) for summary in summaries.values()),
         ceiling=people,
     )
-
-
-def _ceiling_of_people(
-    samples: Mapping[str, Samples],
-    chosen: tuple[Measure, ...],
-    rules: tuple[Rule, Rule],
-    level: float,
-    seed: int,
-    n_own: int,
-) -> AnnotatorCeiling:
-    """How well annotators predict each other on the rows of the predictors."""
-    if n_own:
-        raise InputError("ceiling=True needs labels that all predictors share: each has its own")
-    return ceiling_beside(samples, chosen, rules, float(level), int(seed))
 
 
 def _values(
     chosen: tuple[Measure, ...], summaries: Mapping[str, Summary], threads: int, *, asked: bool
 ) -> tuple[tuple[Measure, ...], list[list[float]], tuple[str, ...]]:
-    """The measures, each predictor's values of them, and a note on each that was left out: unasked,
-    one that some predictor has no value of.
+    """The measures, the values that each predictor has of them, and notes. Unless it was `asked`
+    for, a measure that some predictor has no value of is left out with a note.
     """
 
     def measured(item: tuple[str, Summary]) -> tuple[dict[str, float], dict[str, str]]:
@@ -317,10 +290,53 @@ def _notes(samples: Mapping[str, Samples], summaries: Mapping[str, Summary]) -> 
     )
 
 
-def _reliability_table(summary: Summary) -> ReliabilityTable:
-    table, cuts = summary.table_with_cuts(summary.scalar, summary.fixed)
-    fit = curve_of_rows(summary.samples, summary.scalar)
-    return ReliabilityTable(table, summary.fixed, cuts, summary.scalar, fit=fit)
+class Resampled(NamedTuple):
+    """One predictor's uncertainty, and the limits and estimates of its measures."""
+
+    uncertainty: Uncertainty
+    limits: list[tuple[float, float, float]]
+
+
+def _resampled(
+    samples: Sequence[Samples],
+    values: Sequence[Sequence[float]],
+    chosen: tuple[Measure, ...],
+    resampling: Resampling,
+) -> list[Resampled]:
+    """Every predictor's measures in the same resamples, in threads where rows are many."""
+    first = samples[0]
+    blocks = blocks_of(first.n, resampling.groups, resampling.seed)
+
+    def resample_one(measured: tuple[Sequence[float], Samples]) -> Resampled:
+        row, each = measured
+        # As by `interval`: a predictor's own uncertainty does not depend on the others.
+        uncertainty = resampling.uncertainty(each, chosen, blocks)
+        intervals = map(uncertainty.interval, chosen, row)
+        return Resampled(uncertainty, [(one.low, one.high, one.estimate) for one in intervals])
+
+    threads = n_threads() if first.n >= THREADS_FROM else 1
+    with one_blas_thread(beside=threads):
+        return in_threads(resample_one, zip(values, samples, strict=True), threads)
+
+
+def _pair_limits(
+    values: Sequence[Sequence[float]],
+    resamples: Sequence[Resampled],
+    chosen: tuple[Measure, ...],
+    level: float,
+) -> Array:
+    """Limits and estimate of every difference, (measures, predictors, predictors, 3)."""
+    n = len(resamples)
+    out = np.zeros((len(chosen), n, n, 3))
+    with one_blas_thread(beside=1):
+        for a, b in combinations(range(n), 2):
+            differences = Differences(resamples[a].uncertainty, resamples[b].uncertainty)
+            for j, measure in enumerate(chosen):
+                both = values[a][j], values[b][j]
+                low, high, estimate = differences.limits(measure, both, level)
+                out[j, a, b] = low, high, estimate
+                out[j, b, a] = 0.0 - high, 0.0 - low, 0.0 - estimate
+    return out
 
 
 def _whole_counts(bin_counts: Any) -> tuple[int, ...]:
@@ -343,8 +359,8 @@ def _robustness(
     threads: int,
     asked: Sequence[Measure] | None,
 ) -> RankRobustness | None:
-    """How each error orders the predictors at several numbers of bins, beside the losses; None of
-    so few that any order is easily kept, or if no such error was asked for.
+    """How each error orders the predictors at several numbers of bins, beside the losses. None for
+    fewer than `FEWEST_RANKED` predictors, or if no such error was asked for.
     """
     chosen = listed("robustness", shape)
     if asked is not None:

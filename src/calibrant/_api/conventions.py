@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.two_columns import noted
+from calibrant._api.rows import as_samples, note_two_columns
+from calibrant._core.arguments import Reading
 from calibrant._core.bin_counts import BY_ROWS, is_by_rows
 from calibrant._core.binning import EqualWidth, as_rule
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array
 from calibrant._core.validation import public
 from calibrant._data.explain import explained
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Notion, Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.ordering import stable_order
 from calibrant._engines.arrays.passes import LANES_FROM, in_threads, whole_problem
 from calibrant._inference.cells import Whole
@@ -42,10 +42,7 @@ def conventions(
     *,
     bins: int | str = 15,
     notion: str | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> Conventions:
     """What each well-known tool and benchmark would show as ECE for these data, and why.
 
@@ -76,13 +73,12 @@ def conventions(
     >>> [(row.tool, round(row.at_common, 4)) for row in table.rows[:2]]
     [('Calibrant', 0.005), ('torchmetrics', 0.095)]
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, from_logits=given, classes=classes, data=data)
+    samples = as_samples(y_true, y_proba, **rows)
     rule = _rule(bins, samples.n)
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError("conventions are of one scalar problem: use notion='confidence'")
-    return noted(conventions_of(samples, rule, resolved), samples, resolved)
+    return note_two_columns(conventions_of(samples, rule, resolved), samples, resolved)
 
 
 def _rule(bins: Any, n: int) -> EqualWidth:
@@ -101,8 +97,8 @@ def _rule(bins: Any, n: int) -> EqualWidth:
 def conventions_of(
     samples: Samples, rule: EqualWidth, notion: Notion, whole: Whole | None = None
 ) -> Conventions:
-    """The same of validated samples; weights, which most tools lack, are not used. `whole` is the
-    problem in full, where it is known.
+    """What each tool would show for validated samples. Weights are ignored because most tools lack
+    them; `whole` is the scalar problem, if it is known already.
     """
     summary = Summary(samples)
     ours = binned_error(summary.table(notion, rule))
@@ -129,7 +125,7 @@ def conventions_of(
         given = (u, z) if peer.by_row else ordered
         return _row(peer, peer.compute, *given, rule.m, findings.soft)
 
-    def rows_of_all() -> tuple[NDArray[np.float64], NDArray[Any]]:
+    def rows_of_all() -> tuple[Array, NDArray[Any]]:
         block = samples.block(0, samples.n)
         labels = block.targets if block.targets.ndim == 1 else block.targets.argmax(axis=1)
         return block.predictions.astype(np.float64), labels
@@ -150,13 +146,9 @@ def conventions_of(
 
 
 def _row(
-    peer: PeerRule,
-    compute: Callable[..., float],
-    u: NDArray[np.float64],
-    z: NDArray[Any],
-    bins: int,
-    soft: bool,
+    peer: PeerRule, compute: Callable[..., float], u: Array, z: NDArray[Any], bins: int, soft: bool
 ) -> Convention:
+    """What one tool would show, in its own number of bins and in the common one."""
     n = u.shape[0]
     own_bins = peer.bins_for(n)
     values: tuple[float | None, float | None] = (None, None)

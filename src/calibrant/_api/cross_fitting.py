@@ -7,16 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, one_of
-from calibrant._core.map_names import METHODS
+from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Samples
 from calibrant._inference.means import row_values
 from calibrant._measures.catalogue import catalogue, find
-from calibrant.scaling._load import new_scaler
-
-Array = NDArray[np.float64]
 
 # Rows a class that a map with parameters for each class needs.
 ROWS_A_CLASS = 20
@@ -50,9 +46,7 @@ def check_two_classes(samples: Samples) -> None:
         )
 
 
-def fold_of(
-    samples: Samples, groups: NDArray[np.intp] | None, folds: int, seed: int
-) -> NDArray[np.intp]:
+def fold_of(samples: Samples, groups: Index | None, folds: int, seed: int) -> Index:
     """The fold of each row, at random; a cluster is in one of them."""
     units = np.arange(samples.n) if groups is None else groups
     n_units = int(units.max()) + 1
@@ -61,22 +55,12 @@ def fold_of(
         raise InputError(
             f"folds={folds} needs as many {what}; got {n_units}: give fewer folds or more {what}"
         )
-    fold: NDArray[np.intp] = np.random.default_rng((int(seed), 19)).permutation(n_units)[units]
+    fold: Index = np.random.default_rng((int(seed), 19)).permutation(n_units)[units]
     return fold % folds
 
 
-def cross_fitted(name: str, samples: Samples, fold: NDArray[np.intp], folds: int) -> Array:
-    """Each row's prediction through a map that was fitted to the other folds."""
-    out = np.zeros(samples.predictions.shape)
-    for j in range(folds):
-        here = fold == j
-        out[here] = fitted_onto(name, samples.take(~here), samples.take(here))
-    return out
-
-
-def fitted_onto(name: str, fit: Samples, onto: Samples) -> Array:
-    """Predictions of some rows through a map that was fitted to others."""
-    scaler: Any = new_scaler(METHODS[name], from_logits=fit.from_logits)
+def fit_and_apply(scaler: Any, fit: Samples, onto: Samples) -> Array:
+    """Predictions of some rows through a map that is fitted to others."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         scaler.fit(fit.targets, fit.predictions, sample_weight=fit.weights, votes=fit.votes)
@@ -90,5 +74,6 @@ def row_losses(samples: Samples, predictions: Array, field: str) -> Array:
 
 
 def weighted_mean(values: Array, samples: Samples) -> float:
+    """The mean of one value per row, by the weights of the rows."""
     w = np.ones(values.size) if samples.weights is None else samples.weights.astype(np.float64)
     return float(w @ values) / float(w.sum())

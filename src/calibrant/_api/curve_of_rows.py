@@ -9,15 +9,18 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.reliability_curve import scalar_problem
 from calibrant._api.row_curves import isotonic_curve, local_curve
+from calibrant._core.binning import Rule
+from calibrant._core.typing import Index
 from calibrant._data.samples import Notion, Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
 from calibrant._engines.dispatch import engine_of
 from calibrant._inference.blocks import blocks_of
+from calibrant._summaries.samples import Summary
+from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._reliability_curve import ReliabilityCurve
 
 RowsInMemory = Samples | TensorSamples
@@ -36,7 +39,7 @@ class CurveOfRows:
         self,
         samples: RowsInMemory,
         notion: Notion,
-        groups: NDArray[np.intp] | None = None,
+        groups: Index | None = None,
         column: int | None = None,
     ) -> None:
         self._rows = _keep_rows(samples)
@@ -62,6 +65,7 @@ class CurveOfRows:
         return None if known is None else known.without_band()
 
     def _fit(self, samples: RowsInMemory, method: str, level: float, band: bool) -> Any:
+        """Fit a curve to rows that are still in memory."""
         if self._column is not None:
             columns = engine_of(samples).class_columns(samples)
             samples = next(islice(columns, self._column, None))
@@ -82,15 +86,21 @@ class CurveOfRows:
 
 
 def curve_of_rows(
-    samples: Source,
-    notion: Notion,
-    groups: NDArray[np.intp] | None = None,
-    column: int | None = None,
+    samples: Source, notion: Notion, groups: Index | None = None, column: int | None = None
 ) -> CurveOfRows | None:
     """An object that fits curves to these rows on demand; None for a lazy frame."""
     if isinstance(samples, Samples | TensorSamples):
         return CurveOfRows(samples, notion, groups, column)
     return None
+
+
+def reliability_table(
+    summary: Summary, rule: Rule | None = None, notion: Notion | None = None
+) -> ReliabilityTable:
+    """The bins of a problem, by default the scalar one in fixed bins, with curves on demand."""
+    notion, rule = notion or summary.scalar, rule or summary.fixed
+    table, cuts = summary.table_with_cuts(notion, rule)
+    return ReliabilityTable(table, rule, cuts, notion, fit=curve_of_rows(summary.samples, notion))
 
 
 def _nothing() -> None:

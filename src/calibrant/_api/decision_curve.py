@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from itertools import combinations
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from calibrant._api.groups import group_index
+from calibrant._api.cross_fitting import fit_and_apply
 from calibrant._api.reliability_curve import scalar_problem
+from calibrant._api.rows import as_samples, group_index
+from calibrant._core.arguments import Rows
 from calibrant._core.errors import CalibrantError, InputError, errors_about, one_of
+from calibrant._core.typing import Array, Index
 from calibrant._core.validation import check_count, check_level, public
 from calibrant._data.columns import check_label_is_shared, column_names
-from calibrant._data.logprobs import Given, given_as
 from calibrant._data.samples import Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._inference.decisions import Acted, Outcomes, gain_limits
 from calibrant.results._decision_curve import ALL, NONE, DecisionCurve, NetBenefit
 from calibrant.scaling._isotonic import IsotonicCalibration
 from calibrant.scaling._platt import PlattScaling
-
-Array = NDArray[np.float64]
 
 THRESHOLDS = tuple(j / 100 for j in range(1, 100))
 MAPS = {"isotonic": IsotonicCalibration, "platt": PlattScaling}
@@ -42,12 +41,7 @@ def decision_curve(
     level: float = 0.95,
     groups: ArrayLike | None = None,
     seed: int = 0,
-    sample_weight: ArrayLike | None = None,
-    votes: ArrayLike | int | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Rows],
 ) -> DecisionCurve:
     r"""Decision curves: the net benefit of acting where a prediction reaches a threshold.
 
@@ -114,12 +108,10 @@ def decision_curve(
         one_of("recalibration", recalibration, ("default", *MAPS))
     places = _thresholds(thresholds)
     given = dict(y_proba) if isinstance(y_proba, Mapping) else {"model": y_proba}
-    how = given_as(from_logits, from_logprobs)
-    samples = _samples(y_true, given, sample_weight, how, classes, data, votes)
+    samples = _samples(y_true, given, rows)
     first = next(iter(samples.values()))
-    return curve_of_samples(
-        samples, places, recalibration, float(level), group_index(groups, first, data), int(seed)
-    )
+    index = group_index(groups, first, rows.get("data"))
+    return curve_of_samples(samples, places, recalibration, float(level), index, int(seed))
 
 
 def curve_of_samples(
@@ -127,7 +119,7 @@ def curve_of_samples(
     thresholds: Array,
     recalibration: str | None,
     level: float,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     seed: int,
 ) -> DecisionCurve:
     """The curves of models on the same rows; `groups` as numbers."""
@@ -145,20 +137,23 @@ def curve_of_samples(
         else {}
     )
     strategies = {**predictions, ALL: np.ones(some.n), NONE: np.full(some.n, -1.0)}
-    parts: dict[str, dict[str, list[float]]] = {name: {} for name in strategies}
-    pairs = {pair: ([], [], []) for pair in combinations(strategies, 2)}  # type: ignore[var-annotated]
-    for t in thresholds.tolist():
-        _add_threshold(t, strategies, mapped, outcomes, level, parts, pairs)
+    found = [_at_threshold(t, strategies, mapped, outcomes, level) for t in thresholds.tolist()]
     benefits = {
-        name: NetBenefit(**{key: np.array(values) for key, values in part.items()})
-        for name, part in parts.items()
+        name: NetBenefit(
+            **{key: np.array([alone[name][key] for alone, _ in found]) for key in found[0][0][name]}
+        )
+        for name in strategies
+    }
+    pairs = {
+        (one, other): tuple(np.array([apart[one, other] for _, apart in found]).T)
+        for one, other in combinations(strategies, 2)
     }
     words = f"{name_of_map}, {FOLDS}-fold cross-fitted" if name_of_map else ""
     return DecisionCurve(
         models=tuple(samples),
         thresholds=thresholds,
         benefits=benefits,
-        pairs={pair: tuple(np.array(v) for v in values) for pair, values in pairs.items()},  # type: ignore[misc]
+        pairs=pairs,
         level=level,
         n=some.n,
         prevalence=outcomes.mean(some.z),
@@ -166,16 +161,14 @@ def curve_of_samples(
     )
 
 
-def _add_threshold(
+def _at_threshold(
     t: float,
     strategies: Mapping[str, Array],
     mapped: Mapping[str, Array],
     outcomes: Outcomes,
     level: float,
-    parts: dict[str, dict[str, list[float]]],
-    pairs: dict[tuple[str, str], tuple[list[float], list[float], list[float]]],
-) -> None:
-    """Add what is known at one threshold to the columns of every strategy and pair."""
+) -> tuple[dict[str, dict[str, float]], dict[tuple[str, str], tuple[float, float, float]]]:
+    """The columns of every strategy at one threshold, and how far every pair is apart there."""
     always = {ALL: True, NONE: False}
     acted = {
         name: Acted.from_rows(u >= t, outcomes, t, always.get(name))
@@ -183,9 +176,10 @@ def _add_threshold(
     }
     z, nobody = outcomes.z, acted[NONE]
     alone = {name: gain_limits(own, nobody, outcomes, t, level) for name, own in acted.items()}
+    columns: dict[str, dict[str, float]] = {}
     for name, own in acted.items():
         value, low, high = alone[name]
-        found = {
+        columns[name] = {
             "tp_rate": outcomes.mean(np.where(own.positive, z, 0.0)),
             "fp_rate": outcomes.mean(np.where(own.positive, 1.0 - z, 0.0)),
             "value": value,
@@ -195,21 +189,15 @@ def _add_threshold(
         if name in mapped:
             after = Acted.from_rows(mapped[name] >= t, outcomes, t)
             gain, low, high = gain_limits(after, own, outcomes, t, level)
-            found |= {
-                "recalibrated": value + gain,
-                "gain": gain,
-                "gain_low": low,
-                "gain_high": high,
-            }
-        for key, number in found.items():
-            parts[name].setdefault(key, []).append(number)
-    for (one, other), columns in pairs.items():
-        beside = acted[other]
-        apart = (
-            alone[one] if beside is nobody else gain_limits(acted[one], beside, outcomes, t, level)
-        )
-        for column, number in zip(columns, apart, strict=True):
-            column.append(number)
+            changed = {"recalibrated": value + gain, "gain": gain}
+            columns[name] |= {**changed, "gain_low": low, "gain_high": high}
+    apart = {
+        (one, other): alone[one]
+        if other == NONE
+        else gain_limits(acted[one], acted[other], outcomes, t, level)
+        for one, other in combinations(strategies, 2)
+    }
+    return columns, apart
 
 
 def _map_name(recalibration: str | None, outcomes: Outcomes) -> str | None:
@@ -229,19 +217,14 @@ def _cross_fitted(name: str, u: Array, outcomes: Outcomes, seed: int) -> Array:
     rng = np.random.default_rng((seed, 13))
     units = np.arange(u.size) if outcomes.groups is None else outcomes.groups
     fold = rng.permutation(int(units.max()) + 1)[units] % FOLDS
-    out = u.copy()
+    rows, out = Samples(u, outcomes.z, outcomes.w), u.copy()
     for j in range(FOLDS):
-        here, rest = fold == j, fold != j
-        if not here.any() or not rest.any():
+        here = fold == j
+        if here.all() or not here.any():
             continue
-        weights = None if outcomes.w is None else outcomes.w[rest]
-        try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                scaler = MAPS[name]().fit(outcomes.z[rest], u[rest], sample_weight=weights)
-                out[here] = scaler.transform(u[here])
-        except CalibrantError:  # one outcome alone in the other folds: as they are
-            continue
+        # With one outcome alone in the other folds, predictions stay as they are.
+        with suppress(CalibrantError):
+            out[here] = fit_and_apply(MAPS[name](), rows.take(~here), rows.take(here))
     return out
 
 
@@ -264,15 +247,7 @@ def _thresholds(given: Any) -> Array:
     return places
 
 
-def _samples(
-    y_true: Any,
-    given: Mapping[str, Any],
-    sample_weight: Any,
-    how: Given,
-    classes: Sequence[Any] | None,
-    data: Any,
-    votes: Any,
-) -> dict[str, Samples]:
+def _samples(y_true: Any, given: Mapping[str, Any], rows: Rows) -> dict[str, Samples]:
     """Every model's samples, all of one binary outcome."""
     if not given:
         raise InputError("y_proba must hold the predictions of one model or more; got none")
@@ -281,13 +256,13 @@ def _samples(
             "y_true maps models to labels, and a decision curve is of one outcome for all: give "
             "one set of labels, or take the models one by one"
         )
-    check_label_is_shared(y_true, given, column_names(data), own=False)
+    check_label_is_shared(y_true, given, column_names(rows.get("data")), own=False)
     out: dict[str, Samples] = {}
     for name, predictions in given.items():
         if str(name) in (ALL, NONE):
             raise InputError(f"{name!r} is what acting on {name} is called: name the model apart")
         with errors_about(str(name)):
-            each = to_samples(y_true, predictions, sample_weight, how, classes, data, votes=votes)
+            each = as_samples(y_true, predictions, **rows)
         if each.multiclass:
             raise InputError(
                 f"{name}: a decision curve is of one outcome, with predictions of the shape (n,); "

@@ -4,37 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant._api.cross_fitting import (
     FOLDS,
     ROWS_A_CLASS,
     check_two_classes,
-    cross_fitted,
-    fitted_onto,
+    fit_and_apply,
     fold_of,
     proper_loss_field,
     row_losses,
     weighted_mean,
 )
-from calibrant._api.groups import group_index
+from calibrant._api.rows import as_samples, group_index
+from calibrant._core.arguments import Reading
 from calibrant._core.errors import one_of
 from calibrant._core.map_names import METHODS
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._core.validation import check_count, check_level, check_seed, public
 from calibrant._data.explain import explained
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._inference.few_events import Losses
 from calibrant._inference.means import influences, mean_limits, row_values
 from calibrant._summaries.samples import Summary
 from calibrant.results._loss_decomposition import LossDecomposition
+from calibrant.scaling._load import new_scaler
 from calibrant.scaling._predictions import to_predictions
-
-Array = NDArray[np.float64]
 
 # Maps that are tried where none is named.
 _BINARY = ("platt", "beta", "isotonic")
@@ -54,10 +52,7 @@ def decompose(
     votes: ArrayLike | None = None,
     level: float = 0.95,
     seed: int = 0,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> LossDecomposition:
     r"""Take a proper loss apart: what recalibration would remove, and what is left.
 
@@ -129,24 +124,26 @@ def decompose(
     check_seed(seed)
     level = check_level(level)
     check_count("folds", folds, 2)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_samples(y_true, y_proba, sample_weight=sample_weight, votes=votes, **rows)
     field, maps = proper_loss_field(loss, samples), _maps(recalibrate, samples)
     with explained(samples):
         Summary(samples).losses.mean(field)  # checks every value on its way
     check_two_classes(samples)
-    index = group_index(groups, samples, data)
+    index = group_index(groups, samples, rows.get("data"))
     fold = fold_of(samples, index, int(folds), seed)
     tried: dict[str, tuple[float, Array, Array]] = {}
     for name in maps:
-        mapped = cross_fitted(name, samples, fold, int(folds))
-        rows = row_losses(samples, mapped, field)
-        tried[name] = (weighted_mean(rows, samples), mapped, rows)
+        mapped = np.zeros(samples.predictions.shape)
+        for here in (fold == j for j in range(int(folds))):
+            mapped[here] = _through(name, samples.take(~here), samples.take(here))
+        losses = row_losses(samples, mapped, field)
+        tried[name] = (weighted_mean(losses, samples), mapped, losses)
     best = min(tried, key=lambda name: tried[name][0])
     return _split_loss(samples, index, loss, field, level, best, tried)
 
 
 def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str]:
+    """The maps that were named, or those that suit so many rows and classes."""
     if recalibrate is not None:
         named = [recalibrate] if isinstance(recalibrate, str) else list(recalibrate)
         return [one_of("recalibrate", name, METHODS) for name in named]
@@ -156,15 +153,21 @@ def _maps(recalibrate: str | Sequence[str] | None, samples: Samples) -> list[str
     return list(_MULTICLASS if enough else _MULTICLASS[:1])
 
 
+def _through(name: str, fit: Samples, onto: Samples) -> Array:
+    """Predictions of some rows through a map, by its name, that is fitted to others."""
+    return fit_and_apply(new_scaler(METHODS[name], from_logits=fit.from_logits), fit, onto)
+
+
 def _split_loss(
     samples: Samples,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     loss: str,
     field: str,
     level: float,
     best: str,
     tried: dict[str, tuple[float, Array, Array]],
 ) -> LossDecomposition:
+    """The parts of the loss under the best map, with intervals."""
     losses = row_values(samples, distribution=False)
     before = losses[field]
     refinement, mapped, after = tried[best]
@@ -187,7 +190,7 @@ def _split_loss(
         low, high, _ = mean_limits(influences(part, weights, groups), level)
         fewest, most = rooms.get(name, (0.0, 0.0))
         intervals[name] = (values[name] + min(low, fewest), values[name] + max(high, most))
-    whole = row_losses(samples, fitted_onto(best, samples, samples), field)
+    whole = row_losses(samples, _through(best, samples, samples), field)
     in_sample = values["loss"] - weighted_mean(whole, samples)
     return LossDecomposition(
         measure=loss,
@@ -207,7 +210,7 @@ def _split_loss(
 
 
 def _least_half_widths(
-    as_given: Losses, mapped: Array, lowered: NDArray[np.bool_], level: float
+    as_given: Losses, mapped: Array, lowered: Mask, level: float
 ) -> dict[str, tuple[float, float]]:
     """Minimal half-width of each part's interval, for samples with hardly any error."""
     samples = replace(as_given.samples, predictions=mapped, from_logits=False)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_samples import Options, evaluate_samples
+from calibrant._api.rows import as_samples, as_source, group_index
+from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, public
 from calibrant._data.columns import is_lazy
-from calibrant._data.logprobs import given_as
-from calibrant._data.to_samples import to_samples, to_source
 from calibrant.results._evaluation import Evaluation
 
 
@@ -34,12 +34,7 @@ def evaluate(
     n_resamples: int = N_RESAMPLES,
     seed: int = 0,
     by: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
-    missing: str = "error",
+    **rows: Unpack[WeightedRowsWithGaps],
 ) -> Evaluation:
     """Compute every measure that applies, with the reliability table and notes on the input.
 
@@ -101,6 +96,7 @@ def evaluate(
     >>> result["ece"], round(result["brier"], 4)
     (0.25, 0.075)
     """
+    data = rows.get("data")
     options = Options(
         bins=bins,
         measures=measures,
@@ -120,23 +116,19 @@ def evaluate(
             "whose slices have p-values"
         )
     samples: Any
-    given = given_as(from_logits, from_logprobs)
-    rows = (y_true, y_proba, sample_weight, given, classes, data, missing)
     if is_lazy(data):
         _check_summable(uncertainty, groups)
         # A frame of another engine is summed there, in one pass for everything.
         from calibrant._api.evaluate_frame import evaluate_frame
 
-        samples = to_source(*rows, votes=votes)
+        samples = as_source(y_true, y_proba, votes=votes, **rows)
         return evaluate_frame(samples, options)
     if not uncertainty and by is None:
-        samples = to_source(*rows, votes=votes)
+        samples = as_source(y_true, y_proba, votes=votes, **rows)
         return evaluate_samples(samples, options)
     # Resampling and slicing need the rows in memory.
-    samples = to_samples(*rows, votes=votes)
+    samples = as_samples(y_true, y_proba, votes=votes, **rows)
     if groups is not None:
-        from calibrant._api.groups import group_index
-
         options = replace(options, groups=group_index(groups, samples, data))
     return evaluate_samples(samples, options)
 

@@ -13,15 +13,10 @@ from calibrant._api.evaluate_samples import (
     choose,
     describe_input,
     equal_mass_note,
+    recipe_of,
     rule_names,
 )
-from calibrant._api.slices import (
-    no_weight_note,
-    not_of_sums,
-    ranked_slices,
-    slice_measures,
-    slice_of_sums,
-)
+from calibrant._api.slices import SlicesOfSums
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import EqualWidth, FixedRule, Quantile, Rule, both_rules
 from calibrant._core.errors import InputError, check_weight_total
@@ -67,13 +62,7 @@ def evaluate_frame(samples: FrameSamples, options: Options) -> Evaluation:
         notes = _absent_notes(absent, soft=sums.findings.soft)
     provenance = Provenance(
         recipe={
-            "n": sums.n_rows,
-            "n_classes": samples.n_classes,
-            "bins": str(fixed),
-            "truthful_bins": str(truthful),
-            "from_logits": samples.from_logits,
-            "weighted": samples.weighted,
-            "n_missing": sums.n_missing,
+            **recipe_of(samples, (fixed, truthful), sums.n_rows, sums.n_missing),
             "engine": samples.where,
             "cells": cells.m,
         },
@@ -104,6 +93,7 @@ def _absent_notes(measures: list[Measure], *, soft: bool) -> tuple[str, ...]:
 
 
 def _check_rules(fixed: Rule, truthful: Rule, by: tuple[str, ...] | None) -> None:
+    """An error for rules that an engine cannot sum."""
     for rule in (fixed, truthful):
         if isinstance(rule, Quantile):
             frames.check_ranks(rule)
@@ -122,6 +112,7 @@ def _cells(fixed: Rule, names: tuple[str, ...] | None) -> Cells:
 
 
 def _check_sums(samples: FrameSamples, sums: StreamSums) -> None:
+    """An error if no row has weight, or if labels and predictions seem to be swapped."""
     by_field = dict(zip(FIELDS, sums.arrays["cells"].T, strict=True))
     check_weight_total(by_field["sum_w"].sum(), sums.n_rows)
     # If every prediction is 0 or 1, sums of u and u^2 agree: the columns may be swapped.
@@ -139,16 +130,11 @@ def _slices(
 ) -> Slices:
     """One evaluation per value of the columns, all of them from one query."""
     assert isinstance(rule, FixedRule)
-    shape = samples.shape
-    headline, shown = slice_measures(measures, shape, asked=asked, of_sums=True)
-    losses = any(m.statistic == "losses" for m in shown)
-    cells, slices = Cells(rule, fine=False), []
-    notes = not_of_sums(measures, shown) if asked else []
-    columns = samples.n_columns
-    for label, sums in slice_groups(samples, by, cells, row_names, losses=losses):
-        summary = StreamSummary(cells, sums.arrays, columns, sums.findings)
-        if summary.bins.total_weight[0] > 0:
-            slices.append(slice_of_sums(label, sums.n_rows, summary, shown, headline))
-        else:
-            notes.append(no_weight_note(label, sums.n_rows))
-    return ranked_slices(", ".join(by), headline, slices, notes)
+    slices = SlicesOfSums.chosen(by, measures, samples.shape, asked=asked)
+    losses = any(m.statistic == "losses" for m in slices.measures)
+    cells, columns = Cells(rule, fine=False), samples.n_columns
+    groups = slice_groups(samples, by, cells, row_names, losses=losses)
+    return slices.evaluated(
+        (label, sums.n_rows, StreamSummary(cells, sums.arrays, columns, sums.findings))
+        for label, sums in groups
+    )

@@ -6,15 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from calibrant._api.curve_of_rows import curve_of_rows
+from calibrant._api.curve_of_rows import reliability_table
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, LevelSets, Quantile, Rule, both_rules, equal_mass_rule
 from calibrant._core.errors import InputError, NotDefined, check_some_left, counted
 from calibrant._core.messages import setting
-from calibrant._core.validation import N_RESAMPLES, check_resample
+from calibrant._core.typing import Index
+from calibrant._core.validation import N_RESAMPLES, check_level, check_resample, check_resamples
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
 from calibrant._data.tensor_samples import TensorSamples
@@ -49,7 +47,7 @@ class Options:
     tolerance: float = 0.05
     level: float = 0.95
     # The cluster of each row as a number (see `group_index`).
-    groups: NDArray[np.intp] | None = None
+    groups: Index | None = None
     # What intervals draw anew: rows, votes or both; None for what the labels allow.
     resample: str | None = None
     n_resamples: int = N_RESAMPLES
@@ -89,7 +87,7 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
     fixed, quantile = both_rules(options.bins, samples.n)
     summary = Summary(samples, fixed, quantile, together=not asked)
     chosen = choose(options.measures, samples.shape)
-    table, cuts = summary.table_with_cuts(summary.scalar, fixed)
+    reliability = reliability_table(summary)
     notes = equal_mass_note(chosen, quantile)
     if not asked:
         applicable = tuple(
@@ -99,34 +97,36 @@ def evaluate_samples(samples: Samples | TensorSamples, options: Options) -> Eval
             notes += (LONG_FULL,)
         chosen = applicable
     provenance = Provenance(
-        recipe={
-            "n": samples.n,
-            "n_classes": samples.n_classes,
-            "bins": str(fixed),
-            "truthful_bins": str(quantile),
-            "from_logits": samples.from_logits,
-            "weighted": samples.weighted,
-            "n_missing": samples.n_missing,
-        },
+        recipe=recipe_of(samples, (fixed, quantile), samples.n, samples.n_missing),
         rules=rule_names(fixed, quantile),
         inferred=describe_input(samples, summary.findings),
         measure_notes=notes,
     )
-    curve = curve_of_rows(samples, summary.scalar)
-    reliability = ReliabilityTable(table, fixed, cuts, summary.scalar, fit=curve)
     result = assemble(summary, chosen, reliability, provenance, samples, everything=not asked)
     asks_rows = any(given is not None for given in (options.groups, options.by, options.segments))
     if options.intervals == "none" and not asks_rows:
         return result
     assert isinstance(samples, Samples)  # what follows reads the rows again
-    return _with_rows(result, samples, fixed, quantile, chosen, options)
+    return _with_rows(result, samples, (fixed, quantile), chosen, options)
+
+
+def recipe_of(source: Source, rules: tuple[Rule, Rule], n: int, n_missing: int) -> dict[str, Any]:
+    """The options that give the same numbers again for rows in memory or in a frame."""
+    return {
+        "n": n,
+        "n_classes": source.n_classes,
+        "bins": str(rules[0]),
+        "truthful_bins": str(rules[1]),
+        "from_logits": source.from_logits,
+        "weighted": source.weighted,
+        "n_missing": n_missing,
+    }
 
 
 def _with_rows(
     result: Evaluation,
     samples: Samples,
-    fixed: Rule,
-    quantile: Rule,
+    rules: tuple[Rule, Rule],
     chosen: tuple[Measure, ...],
     options: Options,
 ) -> Evaluation:
@@ -135,50 +135,35 @@ def _with_rows(
     from calibrant._api.evaluate_uncertainty import (
         add_uncertainty,
         cheap_measures,
-        clustered,
-        uncertainty_of,
+        with_cluster_bars,
     )
-    from calibrant._api.slices import TestOptions, sliced
+    from calibrant._api.resampling import Resampling
+    from calibrant._api.slices import sliced
 
-    asked, tests = options.measures is not None, None
-    groups, resample = options.groups, check_resample(options.resample, samples.votes)
+    asked, groups = options.measures is not None, options.groups
+    resample = check_resample(options.resample, samples.votes)
+    resampling, tolerance = Resampling(rules=rules, seed=options.seed, groups=groups), None
     if options.intervals == "cheap" and not asked:
         chosen, asked = cheap_measures(samples, groups), True
     if options.intervals != "none":
-        tests = TestOptions(options.tolerance, options.level, options.n_resamples)
-        uncertainty = uncertainty_of(
-            samples,
-            fixed,
-            quantile,
-            tuple(m for m in chosen if m.name in result),
-            level=options.level,
-            groups=groups,
-            votes=samples.votes,
-            n_resamples=options.n_resamples,
-            seed=options.seed,
-            resample=resample,
-        )
+        check_resamples(options.n_resamples, options.seed)
+        level, draws = check_level(options.level), int(options.n_resamples)
+        resampling = replace(resampling, level=level, n_resamples=draws, seed=int(options.seed))
+        tolerance = options.tolerance
         result = add_uncertainty(
             result,
-            uncertainty,
-            options.tolerance,
+            replace(resampling, resample=resample).uncertainty(
+                samples, tuple(m for m in chosen if m.name in result)
+            ),
+            tolerance,
             asked=asked,
             clinical=samples.votes is None and _wants_clinical(samples, options),
         )
     if groups is not None:
-        result = replace(result, reliability=clustered(result.reliability, samples, groups))
+        result = replace(result, reliability=with_cluster_bars(result.reliability, samples, groups))
     if options.by is not None:
-        slices = sliced(
-            samples,
-            options.by,
-            options.data,
-            (fixed, quantile),
-            chosen,
-            seed=options.seed,
-            groups=groups,
-            asked=asked,
-            tests=tests,
-        )
+        by, data = options.by, options.data
+        slices = sliced(samples, by, data, chosen, resampling, asked=asked, tolerance=tolerance)
         result = replace(result, slices=slices)
     if options.segments is not None:
         from calibrant._api.find_segments import segments_of_samples
@@ -193,23 +178,21 @@ def _with_rows(
 
 
 def _wants_clinical(samples: Samples, options: Options) -> bool:
+    """Whether a clinical summary belongs to this evaluation."""
     return options.clinical and options.measures is None and not samples.multiclass
 
 
 def _clinical(samples: Samples, options: Options, plain: ClinicalSummary | None) -> ClinicalSummary:
     """The clinical summary, unless it is known, and that of subgroups where they are few."""
     from calibrant._api.clinical import summary_of, with_subgroups
-    from calibrant._api.slices import slice_labels
 
-    given = int(options.n_resamples), int(options.seed)
+    groups, given = options.groups, (int(options.n_resamples), int(options.seed))
     if plain is None:
-        plain = summary_of(samples, options.groups, float(options.level), *given)
+        plain = summary_of(samples, groups, float(options.level), *given)
     if options.by is None:
         return plain
-    labels, _ = slice_labels(options.by, samples, options.data)
-    if len(set(labels.tolist())) > MOST_SUBGROUPS:
-        return plain
-    return with_subgroups(plain, samples, options.by, options.data, options.groups, *given)
+    by, data = options.by, options.data
+    return with_subgroups(plain, samples, by, data, groups, *given, MOST_SUBGROUPS)
 
 
 def _is_included(measure: Measure, samples: Source, rule: Rule, soft: bool) -> bool:

@@ -8,19 +8,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from calibrant._api.clinical import summary_by
+from calibrant._api.clinical import summary_from
 from calibrant._api.curve_of_rows import curve_of_rows
 from calibrant._api.verdicts import verdict_of
-from calibrant._core.binning import Rule
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.messages import setting, worded
-from calibrant._core.validation import check_level, check_resamples
+from calibrant._core.typing import Index
 from calibrant._data.samples import Samples
 from calibrant._engines.arrays.passes import in_threads, whole_problem
-from calibrant._inference.blocks import Blocks
 from calibrant._inference.budget import THREADS_FROM, quick_measures, takes_long
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import HEADLINE, Measure, catalogue
@@ -50,38 +47,7 @@ def resampled_note(resampling: str) -> tuple[str, ...]:
     return (_RESAMPLED[resampling],) if resampling in _RESAMPLED else ()
 
 
-def uncertainty_of(
-    samples: Samples,
-    fixed: Rule,
-    quantile: Rule,
-    measures: tuple[Measure, ...],
-    *,
-    level: Any,
-    n_resamples: Any,
-    seed: Any,
-    groups: NDArray[np.intp] | None = None,
-    votes: Any = None,
-    blocks: Blocks | None = None,
-    resample: str = "",
-) -> Uncertainty:
-    """What gives the measures their intervals; `groups` are numbers, `votes` have been checked."""
-    check_resamples(n_resamples, seed)
-    return Uncertainty(
-        samples,
-        fixed,
-        quantile,
-        measures,
-        check_level(level),
-        int(n_resamples),
-        int(seed),
-        groups,
-        votes,
-        blocks,
-        resample=resample,
-    )
-
-
-def cheap_measures(samples: Samples, groups: NDArray[np.intp] | None) -> tuple[Measure, ...]:
+def cheap_measures(samples: Samples, groups: Index | None) -> tuple[Measure, ...]:
     """The measures whose intervals take about a second."""
     in_rows = samples.multiclass or groups is not None
     entries = samples.predictions.size if in_rows else 0
@@ -96,11 +62,14 @@ def add_uncertainty(
     asked: bool,
     clinical: bool = False,
 ) -> Evaluation:
-    """The evaluation with an interval and a noise floor beside every number of `uncertainty`; what
-    was not `asked` for by name, and takes minutes, has none. With `clinical`, the clinical summary
-    of the same resamples too.
+    """Add an interval and a noise floor to every estimate that `uncertainty` has a measure of. A
+    measure that takes minutes gets none unless it was `asked` for by name. With `clinical`, the
+    clinical summary comes from the same resamples.
     """
-    expensive = set() if asked else _expensive(uncertainty)
+    samples, soft = uncertainty.samples, uncertainty.soft
+    expensive: set[str] = set()
+    if not asked:
+        expensive = {m.name for m in uncertainty.measures if takes_long(m, samples, soft=soft)}
     # Measures without an interval are not resampled.
     measures = {m.name: m for m in uncertainty.measures if m.name not in expensive}
     uncertainty.measures = tuple(measures.values())
@@ -175,10 +144,8 @@ def _weights_go_with_labels(samples: Samples) -> bool:
     return bool((most[by_weight][:-1] < least[by_weight][1:]).all())
 
 
-def clustered(table: ReliabilityTable, samples: Samples, groups: Any) -> ReliabilityTable:
-    """The bins with bars that take clusters into account; `groups` as numbers, or None."""
-    if groups is None:
-        return table
+def with_cluster_bars(table: ReliabilityTable, samples: Samples, groups: Any) -> ReliabilityTable:
+    """The bins with bars that take clusters into account; `groups` are numbers."""
     notion: Any = table.notion
     u, z, w, _ = whole_problem(samples, notion)
     design = design_effects(table.cuts.find(u), z, w, groups, table.table.n_bins)
@@ -208,20 +175,14 @@ def interval_notes(estimates: Sequence[Estimate]) -> list[str]:
     return [f"{', '.join(names)}: {note}" for note, names in about.items()]
 
 
-def _expensive(uncertainty: Uncertainty) -> set[str]:
-    """Names of measures that take too long to resample unasked."""
-    samples, soft = uncertainty.samples, uncertainty.soft
-    return {m.name for m in uncertainty.measures if takes_long(m, samples, soft=soft)}
-
-
 def _with_intervals(
     estimates: Sequence[Estimate],
     measures: dict[str, Measure],
     uncertainty: Uncertainty,
     clinical: bool,
 ) -> tuple[list[Estimate], ClinicalSummary | None]:
-    """The estimates with intervals, and the clinical summary, in two threads: measures of bins, and
-    those of fine cells, have next to nothing in common but the random numbers that both begin with.
+    """The estimates with intervals, and the clinical summary. Measures of bins and measures of fine
+    cells share little but their random numbers, and so run in two threads.
     """
     of_cells = [
         (name in measures and measures[name].cell_formula is not None)
@@ -242,7 +203,7 @@ def _with_intervals(
     # The clinical summary comes last: it reuses what the measures of cells have drawn.
     work: list[Callable[[], Any]] = [partial(lane, True), partial(lane, False)]
     if clinical:
-        work.append(partial(summary_by, uncertainty))
+        work.append(partial(summary_from, uncertainty))
     with one_blas_thread(beside=threads):
         cells, bins, *summary = in_threads(lambda each: each(), work, min(threads, 2))
     found = {each.name: each for part in (cells, bins) for each in part}
@@ -250,6 +211,7 @@ def _with_intervals(
 
 
 def _with_interval(estimate: Estimate, measure: Measure, uncertainty: Uncertainty) -> Estimate:
+    """One estimate with its interval and its noise floor."""
     value, floor = estimate.value, None
     # The noise floor of a distance needs votes: a single outcome is not a distribution.
     if measure.notion != "distribution" or uncertainty.votes is not None:

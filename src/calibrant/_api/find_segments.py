@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.groups import group_index
 from calibrant._api.metrics.significance import scalar_problem
-from calibrant._api.two_columns import noted
+from calibrant._api.rows import as_samples, as_source, group_index, note_two_columns
+from calibrant._core.arguments import Reading
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Quantile
 from calibrant._core.errors import InputError, check_weight_total
+from calibrant._core.typing import Index
 from calibrant._core.validation import check_count, check_seed, is_number, public
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.frame_input import named, scanned
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
 from calibrant._data.segment_columns import MOST_VALUES, SegmentColumn, segment_column
-from calibrant._data.to_samples import to_samples, to_source
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.segments import (
     Found,
@@ -86,10 +85,7 @@ def find_segments(
     votes: ArrayLike | None = None,
     n_draws: int = N_DRAWS,
     seed: int = 0,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> Segments:
     r"""Find the segments where predictions are wrong: values of columns, and their crossings.
 
@@ -185,31 +181,27 @@ def find_segments(
         n_draws=n_draws,
         seed=seed,
     )
-    given = given_as(from_logits, from_logprobs)
-    data = scanned(data)
+    data = rows["data"] = scanned(rows.get("data"))
     if is_lazy(data):
         if groups is not None or votes is not None:
             raise InputError(
                 f"{'groups' if votes is None else 'votes'} needs the rows in memory: collect the "
                 "frame first"
             )
-        frame = to_source(y_true, y_proba, sample_weight, given, classes, data)
-        return noted(_segments_of_frame(frame, segments, notion, options), frame, "confidence")
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+        frame = as_source(y_true, y_proba, sample_weight=sample_weight, **rows)
+        return note_two_columns(
+            _segments_of_frame(frame, segments, notion, options), frame, "confidence"
+        )
+    samples = as_samples(y_true, y_proba, sample_weight=sample_weight, votes=votes, **rows)
     problem = scalar_problem(samples, notion, Quantile(15))
     columns = segment_columns(segments, data, samples, parts)
     clusters = group_index(groups, samples, data)
     found = _segments_of_rows(samples, problem, columns, clusters, options)
-    return noted(found, samples, "confidence")
+    return note_two_columns(found, samples, "confidence")
 
 
 def segments_of_samples(
-    samples: Samples,
-    segments: Any,
-    data: Any,
-    groups: NDArray[np.intp] | None,
-    depth: int,
-    seed: int,
+    samples: Samples, segments: Any, data: Any, groups: Index | None, depth: int, seed: int
 ) -> Segments:
     """The search in rows that were checked, with what `find_segments` does by default."""
     options = SearchOptions(depth=depth, seed=seed)
@@ -223,9 +215,10 @@ def _segments_of_rows(
     samples: Samples,
     problem: Problem,
     columns: list[SegmentColumn],
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     options: SearchOptions,
 ) -> Segments:
+    """The search in rows that are in memory."""
     found = _search(noise_of_rows(problem, samples.votes, groups), columns, options)
     w = problem.weights
     sums = (float(x) for x in (w.sum(), w @ problem.u, w @ problem.z))
@@ -255,7 +248,9 @@ def _search(
 def _segments_of_frame(
     samples: Any, segments: Any, notion: str | None, options: SearchOptions
 ) -> Segments:
-    """The search by sums, where the rows are: those of every combination of values come here."""
+    """The search in another engine, which sums every combination of values: only these sums are
+    brought here.
+    """
     from calibrant._engines.frames.segments import cell_sums, segment_rules
 
     if isinstance(segments, Mapping):
@@ -295,6 +290,7 @@ def _segments_of_frame(
 
 
 def segment_columns(segments: Any, data: Any, samples: Samples, parts: int) -> list[SegmentColumn]:
+    """The columns to search, cut into values or ranges; an error if one has not a value per row."""
     if isinstance(segments, str):
         segments = [segments]
     if isinstance(segments, Mapping):
@@ -337,6 +333,7 @@ def _result(
     options: SearchOptions,
     more: tuple[str, ...] = (),
 ) -> Segments:
+    """The table of segments, the surest first, with its notes."""
     whole = totals.wu - totals.wz
     off = abs(whole) > OFF * np.sqrt(found.variance)
     against_all = bool(off if options.contrast is None else options.contrast)
@@ -370,7 +367,7 @@ def _result(
             )
     # Of two segments that are off alike the one that is made of fewer columns comes first.
     rows.sort(key=lambda row: (-row.at_least, -abs(row.ratio)))
-    notes = [_overall(totals), *_notes(found, columns), *more]
+    notes = [_overall_note(totals), *_notes(found, columns), *more]
     kept = [row for row in rows if abs(row.contrast) >= min_gap] or rows[:1]
     if len(kept) < len(rows):
         few = len(rows) - len(kept)
@@ -396,8 +393,8 @@ def _contrast_error(own: float, weight: float, whole: float, total: float) -> fl
     return float(np.sqrt(inside + max(whole - own, 0.0) / total**2))
 
 
-def _overall(totals: _Totals) -> str:
-    """What all rows show: segments of predictions that are wrong everywhere are wrong too."""
+def _overall_note(totals: _Totals) -> str:
+    """The gap of all rows: predictions that are wrong everywhere are wrong in segments too."""
     predicted, target = totals.wu / totals.w, totals.wz / totals.w
     gap = 100.0 * (predicted - target)
     lean = "too high" if gap > 0 else "too low"
@@ -408,6 +405,7 @@ def _overall(totals: _Totals) -> str:
 
 
 def _notes(found: Found, columns: list[SegmentColumn]) -> list[str]:
+    """Notes on columns that were cut, and on segments that were too small."""
     notes = []
     cut = [column.name for column in columns if column.ranges]
     if cut:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from calibrant._core.binning import Rule
 from calibrant._core.errors import InputError
 from calibrant._core.messages import setting, worded
+from calibrant._core.validation import is_number
 from calibrant._data.samples import Samples
 from calibrant._inference.coefficients import COEFFICIENTS, Coefficient
 from calibrant._inference.uncertainty import Uncertainty
@@ -59,7 +59,7 @@ def limits_of(
         "max_increase": max_increase,
         "max_decrease": max_decrease,
     }
-    limits = tuple(_parsed(given, shape))
+    limits = tuple(_parse_limits(given, shape))
     check_some_limit(limits)
     _check_directions(limits)
     return limits
@@ -75,7 +75,8 @@ def check_some_limit(*given: Any) -> None:
         )
 
 
-def _parsed(given: Mapping[Kind, Any], shape: Shape) -> Iterator[LimitOn]:
+def _parse_limits(given: Mapping[Kind, Any], shape: Shape) -> Iterator[LimitOn]:
+    """Every limit with the measure or coefficient that it limits."""
     for kind, limits in given.items():
         if limits is not None and not isinstance(limits, Mapping):
             raise InputError(
@@ -90,8 +91,7 @@ def _parsed(given: Mapping[Kind, Any], shape: Shape) -> Iterator[LimitOn]:
 
 def _check_not_empty(what: Measure | Coefficient, kind: Kind, value: Any) -> None:
     """Raise an error for a limit that every value keeps, or that none can keep."""
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not math.isfinite(value):
+    if not is_number(value) or not math.isfinite(value):
         raise InputError(f"the limit of {what.name} must be a number; got {value!r}")
     limit = Limit(what.name, kind, float(value))
     width = what.high - what.low
@@ -130,7 +130,7 @@ def _check_directions(limits: tuple[LimitOn, ...]) -> None:
 MOST_TO_PASS = 10**12
 
 
-def limited(
+def checked_limit(
     limit: Limit, where: str | None, interval: Interval, uncertainty: Uncertainty, scale: GapScale
 ) -> LimitCheck:
     """A limit compared with an interval, as `check` and `verdict` do."""
@@ -159,8 +159,8 @@ def effective_rows(samples: Samples, groups: Any) -> float:
 
 
 def rows_to_pass(measure: Measure, limit: Limit, level: float, rule: Rule, scale: GapScale) -> int:
-    """The rows that would have shown, but for a chance of (1 - level) / 2, a fault in so many of
-    them that the limit is broken.
+    """The number of rows in which a fault large enough to break the limit would have been seen,
+    except with a chance of (1 - level) / 2.
     """
     # A row's error is at most the measure's largest value, on the scale of a gap.
     high = measure.high if math.isfinite(measure.high) else 1.0

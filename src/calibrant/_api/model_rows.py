@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.rows import GivenRows
 from calibrant._core.errors import InputError, errors_about
-from calibrant._data.align_rows import align, row_of_id, rows_in_order
+from calibrant._core.typing import Index
+from calibrant._data.align_rows import align, differing_rows, rows_in_order, unique_ids
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import (
     check_label_is_shared,
@@ -38,57 +38,94 @@ class ModelRows:
     votes: Any
     data: Any
     # Row numbers that bring this model into the common order; None if it is in it already.
-    order: NDArray[np.intp] | None = None
+    order: Index | None = None
+    # Whether labels, weights and votes are in the common order, and predictions alone are not.
+    only_predictions: bool = False
+
+    def samples(self, how: Given, classes: Sequence[Any] | None) -> Samples:
+        """The model's samples in the common order."""
+        given = (self.y_true, self.y_proba, self.sample_weight, how, classes, self.data)
+        out = to_samples(*given, votes=self.votes)
+        if classes is None:
+            out = replace(out, class_names=None)
+        if self.order is None:
+            return out
+        if self.order.size != out.n:
+            what = " of y_proba" if self.only_predictions else ""
+            raise InputError(f"there are {self.order.size} ids for {out.n} rows{what}")
+        if self.only_predictions:
+            return replace(out, predictions=out.predictions[self.order])
+        return out.take(self.order)
 
 
 @dataclass(frozen=True, eq=False)
 class ModelSet:
-    """The rows of every model, and what belongs to the rows of all: slices and clusters."""
+    """The samples of every model, and what belongs to the rows of all: slices and clusters."""
 
-    models: dict[str, ModelRows]
-    # Whether each model came with labels of its own, which need not differ.
-    own_labels: bool
+    samples: dict[str, Samples]
+    # In how many rows some model has other labels than the first.
+    n_own_labels: int
     by: Any
     groups: Any
     data: Any
+    # Whether rows were matched by ids.
     matched: bool
 
 
-def model_set(given: GivenRows, models: Any) -> ModelSet:
-    """Every model's rows, by its name; `models` says whose each row is, in long format."""
-    if models is not None:
-        return _from_long(given, models)
+def model_set(given: GivenRows, models: Any, how: Given, classes: Sequence[Any] | None) -> ModelSet:
+    """Every model's samples, all in one order; `models` says whose each row is, in long format."""
+    if models is None:
+        rows = _side_by_side(given)
+        rest = given.by, given.groups, given.data, given.ids is not None
+    else:
+        rows, *others = _from_long(given, models)
+        rest = *others, True
+    samples = {}
+    for name, each in rows.items():
+        with errors_about(name):
+            samples[name] = each.samples(how, classes)
+    _check_alike(samples)
+    has_own = models is not None or isinstance(given.y_true, Mapping)
+    return ModelSet(samples, _count_differing(samples) if has_own else 0, *rest)
+
+
+def _side_by_side(given: GivenRows) -> dict[str, ModelRows]:
+    """The rows of models whose predictions are given by name."""
     y_true, y_proba, ids, data = given.y_true, given.y_proba, given.ids, given.data
-    names = _names(y_proba)
+    names = _model_names(y_proba)
     own = isinstance(y_true, Mapping)
     if own:
         _check_one_each(y_true, names)
-    known = column_names(data)
-    if own:
-        check_labels_are_own(y_true, y_proba, known)
+        check_labels_are_own(y_true, y_proba, column_names(data))
     else:
-        check_label_is_shared(y_true, y_proba, known)
+        check_label_is_shared(y_true, y_proba, column_names(data))
     rows = {
         str(name): ModelRows(
             y_true[name] if own else y_true, each, given.sample_weight, given.votes, data
         )
         for name, each in y_proba.items()
     }
-    if ids is not None and "y_true" not in (ids if isinstance(ids, Mapping) else ()):
-        if not own:
-            raise InputError(
-                "ids must map 'y_true', and names of predictors, to the id of each row"
-            )
-        rows = _in_own_orders(_matched(rows, ids, data))
-    elif ids is not None and own:
+    if ids is None:
+        return rows
+    of_labels = isinstance(ids, Mapping) and "y_true" in ids
+    if own and of_labels:
         raise InputError(
             "ids has 'y_true', while y_true has labels for each model: map each model's name to "
             "the ids of its rows"
         )
-    return ModelSet(rows, own, given.by, given.groups, data, ids is not None)
+    if own:
+        return _in_own_orders(_match_by_ids(rows, ids, data))
+    if not of_labels:
+        raise InputError("ids must map 'y_true', and names of predictors, to the id of each row")
+    orders = rows_in_order(ids, names, data)
+    return {
+        str(name): replace(rows[str(name)], order=orders.get(name), only_predictions=True)
+        for name in names
+    }
 
 
-def _names(y_proba: Any) -> list[Any]:
+def _model_names(y_proba: Any) -> list[Any]:
+    """The names of the models; an error unless there are two or more, all different."""
     if not isinstance(y_proba, Mapping):
         raise InputError(
             "y_proba must map names to predictions, such as {'a': p_a, 'b': p_b}; got "
@@ -104,6 +141,7 @@ def _names(y_proba: Any) -> list[Any]:
 
 
 def _check_one_each(y_true: Mapping[Any, Any], names: list[Any]) -> None:
+    """An error unless there are labels for every model, and for no other."""
     absent = [name for name in names if name not in y_true]
     extra = [name for name in y_true if name not in names]
     if absent or extra:
@@ -114,14 +152,14 @@ def _check_one_each(y_true: Mapping[Any, Any], names: list[Any]) -> None:
         )
 
 
-def _matched(rows: dict[str, ModelRows], ids: Any, data: Any) -> dict[str, ModelRows]:
+def _match_by_ids(rows: dict[str, ModelRows], ids: Any, data: Any) -> dict[str, ModelRows]:
     """The rows in the order of the first model's ids."""
     if not isinstance(ids, Mapping) or {str(name) for name in ids} != set(rows):
         raise InputError(
             "ids must map each model's name to the id of each of its rows, for "
             f"{', '.join(map(repr, rows))}"
         )
-    known = {str(name): _ids(values, str(name), data) for name, values in ids.items()}
+    known = {str(name): unique_ids(values, str(name), data) for name, values in ids.items()}
     aligned = align({name: known[name] for name in rows})
     for name, absent in aligned.unmatched.items():
         if absent:
@@ -136,8 +174,8 @@ def _matched(rows: dict[str, ModelRows], ids: Any, data: Any) -> dict[str, Model
 
 
 def _in_own_orders(rows: dict[str, ModelRows]) -> dict[str, ModelRows]:
-    """Weights and votes, which are given once, in the order of the first model's rows, as each has
-    its rows.
+    """Weights and votes are given once, in the order of the first model's rows: bring them into the
+    order of every model's own rows.
     """
     return {
         name: replace(
@@ -149,7 +187,8 @@ def _in_own_orders(rows: dict[str, ModelRows]) -> dict[str, ModelRows]:
     }
 
 
-def _in_own_order(values: Any, order: NDArray[np.intp] | None, argument: str) -> Any:
+def _in_own_order(values: Any, order: Index | None, argument: str) -> Any:
+    """Values of the common order in a model's own order; one value for all rows stays."""
     if values is None or isinstance(values, str) or not np.ndim(values) or order is None:
         return values
     given = to_array(values, argument)
@@ -160,22 +199,10 @@ def _in_own_order(values: Any, order: NDArray[np.intp] | None, argument: str) ->
     return out
 
 
-def _ids(values: Any, name: str, data: Any) -> dict[Any, int]:
-    if data is not None and isinstance(values, str):
-        values = pick(data, values, "ids")
-    array = to_array(values, "ids")
-    if array.ndim != 1:
-        raise InputError(f"ids of {name!r} must be one id per row; got the shape {array.shape}")
-    try:
-        return row_of_id(array.tolist())
-    except KeyError as twice:
-        raise InputError(
-            f"ids of {name!r} must be unique; {twice.args[0]!r} is there more than once"
-        ) from None
-
-
-def _from_long(given: GivenRows, models: Any) -> ModelSet:
-    """Rows of all models one below the other, with a column that says whose each is."""
+def _from_long(given: GivenRows, models: Any) -> tuple[dict[str, ModelRows], Any, Any, Any]:
+    """The rows of models that stand one below the other, with a column that says whose each is;
+    and slices, clusters and the frame of the first model's rows, which all share.
+    """
     y_true, y_proba, ids, data = given.y_true, given.y_proba, given.ids, given.data
     if isinstance(y_proba, Mapping) or isinstance(y_true, Mapping):
         raise InputError(
@@ -200,8 +227,8 @@ def _from_long(given: GivenRows, models: Any) -> ModelSet:
     text = whose.astype(str)
     parts = {name: np.flatnonzero(text == name) for name in names}
 
-    def part_of(argument: str, part: NDArray[np.intp]) -> Any:
-        return _part(getattr(given, argument), part, data, whose.size, argument)
+    def part_of(argument: str, part: Index) -> Any:
+        return _take_part(getattr(given, argument), part, data, whose.size, argument)
 
     rows = {
         name: ModelRows(
@@ -213,13 +240,12 @@ def _from_long(given: GivenRows, models: Any) -> ModelSet:
         )
         for name, part in parts.items()
     }
-    rows = _matched(rows, {name: keys[part] for name, part in parts.items()}, None)
+    rows = _match_by_ids(rows, {name: keys[part] for name, part in parts.items()}, None)
     first = parts[names[0]]
-    by, groups = part_of("by", first), part_of("groups", first)
-    return ModelSet(rows, True, by, groups, _frame_part(data, first), True)
+    return rows, part_of("by", first), part_of("groups", first), _frame_part(data, first)
 
 
-def _part(values: Any, rows: NDArray[np.intp], data: Any, n: int, argument: str) -> Any:
+def _take_part(values: Any, rows: Index, data: Any, n: int, argument: str) -> Any:
     """The values of some rows; a column's name stays, because the frame is cut instead."""
     if values is None or data is not None:
         return values
@@ -229,49 +255,13 @@ def _part(values: Any, rows: NDArray[np.intp], data: Any, n: int, argument: str)
     return array[rows]
 
 
-def _frame_part(data: Any, rows: NDArray[np.intp]) -> Any:
+def _frame_part(data: Any, rows: Index) -> Any:
+    """Some rows of a frame; None where there is no frame."""
     if data is None:
         return None
     import narwhals as nw
 
     return nw.from_native(data, eager_only=True)[rows.tolist()].to_native()
-
-
-def samples_of_models(
-    given: ModelSet,
-    ids: Any,
-    y_proba: Any,
-    how: Given,
-    classes: Sequence[Any] | None,
-) -> dict[str, Samples]:
-    """Every predictor's samples, all in one order."""
-    out: dict[str, Samples] = {}
-    shared = isinstance(ids, Mapping) and "y_true" in ids
-    order = rows_in_order(ids, list(y_proba), given.data) if shared else {}
-    for name, rows in given.models.items():
-        with errors_about(name):
-            each = to_samples(
-                rows.y_true,
-                rows.y_proba,
-                rows.sample_weight,
-                how,
-                classes,
-                rows.data,
-                votes=rows.votes,
-            )
-            if name in order:
-                if order[name].size != each.n:
-                    raise InputError(
-                        f"there are {order[name].size} ids for {each.n} rows of y_proba"
-                    )
-                each = replace(each, predictions=each.predictions[order[name]])
-            if rows.order is not None:
-                if rows.order.size != each.n:
-                    raise InputError(f"there are {rows.order.size} ids for {each.n} rows")
-                each = each.take(rows.order)
-        out[name] = each if classes is not None else replace(each, class_names=None)
-    _check_alike(out)
-    return out
 
 
 def _check_alike(samples: Mapping[str, Samples]) -> None:
@@ -295,16 +285,16 @@ def _check_alike(samples: Mapping[str, Samples]) -> None:
 
 
 def own_note(n_own: int, n: int) -> tuple[str, ...]:
+    """The note on labels that are each model's own."""
     if not n_own:
         return ()
     return (f"labels are each model's own; they differ in {n_own:,} of {n:,} rows",)
 
 
-def n_differing(samples: Mapping[str, Samples]) -> int:
+def _count_differing(samples: Mapping[str, Samples]) -> int:
     """Rows in which some model has other labels than the first."""
     first, *others = samples.values()
     other = np.zeros(first.n, dtype=np.bool_)
     for each in others:
-        differs = np.asarray(each.targets != first.targets)
-        other |= differs if differs.ndim == 1 else differs.any(axis=1)
+        other |= differing_rows(each.targets, first.targets)
     return int(np.count_nonzero(other))

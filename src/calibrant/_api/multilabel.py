@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant._api.evaluate_samples import choose
-from calibrant._api.groups import numbered_groups, read_groups
+from calibrant._api.resampling import Resampling
+from calibrant._api.rows import numbered_groups, read_groups, renumbered
 from calibrant._api.slices import (
     SliceOptions,
-    TestOptions,
     slice_measures,
     slice_of_rows,
     slices_with_verdicts,
@@ -22,8 +22,7 @@ from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.validation import N_RESAMPLES, check_level, check_seed, public
 from calibrant._data.logprobs import given_as
-from calibrant._data.multilabel import LabelColumns, label_columns
-from calibrant._measures.catalogue import Measure
+from calibrant._data.multilabel import label_columns
 from calibrant._measures.gap_scale import checked_tolerance
 from calibrant.results._multilabel import Multilabel
 from calibrant.results._slices import Slice
@@ -129,32 +128,29 @@ def multilabel(
     clusters = None
     if groups is not None:
         clusters = numbered_groups(*read_groups(groups, data), columns.n)
-    tests = TestOptions(checked_tolerance(tolerance), level, n_resamples) if uncertainty else None
-    return multilabel_of(columns, clusters, measures, bins, tests, int(seed))
-
-
-def multilabel_of(
-    columns: LabelColumns,
-    groups: NDArray[np.intp] | None,
-    measures: Iterable[str] | None,
-    bins: Bins,
-    tests: TestOptions | None,
-    seed: int,
-) -> Multilabel:
-    """The evaluation of columns that were checked."""
+    resampling = Resampling(rules=both_rules(bins, columns.n), seed=int(seed))
+    largest = None
+    if uncertainty:
+        largest = checked_tolerance(tolerance)
+        resampling = replace(resampling, level=level, n_resamples=n_resamples)
     asked = measures is not None
     headline, shown = slice_measures(choose(measures, "binary"), "binary", asked=asked)
     rows: list[Slice] = []
     notes = [columns.note] if columns.note else []
     counted = [label for label in range(len(columns.names)) if columns.rows_of(label).size]
     options = SliceOptions(
-        headline=headline, shown=shown, asked=asked, seed=seed, tests=tests, n_slices=len(counted)
+        headline=headline,
+        shown=shown,
+        asked=asked,
+        tolerance=largest,
+        level=resampling.level,
+        n_slices=len(counted),
     )
     for label in counted:
         samples = columns.samples_of(label)
-        own = None if groups is None else groups[columns.rows_of(label)]
-        rules = both_rules(bins, samples.n)
-        one, note = slice_of_rows(columns.names[label], samples, own, rules, options)
+        groups_of_label = renumbered(clusters, columns.rows_of(label))
+        own = replace(resampling, rules=both_rules(bins, samples.n), groups=groups_of_label)
+        one, note = slice_of_rows(columns.names[label], samples, own, options)
         rows.append(one)
         notes += note
     empty = [name for label, name in enumerate(columns.names) if label not in counted]
@@ -167,7 +163,7 @@ def multilabel_of(
     return Multilabel(
         by="label",
         measure=headline.name,
-        rows=_worst_first(found.rows, headline),
+        rows=tuple(sorted(found.rows, key=lambda row: -row.values[headline.name])),
         notes=found.notes,
         level=found.level,
         tolerance=found.tolerance,
@@ -181,15 +177,11 @@ def multilabel_of(
 
 
 def _shown_low(row: Slice, level: float) -> float:
-    """The lower limit of a label; 0 where its error may be chance among so many labels: of twenty
-    that are calibrated one has a limit above 0 in four of ten samples, and so would the mean.
+    """The lower limit of a label; 0 where its error may be chance among so many labels. Of twenty
+    calibrated labels one has a limit above 0 in four of ten samples, and so would the mean.
     """
     may_be_chance = row.p_corrected >= (1.0 - level) / 2.0
     return min(row.low, 0.0) if may_be_chance and not math.isnan(row.low) else row.low
-
-
-def _worst_first(rows: Sequence[Slice], headline: Measure) -> tuple[Slice, ...]:
-    return tuple(sorted(rows, key=lambda row: -row.values[headline.name]))  # it is an error
 
 
 def _mean(values: Sequence[float], *, every: bool = False) -> float:

@@ -148,6 +148,7 @@ def _along(chain: Index, errors: Array) -> list[float]:
 def _row(
     measure: str, relation: Relation, first: str, second: str, rho: float, n: int
 ) -> RankCorrelation:
+    """One rank correlation with its margin; None for both where it is not defined."""
     if math.isnan(rho):
         return RankCorrelation(measure, relation, first, second, None, None, n)
     return RankCorrelation(measure, relation, first, second, rho, spearman_margin(rho, n), n)

@@ -5,37 +5,35 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant._api.cross_fitting import (
     FOLDS,
     ROWS_A_CLASS,
     check_two_classes,
-    fitted_onto,
+    fit_and_apply,
     fold_of,
     proper_loss_field,
     row_losses,
     weighted_mean,
 )
-from calibrant._api.groups import group_index
+from calibrant._api.rows import as_samples, group_index, renumbered
+from calibrant._core.arguments import Reading
 from calibrant._core.errors import CalibrantError, InputError, one_of
 from calibrant._core.map_names import METHODS
 from calibrant._core.progress import Step, TaskProgress
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._core.validation import check_count, check_seed, public
 from calibrant._data.explain import explained
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._inference.budget import TRIED_WORK, n_tried_rows
 from calibrant._inference.means import influences, mean_limits, row_values
 from calibrant._summaries.samples import Summary
 from calibrant.results._recommendation import AS_THEY_ARE, Recommendation, TriedMap, simplest_of
 from calibrant.scaling._load import SCALERS, new_scaler, unchanging_scaler
-
-Array = NDArray[np.float64]
 
 # Rows needed for each parameter of a map without a penalty.
 ROWS_A_PARAMETER = 10
@@ -56,10 +54,7 @@ def recommend(
     groups: ArrayLike | None = None,
     votes: ArrayLike | None = None,
     seed: int = 0,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> Recommendation:
     r"""Choose a recalibration map by its loss on rows that it was not fitted to.
 
@@ -133,17 +128,19 @@ def recommend(
     """
     check_seed(seed)
     check_count("folds", folds, 2)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
-    index = group_index(groups, samples, data)
+    samples = as_samples(y_true, y_proba, sample_weight=sample_weight, votes=votes, **rows)
+    index = group_index(groups, samples, rows.get("data"))
     found = choose_map(samples, index, maps=maps, loss=loss, folds=int(folds), seed=int(seed))
-    options = {"from_logits": from_logits, "from_logprobs": from_logprobs}
-    k = samples.n_classes
+    options = {
+        "from_logits": rows.get("from_logits", False),
+        "from_logprobs": rows.get("from_logprobs", False),
+    }
     scaler = (
         new_scaler(METHODS[found.best], **options)
         if found.helps
-        else unchanging_scaler(k, **options)
+        else unchanging_scaler(samples.n_classes, **options)
     )
+    classes, data = rows.get("classes"), rows.get("data")
     scaler.fit(
         y_true, y_proba, sample_weight=sample_weight, votes=votes, classes=classes, data=data
     )
@@ -152,7 +149,7 @@ def recommend(
 
 def choose_map(
     samples: Samples,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     *,
     maps: str | Sequence[str] | None = None,
     loss: str = "log_loss",
@@ -189,8 +186,8 @@ def choose_map(
 
 
 def _rows_to_try(
-    samples: Samples, groups: NDArray[np.intp] | None, seed: int
-) -> tuple[Samples, NDArray[np.intp] | None, tuple[str, ...]]:
+    samples: Samples, groups: Index | None, seed: int
+) -> tuple[Samples, Index | None, tuple[str, ...]]:
     """The rows to try maps on: all, or as many whole clusters as the budget allows."""
     most = n_tried_rows(samples.n_classes)
     if samples.n <= most:
@@ -199,9 +196,8 @@ def _rows_to_try(
     order = np.random.default_rng((seed, 23)).permutation(int(units.max()) + 1)[units]
     counts = np.cumsum(np.bincount(order))
     kept = np.flatnonzero(order < max(2, int(np.searchsorted(counts, most, side="right"))))
-    some = None if groups is None else np.unique(groups[kept], return_inverse=True)[1]
     note = f"maps were tried on {kept.size:,} of {samples.n:,} rows, drawn at random"
-    return samples.take(kept), None if some is None else some.astype(np.intp), (note,)
+    return samples.take(kept), renumbered(groups, kept), (note,)
 
 
 def _candidates(
@@ -250,15 +246,10 @@ def _why_skipped(name: str, samples: Samples) -> str:
 
 
 def _try_maps(
-    names: list[str],
-    samples: Samples,
-    groups: NDArray[np.intp] | None,
-    fold: NDArray[np.intp],
-    field: str,
-    step: Step,
+    names: list[str], samples: Samples, groups: Index | None, fold: Index, field: str, step: Step
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
-    """The losses of every row: as they are, and through each map; and the maps that failed, or
-    that were given up.
+    """The losses of every row, as predictions are and through each map; and notes on maps that
+    failed or were given up.
     """
     own, folds = row_values(samples, distribution=False)[field], int(fold.max()) + 1
     trials = {name: _Trial(name, samples, fold, field) for name in names}
@@ -300,28 +291,26 @@ def _try_maps(
 class _Trial:
     """The losses of rows through a map that was fitted to other folds, fold by fold."""
 
-    def __init__(self, name: str, samples: Samples, fold: NDArray[np.intp], field: str) -> None:
+    def __init__(self, name: str, samples: Samples, fold: Index, field: str) -> None:
         self._name, self._samples, self._fold, self._field = name, samples, fold, field
         self.losses = np.zeros(samples.n)
 
     def run(self, j: int) -> None:
+        """Fit the map to all folds but one, and keep the losses of that one."""
         here = self._fold == j
         rows = self._samples.take(here)
-        mapped = fitted_onto(self._name, self._samples.take(~here), rows)
+        scaler = new_scaler(METHODS[self._name], from_logits=rows.from_logits)
+        mapped = fit_and_apply(scaler, self._samples.take(~here), rows)
         self.losses[here] = row_losses(rows, mapped, self._field)
 
 
 def _far_behind(
-    losses: dict[str, Array],
-    own: Array,
-    samples: Samples,
-    groups: NDArray[np.intp] | None,
-    here: NDArray[np.bool_],
+    losses: dict[str, Array], own: Array, samples: Samples, groups: Index | None, here: Mask
 ) -> dict[str, float]:
     """Maps whose loss in one fold is far above the lowest, and by how many standard errors."""
     rows = samples.take(here)
     weights = None if rows.weights is None else rows.weights.astype(np.float64)
-    units = None if groups is None else np.unique(groups[here], return_inverse=True)[1]
+    units = renumbered(groups, here)
     first = {name: each[here] for name, each in losses.items()}
     lowest = min([own[here], *first.values()], key=lambda each: weighted_mean(each, rows))
     out = {}
@@ -334,10 +323,10 @@ def _far_behind(
 
 
 def _simplest_good_map(
-    losses: dict[str, Array], samples: Samples, groups: NDArray[np.intp] | None
+    losses: dict[str, Array], samples: Samples, groups: Index | None
 ) -> tuple[str, float, tuple[TriedMap, ...]]:
-    """The first map within one standard error of the lowest, if it takes more than one off the loss
-    of the predictions as they are, or these; the standard error of what it takes; and the table.
+    """The simplest map within one standard error of the lowest loss, or the predictions as they are
+    if that map gains less than one standard error; the standard error of its gain; and the table.
     """
     weights = None if samples.weights is None else samples.weights.astype(np.float64)
     means = {name: weighted_mean(rows, samples) for name, rows in losses.items()}

@@ -7,9 +7,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.curve_of_rows import curve_of_rows
-from calibrant._api.rows import as_samples, as_source
-from calibrant._api.two_columns import noted
+from calibrant._api.curve_of_rows import curve_of_rows, reliability_table
+from calibrant._api.rows import as_samples, as_source, group_index, note_two_columns
 from calibrant._core.arguments import Rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import Bins, Cuts, EqualWidth, Rule, as_rule, fixed_cuts
@@ -65,24 +64,19 @@ def reliability(
             f"a reliability table has one row per bin, so notion={notion!r} has none: give one "
             "class's column as y_proba and (y_true == class) as y_true"
         )
-    table, cuts = Summary(samples).table_with_cuts(resolved, rule)
-    result = ReliabilityTable(table, rule, cuts, resolved, fit=curve_of_rows(samples, resolved))
-    result = noted(result, samples, resolved)
+    result = note_two_columns(
+        reliability_table(Summary(samples), rule, resolved), samples, resolved
+    )
     if groups is None:
         return result
-    from calibrant._api.evaluate_uncertainty import clustered
-    from calibrant._api.groups import group_index
+    from calibrant._api.evaluate_uncertainty import with_cluster_bars
 
-    return clustered(result, samples, group_index(groups, samples, rows.get("data")))
+    return with_cluster_bars(result, samples, group_index(groups, samples, rows.get("data")))
 
 
 @public
 def classwise_reliability(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    *,
-    bins: Bins = 15,
-    **rows: Unpack[Rows],
+    y_true: ArrayLike, y_proba: ArrayLike, *, bins: Bins = 15, **rows: Unpack[Rows]
 ) -> ClasswiseReliability:
     """The reliability table of each class against the rest, worst first.
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, Unpack
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from calibrant._api.groups import group_index
 from calibrant._api.row_curves import isotonic_curve, local_curve
-from calibrant._api.rows import as_samples
-from calibrant._api.two_columns import noted
+from calibrant._api.rows import as_samples, group_index, note_two_columns
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, check_weight_total, one_of
-from calibrant._core.validation import check_count, check_level, public
+from calibrant._core.typing import Index
+from calibrant._core.validation import check_count, check_level, is_number, public
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._inference.blocks import blocks_of
@@ -110,18 +107,18 @@ def reliability_curve(
     if method == "local":
         curve = local_curve(problem, resolved, float(level), index, span)
         curve = curve if band is not None else curve.without_band()
-        return noted(curve, samples, resolved)
+        return note_two_columns(curve, samples, resolved)
     if band == "confidence":
         _check_plain(problem, index)
     chosen = "consistency" if band == "default" else band
     blocks = blocks_of(problem.n, index, int(seed))
     curve = isotonic_curve(problem, blocks, resolved, chosen, float(level), int(seed))
-    return noted(curve, samples, resolved)
+    return note_two_columns(curve, samples, resolved)
 
 
 def scalar_problem(
-    samples: Samples, notion: Notion, groups: NDArray[np.intp] | None
-) -> tuple[Problem, NDArray[np.intp] | None]:
+    samples: Samples, notion: Notion, groups: Index | None
+) -> tuple[Problem, Index | None]:
     """The scalar problem, every row checked, and its clusters; rows of no weight are not there."""
     with explained(samples):
         problem = problem_of(samples, notion, EqualWidth(15))
@@ -141,14 +138,14 @@ def scalar_problem(
 def _check_span(span: Any, method: str) -> None:
     if span is None:
         return
-    real = isinstance(span, numbers.Real) and not isinstance(span, bool)
-    if not real or not 0.0 < span <= 1.0:
+    if not is_number(span) or not 0.0 < span <= 1.0:
         raise InputError(f"span must be a share of the rows above 0 and at most 1; got {span!r}")
     if method != "local":
         raise InputError("span is of a local regression: an isotonic curve looks at no share")
 
 
-def _check_plain(problem: Problem, groups: NDArray[np.intp] | None) -> None:
+def _check_plain(problem: Problem, groups: Index | None) -> None:
+    """An error unless rows are plain outcomes, as a confidence band needs."""
     if not problem.hard or problem.w is not None or groups is not None:
         raise InputError(
             "band='confidence' counts outcomes: it needs hard labels, without weights and clusters."

@@ -19,7 +19,7 @@ from calibrant.results._risk_coverage import RiskCoverage
 POINTS = 200
 
 
-def curve_of(
+def risk_coverage_curve(
     samples: Samples,
     notion: Notion,
     levels: BinTable,
@@ -42,9 +42,9 @@ def curve_of(
     z, weights = z[order], weights[order]
     counts = u.size - np.searchsorted(u[order[::-1]], thresholds)
     moved = (
-        _clustered(z, weights, counts, curve.risk[at], groups[order])
+        _clustered_risk_variance(z, weights, counts, curve.risk[at], groups[order])
         if groups is not None
-        else _scattered(z, weights, counts, curve.risk[at])
+        else _risk_variance(z, weights, counts, curve.risk[at])
     )
     n = np.divide(
         curve.risk[at] * (1.0 - curve.risk[at]), moved, out=np.zeros(at.size), where=moved > 0
@@ -85,7 +85,7 @@ def _kept_rows(w: Array, counts: Index) -> Array:
     return through[counts - 1] ** 2 / squares[counts - 1]
 
 
-def _near(z: Array, w: Array, counts: Index) -> Array:
+def _local_risk(z: Array, w: Array, counts: Index) -> Array:
     """The mean of 1 - z about each threshold, over about sqrt(n) rows on either side."""
     reach = max(1, int(np.sqrt(z.size)))
     first, last = np.maximum(counts - reach, 0), np.minimum(counts + reach, z.size)
@@ -97,9 +97,9 @@ def _near(z: Array, w: Array, counts: Index) -> Array:
     )
 
 
-def _scattered(z: Array, w: Array, counts: Index, risk: Array) -> Array:
+def _risk_variance(z: Array, w: Array, counts: Index, risk: Array) -> Array:
     """The variance of each risk: from the rows kept, and from the threshold, which varies too."""
-    there, e, w2 = _near(z, w, counts), 1.0 - z, w * w
+    there, e, w2 = _local_risk(z, w, counts), 1.0 - z, w * w
     last = counts - 1
     share = np.cumsum(w)[last] / w.sum()
     c0, c1, c2 = (np.cumsum(x)[last] for x in (w2, w2 * e, w2 * e * e))
@@ -109,9 +109,11 @@ def _scattered(z: Array, w: Array, counts: Index, risk: Array) -> Array:
     return np.maximum(own, 0.0) / float(w.sum()) ** 2
 
 
-def _clustered(z: Array, w: Array, counts: Index, risk: Array, groups: Index) -> Array:
+def _clustered_risk_variance(
+    z: Array, w: Array, counts: Index, risk: Array, groups: Index
+) -> Array:
     """The same from sums over clusters."""
-    there, e, total = _near(z, w, counts), 1.0 - z, float(w.sum())
+    there, e, total = _local_risk(z, w, counts), 1.0 - z, float(w.sum())
     n_groups = int(groups.max()) + 1
     out = np.empty(counts.size)
     for j, count in enumerate(counts):

@@ -41,19 +41,20 @@ def _pooled(problem: Problem, most: int) -> tuple[Array, Array, Array]:
     u, w, wz = levels[kept], w[kept], wz[kept]
     if u.size <= most:
         return u, w, wz
-    firsts = _firsts(w, most)
+    firsts = _cell_starts(w, most)
     weight = np.add.reduceat(w, firsts)
     return np.add.reduceat(w * u, firsts) / weight, weight, np.add.reduceat(wz, firsts)
 
 
-def _firsts(w: Array, most: int) -> Index:
+def _cell_starts(w: Array, most: int) -> Index:
     """The first prediction of each of so many cells of about equal mass."""
     through = np.cumsum(w)
     cell = np.minimum((most * (through - w / 2.0) / through[-1]).astype(np.intp), most - 1)
     return np.flatnonzero(np.append(True, cell[1:] != cell[:-1]))
 
 
-def _shares(problem: Problem) -> Array:
+def _shares_of_rows(problem: Problem) -> Array:
+    """The share of rows in each place, for the strip over a diagram."""
     counts, _ = np.histogram(problem.u, bins=PLACES, range=(0.0, 1.0), weights=problem.weights)
     return counts / counts.sum()
 
@@ -74,9 +75,9 @@ def isotonic_curve(
     n = np.add.reduceat(w, firsts)
     points = {"prediction": x, "mean_target": y, "weight": np.repeat(n, 1 + (ends > firsts))}
     if band == "consistency":
-        points |= _consistency(problem, blocks, x, level, seed)
+        points |= _consistency_band(problem, blocks, x, level, seed)
     elif band == "confidence":
-        points |= _confidence(problem, x, y, level)
+        points |= _confidence_band(problem, x, y, level)
     return ReliabilityCurve(
         points=points,
         method="isotonic",
@@ -85,11 +86,11 @@ def isotonic_curve(
         notion=notion,
         is_hard=problem.hard,
         n=problem.n,
-        shares=_shares(problem),
+        shares=_shares_of_rows(problem),
     )
 
 
-def _consistency(
+def _consistency_band(
     problem: Problem, blocks: Blocks, x: Array, level: float, seed: int
 ) -> dict[str, Array]:
     """Where the curves of calibrated predictions would lie, at each place by itself."""
@@ -104,7 +105,7 @@ def _consistency(
     return {"low": np.interp(x, where, low), "high": np.interp(x, where, high)}
 
 
-def _confidence(problem: Problem, x: Array, y: Array, level: float) -> dict[str, Array]:
+def _confidence_band(problem: Problem, x: Array, y: Array, level: float) -> dict[str, Array]:
     """Limits that hold everywhere at once, at any number of rows.
 
     Outcomes of rows whose chances never exceed c come up no more often than those of chance c: what
@@ -141,7 +142,7 @@ def _cell_ends(problem: Problem) -> tuple[Array, Array]:
     levels, at = problem.levels
     if levels.size <= RUNS:
         return levels, levels
-    firsts = _firsts(np.bincount(at).astype(np.float64), RUNS)
+    firsts = _cell_starts(np.bincount(at).astype(np.float64), RUNS)
     return levels[firsts], levels[np.append(firsts[1:], levels.size) - 1]
 
 
@@ -149,11 +150,7 @@ def _cell_ends(problem: Problem) -> tuple[Array, Array]:
 
 
 def local_curve(
-    problem: Problem,
-    notion: str,
-    level: float,
-    groups: Index | None,
-    span: float | None = None,
+    problem: Problem, notion: str, level: float, groups: Index | None, span: float | None = None
 ) -> ReliabilityCurve:
     """A local regression that looks at the share of rows with the least error when a row is left
     out.
@@ -173,7 +170,7 @@ def local_curve(
     if not problem.hard:
         n = n * _outcomes_a_label(problem, u, w, curve)
     if groups is not None:
-        n = n / _design(problem, groups)
+        n = n / _design_effect(problem, groups)
     low, high = wilson(curve, np.clip(n, 1.0, rows if problem.hard else None), level)
     points = {"prediction": u, "mean_target": curve, "weight": w, "low": low, "high": high}
     if u.size > POINTS:
@@ -187,7 +184,7 @@ def local_curve(
         notion=notion,
         is_hard=problem.hard,
         n=problem.n,
-        shares=_shares(problem),
+        shares=_shares_of_rows(problem),
         span=chosen,
     )
 
@@ -200,7 +197,7 @@ def _outcomes_a_label(problem: Problem, u: Array, w: Array, curve: Array) -> flo
     return outcome / scatter if scatter > 1e-4 * outcome else 1e4
 
 
-def _design(problem: Problem, groups: Index) -> float:
+def _design_effect(problem: Problem, groups: Index) -> float:
     """The design effect: rows of clusters per independent row."""
     from calibrant._measures.proportions import design_effects
 

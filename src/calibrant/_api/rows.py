@@ -1,4 +1,5 @@
-"""From the arguments of a public function to its samples.
+"""From the arguments of a public function to its samples and to clusters of rows, and the note on
+predictions of two columns.
 
 A function whose last argument is ``**rows: Unpack[Rows]`` hands these on: defaults are here.
 """
@@ -6,13 +7,24 @@ A function whose last argument is ``**rows: Unpack[Rows]`` hands these on: defau
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
+from calibrant._core.errors import InputError, counted
+from calibrant._core.typing import Index, Mask
+from calibrant._data.arrays import bring_here
+from calibrant._data.checks import TWO_COLUMNS
+from calibrant._data.columns import is_lazy, pick
 from calibrant._data.logprobs import given_as
+from calibrant._data.missing import row_gaps
 from calibrant._data.samples import Samples
 from calibrant._data.source import Source
 from calibrant._data.to_samples import to_samples, to_source
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +51,11 @@ def as_source(
     from_logprobs: bool = False,
     classes: Sequence[Any] | None = None,
     data: Any = None,
+    missing: str = "error",
 ) -> Source:
     """Samples where they are: lazy frames stay in their engine, tensors on their device."""
     given = given_as(from_logits, from_logprobs)
-    return to_source(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    return to_source(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
 
 
 def as_samples(
@@ -60,3 +73,67 @@ def as_samples(
     """Samples in memory."""
     given = given_as(from_logits, from_logprobs)
     return to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
+
+
+def group_index(groups: Any, samples: Samples, data: Any) -> Any:
+    """Clusters as numbers, from an array or a column of data."""
+    if groups is None:
+        return None
+    values, gaps = read_groups(groups, data)
+    return numbered_groups(samples.own_rows(values), samples.own_rows(gaps), samples.n)
+
+
+def read_groups(groups: Any, data: Any) -> tuple[NDArray[Any], Mask]:
+    """The names of clusters as given, and which are missing."""
+    if isinstance(groups, str):
+        if data is None:
+            raise InputError(
+                f"groups={groups!r} names a column, but there is no data=frame to find it in"
+            )
+        groups = pick(data, groups, "groups")
+    if is_lazy(groups):
+        raise InputError(f"groups is a {bring_here(groups)}")
+    return row_gaps(groups, "groups")
+
+
+def numbered_groups(array: NDArray[Any], missing: Mask, n: int) -> Index:
+    """Clusters as numbers, if each of so many rows has one."""
+    if array.shape != (n,):
+        raise InputError(f"groups must name a group for each of the {n} rows; got {array.shape}")
+    if missing.any():
+        raise InputError(
+            f"groups is missing in {counted(int(missing.sum()), 'row', '')}, first in row "
+            f"{int(np.argmax(missing))}: every row needs a cluster; its own if it belongs to none"
+        )
+    from calibrant._inference.blocks import as_groups  # slow to import
+
+    index = as_groups(array, n)
+    if index.size and int(index.max()) < 1:
+        raise InputError("groups must hold at least two groups: one alone cannot be resampled")
+    return index
+
+
+def renumbered(groups: Index | None, rows: NDArray[Any]) -> Index | None:
+    """The clusters of some rows, numbered anew without gaps."""
+    if groups is None:
+        return None
+    return np.unique(groups[rows], return_inverse=True)[1].astype(np.intp)
+
+
+def of_two_columns(samples: Source, notion: str) -> bool:
+    """Whether a value is of the top label of two columns, and would differ for P(y = 1)."""
+    if samples.n_columns != 2:
+        return False
+    from calibrant._inference.calibration_tests import SCALAR  # slow to import
+
+    return notion in SCALAR
+
+
+def note_two_columns(found: R, samples: Source, notion: str) -> R:
+    """The result, with a note if it is of the top label of two columns."""
+    if not of_two_columns(samples, notion):
+        return found
+    result: Any = found
+    if any(field.name == "notes" for field in fields(result)):
+        return cast(R, replace(result, notes=(*result.notes, TWO_COLUMNS)))
+    return cast(R, replace(result, note="; ".join(filter(None, [result.note, TWO_COLUMNS]))))

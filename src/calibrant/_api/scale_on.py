@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError, errors_about, nearest, one_of
 from calibrant._core.map_names import METHODS
 from calibrant._core.messages import name_of
+from calibrant._core.typing import Array
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.logprobs import Given, probabilities_of, read_given
@@ -25,30 +25,30 @@ def recalibrated(
     """The predictions of each predictor after its map (in `data`, where they are columns of it),
     the data, and a note on every map.
     """
-    given = _checked(y_proba, scale_on)
+    given = _check_validation(y_proba, scale_on)
     from_logits, logprobs = read_given(how)
     one_of("scaler", method, METHODS)
-    out: dict[str, NDArray[np.float64]] = {}
+    out: dict[str, Array] = {}
     notes = []
     for name, predictions in y_proba.items():
         scaler = new_scaler(METHODS[method], from_logits=from_logits)
         with errors_about(f"{name_of('scale_on')}, {name}"):
-            labels, seen, weights, votes = _to_fit(given, name)
+            labels, seen, weights, votes = _validation_rows(given, name)
             if data is not None:
                 predictions = pick(data, predictions, "y_proba")
             if logprobs:
                 seen, predictions = (
-                    _logprobs_to_probabilities(each) for each in (seen, predictions)
+                    probabilities_of(to_array(each, "y_proba")) for each in (seen, predictions)
                 )
             scaler.fit(labels, seen, classes=classes, sample_weight=weights, votes=votes)
             out[name] = np.asarray(scaler.transform(predictions))
         notes.append(f"{name}: recalibrated by {scaler}")
     if data is not None:
-        return y_proba, _replaced(data, y_proba, out), tuple(notes)
+        return y_proba, _with_columns(data, y_proba, out), tuple(notes)
     return out, None, tuple(notes)
 
 
-def _to_fit(given: Mapping[str, Any], name: Any) -> tuple[Any, Any, Any, Any]:
+def _validation_rows(given: Mapping[str, Any], name: Any) -> tuple[Any, Any, Any, Any]:
     """Labels, predictions, weights and votes of one predictor's validation rows."""
     labels, weights, votes = given["y_true"], given.get("sample_weight"), given.get("votes")
     labels = labels[name] if isinstance(labels, Mapping) else labels
@@ -63,10 +63,8 @@ def _to_fit(given: Mapping[str, Any], name: Any) -> tuple[Any, Any, Any, Any]:
     )
 
 
-def _replaced(data: Any, y_proba: Mapping[Any, Any], out: Mapping[Any, Any]) -> Any:
-    """The frame with recalibrated predictions in their columns: labels, slices and clusters are
-    named in it as before.
-    """
+def _with_columns(data: Any, y_proba: Mapping[Any, Any], out: Mapping[Any, Any]) -> Any:
+    """The frame with recalibrated predictions in place of those given; other columns stay."""
     import narwhals as nw
 
     frame = nw.from_native(data, eager_only=True)
@@ -81,12 +79,7 @@ def _replaced(data: Any, y_proba: Mapping[Any, Any], out: Mapping[Any, Any]) -> 
     return frame.with_columns(*columns).to_native()
 
 
-def _logprobs_to_probabilities(values: Any) -> Any:
-    """exp of (n,) log-probabilities, and the softmax of (n, k) ones."""
-    return probabilities_of(to_array(values, "y_proba"))
-
-
-def _checked(y_proba: Any, scale_on: Any) -> Mapping[str, Any]:
+def _check_validation(y_proba: Any, scale_on: Any) -> Mapping[str, Any]:
     """The validation rows, checked to have predictions of every predictor."""
     need = "scale_on must map y_true and y_proba to validation rows"
     if not isinstance(scale_on, Mapping):

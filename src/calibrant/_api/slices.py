@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._api.limits import limited
+from calibrant._api.limits import checked_limit
+from calibrant._api.resampling import Resampling
+from calibrant._api.rows import renumbered
 from calibrant._core.bin_tables import FIELDS, BinTable
-from calibrant._core.binning import Rule
 from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import setting
 from calibrant._data.arrays import to_array
@@ -20,7 +21,6 @@ from calibrant._data.columns import pick
 from calibrant._data.samples import Samples
 from calibrant._data.slice_names import row_names
 from calibrant._inference.streams import NO_FLOOR, StreamFloor, counts_once, noise_floor
-from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import HEADLINE, Measure, Shape, find
 from calibrant._measures.gap_scale import gap_scale, is_error
 from calibrant._summaries.samples import Summary
@@ -28,15 +28,6 @@ from calibrant._summaries.stream import StreamSummary
 from calibrant.results._check import Limit
 from calibrant.results._rendering import percent
 from calibrant.results._slices import Slice, Slices
-
-
-@dataclass(frozen=True)
-class TestOptions:
-    """How slices get intervals and verdicts: against which tolerance, at which level."""
-
-    tolerance: float
-    level: float
-    n_resamples: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,35 +38,43 @@ class SliceOptions:
     shown: Sequence[Measure]
     # Whether the measures were chosen by name.
     asked: bool
-    seed: int
     # None for slices without intervals and verdicts.
-    tests: TestOptions | None
+    tolerance: float | None
+    # The level of each slice, and the one at which all of them and all rows keep it together.
+    level: float
     n_slices: int
+
+    @property
+    def joint_level(self) -> float:
+        return 1.0 - (1.0 - self.level) / (1 + self.n_slices)
 
 
 def sliced(
     samples: Samples,
     by: Any,
     data: Any,
-    rules: tuple[Rule, Rule],
     measures: Sequence[Measure],
+    resampling: Resampling,
     *,
-    seed: int,
-    groups: Any = None,
     asked: bool = False,
-    tests: TestOptions | None = None,
+    tolerance: float | None = None,
 ) -> Slices:
     """The slices of samples by a column; bins are those of the rules, within each slice.
 
-    `groups` are clusters as numbers; `asked` says that the measures were chosen by name; with
-    `tests`, slices have intervals and verdicts too.
+    `asked` says that the measures were chosen by name; with a `tolerance`, slices have intervals
+    and verdicts too.
     """
     labels, name = slice_labels(by, samples, data)
     headline, shown = slice_measures(measures, samples.shape, asked=asked)
     notes, slices = [], []
     names = list(dict.fromkeys(np.sort(labels).tolist()))
     options = SliceOptions(
-        headline=headline, shown=shown, asked=asked, seed=seed, tests=tests, n_slices=len(names)
+        headline=headline,
+        shown=shown,
+        asked=asked,
+        tolerance=tolerance,
+        level=resampling.level,
+        n_slices=len(names),
     )
     for label in names:
         rows = np.flatnonzero(labels == label)
@@ -83,64 +82,47 @@ def sliced(
         if subset.weights is not None and not (subset.weights > 0).any():
             notes.append(no_weight_note(label, rows.size))
             continue
-        own = None if groups is None else groups[rows]
-        one, note = slice_of_rows(label, subset, own, rules, options)
+        own = replace(resampling, groups=renumbered(resampling.groups, rows))
+        one, note = slice_of_rows(label, subset, own, options)
         slices.append(one)
         notes += note
     return slices_with_verdicts(name, slices, notes, options)
 
 
 def slice_of_rows(
-    label: str, subset: Samples, groups: Any, rules: tuple[Rule, Rule], options: SliceOptions
+    label: str, subset: Samples, resampling: Resampling, options: SliceOptions
 ) -> tuple[Slice, list[str]]:
     """One of several slices: its values, noise floor and, if it is tested, its interval; and notes
     on it.
     """
-    summary = Summary(subset, *rules, together=not options.asked)
+    summary = Summary(subset, *resampling.rules, together=not options.asked)
     values = _values_of(options.shown, options.headline, summary)
-    own = None if groups is None else np.unique(groups, return_inverse=True)[1]
-    n_clusters = None if own is None else int(own.max()) + 1
+    groups = resampling.groups
+    n_clusters = None if groups is None else int(groups.max()) + 1
     plain = Slice(name=label, n=subset.n, values=values, n_clusters=n_clusters)
     plain = _with_means(plain, summary.bins)
     if n_clusters == 1:
         return plain, [f"{label}: one cluster alone has no noise floor and no interval"]
-    tests = options.tests
-    level, draws = (0.95, 1000) if tests is None else (tests.level, tests.n_resamples)
-    uncertainty = Uncertainty(
-        subset,
-        *rules,
-        (options.headline,),
-        level,
-        draws,
-        options.seed,
-        groups=own,
-        votes=subset.votes,
-    )
-    return _add_chance(plain, uncertainty, options), []
+    return _with_chance(plain, subset, resampling, options), []
 
 
 def slices_with_verdicts(
     by: str, slices: Sequence[Slice], notes: list[str], options: SliceOptions, each: str = "slice"
 ) -> Slices:
-    """The slices with corrected p-values and, where they are tested, with verdicts; `each` is what
-    a slice is called.
+    """The slices with corrected p-values and, if there is a tolerance, with verdicts; `each` is
+    what a slice is called.
     """
-    tests = options.tests
-    if tests is None:
+    level = options.level
+    if options.tolerance is None:
         return ranked_slices(by, options.headline, slices, notes)
     if len(slices) > 1:
-        strict = percent(_joint_level(tests.level, options.n_slices))
         notes.append(
-            f"intervals are at {percent(tests.level)} for each {each}; beyond the tolerance "
-            f"is what is so at {strict}, for the number of {each}s"
+            f"intervals are at {percent(level)} for each {each}; beyond the tolerance "
+            f"is what is so at {percent(options.joint_level)}, for the number of {each}s"
         )
     ranked = ranked_slices(by, options.headline, slices, notes)
-    return replace(
-        ranked,
-        rows=tuple(_with_verdict(row, 1.0 - tests.level) for row in ranked),
-        level=tests.level,
-        tolerance=tests.tolerance,
-    )
+    rows = tuple(_with_verdict(row, 1.0 - level) for row in ranked)
+    return replace(ranked, rows=rows, level=level, tolerance=options.tolerance)
 
 
 def _values_of(shown: Sequence[Measure], headline: Measure, summary: Summary) -> dict[str, float]:
@@ -156,23 +138,26 @@ def _values_of(shown: Sequence[Measure], headline: Measure, summary: Summary) ->
     return out
 
 
-def _add_chance(plain: Slice, uncertainty: Uncertainty, options: SliceOptions) -> Slice:
+def _with_chance(
+    plain: Slice, subset: Samples, resampling: Resampling, options: SliceOptions
+) -> Slice:
     """A slice with its noise floor and, if it is tested, its interval."""
-    headline, tests, n = options.headline, options.tests, options.n_slices
+    headline = options.headline
+    uncertainty = resampling.uncertainty(subset, (headline,))
     value = plain.values[headline.name]
     floor = uncertainty.noise_floor(headline, value)
     if floor is not None:
         excess = _excess(value, floor.mean)
         plain = replace(plain, noise_95=floor.upper, p_value=floor.p_value, excess=excess)
-    if tests is None:
+    if options.tolerance is None:
         return plain
     interval = uncertainty.interval(headline, value)
     scale = gap_scale(headline, uncertainty.summary(uncertainty.samples))
-    limit = Limit(headline.name, "max", scale.value(tests.tolerance))
-    checked = limited(limit, None, interval, uncertainty, scale)
-    if checked.verdict == "fail" and n > 1:
+    limit = Limit(headline.name, "max", scale.value(options.tolerance))
+    checked = checked_limit(limit, None, interval, uncertainty, scale)
+    if checked.verdict == "fail" and options.n_slices > 1:
         # As in `check`, the level is corrected for the number of slices.
-        strict = _at_level(uncertainty, _joint_level(tests.level, n))
+        strict = replace(resampling, level=options.joint_level).uncertainty(subset, (headline,))
         checked = replace(checked, joint=strict.interval(headline, value))
     return replace(
         plain,
@@ -181,28 +166,6 @@ def _add_chance(plain: Slice, uncertainty: Uncertainty, options: SliceOptions) -
         estimate=interval.estimate,
         within_tolerance={"pass": True, "fail": False}.get(checked.verdict),
     )
-
-
-def _at_level(uncertainty: Uncertainty, level: float) -> Uncertainty:
-    """The same samples at another level, without what was drawn for the first."""
-    own = uncertainty
-    return Uncertainty(
-        own.samples,
-        own.fixed,
-        own.quantile,
-        own.measures,
-        level,
-        own.n_resamples,
-        own.seed,
-        own.groups,
-        own.votes,
-        resample=own.resample,
-    )
-
-
-def _joint_level(level: float, n_slices: int) -> float:
-    """The level of each slice and of all rows at which they keep `level` together."""
-    return 1.0 - (1.0 - level) / (1 + n_slices)
 
 
 def _with_verdict(slice_: Slice, alpha: float) -> Slice:
@@ -219,18 +182,18 @@ def _with_verdict(slice_: Slice, alpha: float) -> Slice:
 def ranked_slices(
     by: str, headline: Measure, slices: Sequence[Slice], notes: Sequence[str]
 ) -> Slices:
-    """The slices with corrected p-values, those of the largest error first, by its estimate: of
-    many rows a small error is surer than a large one of few, and less bad.
+    """The slices with corrected p-values, the largest error first. Slices are ordered by the
+    estimate and not by the p-value: in many rows a small error is surer, but less bad.
     """
     if not slices:
         raise InputError(f"{setting('by', by)} leaves no slice with weight")
     corrected = holm([each.p_value for each in slices])
     parts = [replace(each, p_corrected=p) for each, p in zip(slices, corrected, strict=True)]
-    parts.sort(key=lambda each: (-_size(each, headline.name), _nan_last(each.p_corrected)))
+    parts.sort(key=lambda each: (-_error_size(each, headline.name), _nan_last(each.p_corrected)))
     return Slices(by=by, measure=headline.name, rows=tuple(parts), notes=tuple(notes))
 
 
-def _size(slice_: Slice, measure: str) -> float:
+def _error_size(slice_: Slice, measure: str) -> float:
     """The best known estimate of a slice's error without sampling bias."""
     known = (slice_.estimate, slice_.excess, slice_.values[measure])
     return next((size for size in known if not math.isnan(size)), -math.inf)
@@ -248,10 +211,39 @@ def no_weight_note(label: str, n: int) -> str:
     return f"{label}: {counted(n, 'row', '')} without weight, dropped"
 
 
-def slice_of_sums(
+@dataclass(frozen=True)
+class SlicesOfSums:
+    """How slices are made of sums alone, as of frames in other engines and of files."""
+
+    by: tuple[str, ...]
+    headline: Measure
+    measures: Sequence[Measure]
+    # Notes on measures that sums do not have.
+    notes: Sequence[str]
+
+    @classmethod
+    def chosen(
+        cls, by: tuple[str, ...], measures: Sequence[Measure], shape: Shape, *, asked: bool
+    ) -> SlicesOfSums:
+        """What slices have of the measures that were chosen, or `asked` for by name."""
+        headline, shown = slice_measures(measures, shape, asked=asked, of_sums=True)
+        return cls(by, headline, shown, _not_of_sums(measures, shown) if asked else [])
+
+    def evaluated(self, sums: Iterable[tuple[str, int, StreamSummary]]) -> Slices:
+        """The slices with their noise floors, the worst first, from names, rows and sums."""
+        slices, notes = [], list(self.notes)
+        for label, n, summary in sums:
+            if summary.bins.total_weight[0] > 0:
+                slices.append(_slice_of_sums(label, n, summary, self.measures, self.headline))
+            else:
+                notes.append(no_weight_note(label, n))
+        return ranked_slices(", ".join(self.by), self.headline, slices, notes)
+
+
+def _slice_of_sums(
     label: str, n: int, summary: StreamSummary, shown: Sequence[Measure], headline: Measure
 ) -> Slice:
-    """A slice of which there are sums alone, as of frames in other engines and of files."""
+    """A slice whose rows are known by their sums alone."""
     values = {measure.name: measure.compute(summary) for measure in shown}
     soft = summary.findings.soft
     floor = floor_of_sums(summary.bins, headline, values[headline.name], soft=soft)
@@ -301,7 +293,7 @@ def slice_measures(
     return headline, shown if headline in shown else [headline, *shown]
 
 
-def not_of_sums(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[str]:
+def _not_of_sums(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[str]:
     """A note on measures that were asked for but that sums of slices do not have."""
     absent = [m.name for m in measures if m not in shown]
     if not absent:
@@ -310,6 +302,7 @@ def not_of_sums(measures: Sequence[Measure], shown: Sequence[Measure]) -> list[s
 
 
 def _nan_last(value: float) -> float:
+    """A p-value to sort by, larger than any other where there is none."""
     return 2.0 if math.isnan(value) else value
 
 
@@ -330,11 +323,11 @@ def slice_labels(by: Any, samples: Samples, data: Any) -> tuple[NDArray[Any], st
     if data is not None and isinstance(by, str | list | tuple):
         columns = [by] if isinstance(by, str) else list(by)
         names = ", ".join(map(str, columns))
-        arrays = [_values(pick(data, column, "by")) for column in columns]
+        arrays = [_column_values(pick(data, column, "by")) for column in columns]
     else:
         if isinstance(by, str):
             raise InputError(f"by={by!r} names a column, but there is no data=frame to find it in")
-        arrays = [_values(by)]
+        arrays = [_column_values(by)]
     arrays = [samples.own_rows(array) for array in arrays]
     for array in arrays:
         if array.shape != (samples.n,):
@@ -344,7 +337,7 @@ def slice_labels(by: Any, samples: Samples, data: Any) -> tuple[NDArray[Any], st
     return row_names([array.tolist() for array in arrays]), names
 
 
-def _values(column: Any) -> NDArray[Any]:
+def _column_values(column: Any) -> NDArray[Any]:
     """A column as an array; None where a frame's column has no value."""
     if isinstance(column, np.ndarray | list | tuple):
         return to_array(column, "by")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from calibrant._api.limits import limited
+from calibrant._api.limits import checked_limit
 from calibrant._inference.calibration_tests import (
     CURVE,
     FLOOR,
@@ -44,7 +44,7 @@ def verdict_of(
     """The verdict that the tests of calibration and an interval of these rows give."""
     scale = gap_scale(measure, uncertainty.summary(uncertainty.samples))
     limit = Limit(measure.name, "max", scale.value(tolerance))
-    checked = limited(limit, None, interval, uncertainty, scale)
+    checked = checked_limit(limit, None, interval, uncertainty, scale)
     gaps = scale.gap(interval.low), scale.gap(interval.high)
     tests = calibration_tests(uncertainty, measure, floor)
     _, p_low, upper = _chances(floor)
@@ -105,7 +105,7 @@ def _decided(
     *,
     above_0: bool,
 ) -> tuple[float, str]:
-    """The p-value of calibration, and what shows that predictions are miscalibrated; "" if nothing
+    """The p-value of calibration, and the name of the test that shows miscalibration; "" if none
     does.
     """
     interval = checked.interval
@@ -127,8 +127,8 @@ def _decided(
 def _reason(
     tests: CalibrationTests | None, decided_by: str, level: float, uncertainty: Uncertainty
 ) -> str:
-    """What decided, in words; empty where the value and its interval say it themselves. Where
-    nothing did, a slope whose interval would exclude 1 if it were the only test.
+    """What decided, in words; empty where the value and its interval say it. If nothing decided, a
+    slope that would differ from 1 if it were the only test is mentioned.
     """
     confidence = uncertainty.samples.multiclass
     if tests is None:
@@ -171,8 +171,8 @@ def _chances(floor: NoiseFloor | None) -> tuple[float, float, float]:
 def _direction(
     tests: CalibrationTests | None, decided_by: str, level: float, uncertainty: Uncertainty
 ) -> str:
-    """The side to which miscalibrated predictions are off on average, where that is no chance and
-    is not said before.
+    """Whether miscalibrated predictions are too high or too low on average; empty where that may be
+    chance, or where the reason says it.
     """
     if not decided_by or decided_by == MEAN:
         return ""

@@ -1,29 +1,43 @@
-"""vote_profile(): predictions beside votes; entropy_bands(): rows by how much people disagree."""
+"""vote_profile(): predictions beside votes; entropy_bands(): rows by how much people disagree.
+
+What right predictions would show is drawn: votes from the predictions, as many as each row has, and
+the same table of these. Rows are sorted into bands of label entropy by the votes that are drawn,
+because votes that agree by chance are in a band too: otherwise every band would seem miscalibrated.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api import vote_tables as tables
-from calibrant._api.two_columns import noted
+from calibrant._api.rows import as_samples, note_two_columns
+from calibrant._core import distances
+from calibrant._core.arguments import WeightedRowsWithGaps
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array, Counts, Index
 from calibrant._core.validation import check_count, check_level, check_seed, public
 from calibrant._data.arrays import to_array
 from calibrant._data.columns import pick
 from calibrant._data.counts import labels_of, votes_per_row
 from calibrant._data.explain import explained
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import whole_problem
+from calibrant._inference.budget import FEWEST_PROFILES, MOST_PROFILES, PROFILE_ENTRIES
+from calibrant._inference.means import distribution_rows
+from calibrant._inference.null import drawn_samples
 from calibrant._summaries.samples import Summary
 from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._vote_profile import VoteProfile
+
+DISTANCE_EDGES = np.linspace(0.0, 1.0, 21)
+N_ENTROPY_BINS = 10
 
 
 @public
@@ -36,12 +50,7 @@ def vote_profile(
     bands: int = 4,
     level: float = 0.95,
     seed: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
-    missing: str = "error",
+    **rows: Unpack[WeightedRowsWithGaps],
 ) -> VoteProfile:
     """Show predictions beside the votes of people, with what so many votes let one expect.
 
@@ -94,11 +103,10 @@ def vote_profile(
     >>> profile.n_votes, len(profile.bands["band"])
     (2500, 3)
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, missing, votes=votes)
+    samples = as_samples(y_true, y_proba, votes=votes, **rows)
     _ = Summary(samples).losses  # every value is checked on its way
     found = profile_of(samples, bins, bands=bands, level=level, seed=seed)
-    return noted(found, samples, found.notion)
+    return note_two_columns(found, samples, found.notion)
 
 
 def profile_of(
@@ -108,38 +116,36 @@ def profile_of(
     check_seed(seed)
     level, bands = check_level(level), check_count("bands", bands, 1)
     votes = _votes_of(samples)
-    pairs = tables.pairs_of(samples)
-    index, cuts = tables.band_of(pairs.label_entropy, bands)
-    edges = tables.entropy_edges(samples.n_classes)
-    at = tables.entropy_bin(pairs, edges)
-    drawn: dict[str, list[NDArray[np.float64]]] = {}
-    for each in tables.drawn_pairs(samples, votes, int(seed)):
-        own = tables.band_within(each.label_entropy, cuts)
+    pairs = _pairs_of(samples)
+    index, cuts = _band_of(pairs.label_entropy, bands)
+    edges = _entropy_edges(samples.n_classes)
+    at = _entropy_bin(pairs, edges)
+    drawn: dict[str, list[Array]] = {}
+    for each in _drawn_pairs(samples, votes, int(seed)):
+        own = _band_within(each.label_entropy, cuts)
         for name, values in {
-            "distances": tables.distance_shares(each),
-            "entropies": tables.mean_by(at, each.label_entropy, each.w, edges.size - 1),
-            "dist_ce": tables.mean_by(own, each.distance, each.w, cuts.size + 1),
-            "overconfidence": tables.mean_by(own, each.overconfidence, each.w, cuts.size + 1),
+            "distances": _distance_shares(each),
+            "entropies": _mean_by(at, each.label_entropy, each.w, edges.size - 1),
+            "dist_ce": _mean_by(own, each.distance, each.w, cuts.size + 1),
+            "overconfidence": _mean_by(own, each.overconfidence, each.w, cuts.size + 1),
         }.items():
             drawn.setdefault(name, []).append(values)
-    parts = {name: tables.expected(values, level) for name, values in drawn.items()}
+    parts = {name: _expected(values, level) for name, values in drawn.items()}
     reliability, notion = _bins(samples, bins, votes, level)
     return VoteProfile(
         bins=reliability,
         distances={
-            "lower": tables.DISTANCE_EDGES[:-1].tolist(),
-            "upper": tables.DISTANCE_EDGES[1:].tolist(),
-            "share": tables.distance_shares(pairs).tolist(),
+            "lower": DISTANCE_EDGES[:-1].tolist(),
+            "upper": DISTANCE_EDGES[1:].tolist(),
+            "share": _distance_shares(pairs).tolist(),
             **_named("", parts["distances"]),
         },
         entropies={
             "lower": edges[:-1].tolist(),
             "upper": edges[1:].tolist(),
             "n": np.bincount(at, minlength=edges.size - 1).tolist(),
-            "predicted": tables.mean_by(
-                at, pairs.predicted_entropy, pairs.w, edges.size - 1
-            ).tolist(),
-            "label": tables.mean_by(at, pairs.label_entropy, pairs.w, edges.size - 1).tolist(),
+            "predicted": _mean_by(at, pairs.predicted_entropy, pairs.w, edges.size - 1).tolist(),
+            "label": _mean_by(at, pairs.label_entropy, pairs.w, edges.size - 1).tolist(),
             **_named("", parts["entropies"]),
         },
         bands=_bands(pairs, index, parts),
@@ -152,25 +158,21 @@ def profile_of(
     )
 
 
-def _votes_of(samples: Samples) -> NDArray[np.int64]:
+def _votes_of(samples: Samples) -> Counts:
+    """The number of votes behind each label; hard labels are one vote each."""
     if samples.votes is not None:
         return np.asarray(samples.votes)
-    if samples.soft_rows or not np.isin(samples.targets, (0, 1)).all():
-        hard_rows = samples.multiclass and not samples.soft_rows
-        if not hard_rows and not _one_hot(samples):
-            raise InputError(
-                "y_true holds soft labels, and nobody says how many votes they are of: give "
-                "votes=, or the counts themselves as y_true"
-            )
+    class_indices = samples.multiclass and not samples.soft_rows
+    if not class_indices and not np.isin(samples.targets, (0, 1)).all():
+        raise InputError(
+            "y_true holds soft labels, and nobody says how many votes they are of: give votes=, "
+            "or the counts themselves as y_true"
+        )
     return np.ones(samples.n, dtype=np.int64)
 
 
-def _one_hot(samples: Samples) -> bool:
-    return samples.soft_rows and bool(np.isin(samples.targets, (0, 1)).all())
-
-
 def _bins(
-    samples: Samples, bins: Bins, votes: NDArray[np.int64], level: float
+    samples: Samples, bins: Bins, votes: Counts, level: float
 ) -> tuple[dict[str, list[Any]], str]:
     """Reliability by bin, with the spread that the votes alone give it."""
     from scipy.special import ndtri
@@ -182,7 +184,7 @@ def _bins(
         u, _, w, _ = whole_problem(samples, summary.scalar)
     weights = np.ones(samples.n) if w is None else w
     at = np.clip(cuts.find(u), 0, table.n_bins - 1).astype(np.intp)
-    spread = tables.bin_spread(u, weights, votes.astype(np.float64), at, table.n_bins)
+    spread = _bin_spread(u, weights, votes.astype(np.float64), at, table.n_bins)
     reach = float(ndtri(0.5 + level / 2.0)) * spread
     columns = ReliabilityTable(table, fixed, cuts, summary.scalar).columns()
     middle = np.array(columns["mean_predicted"])
@@ -194,27 +196,28 @@ def _bins(
     }, summary.scalar
 
 
-def _bands(
-    pairs: tables.Pairs, index: NDArray[np.intp], parts: dict[str, Any]
-) -> dict[str, list[Any]]:
+def _bands(pairs: _Pairs, index: Index, parts: dict[str, Any]) -> dict[str, list[Any]]:
+    """Means by band of label entropy, with what the predictions let one expect."""
     size = int(index.max()) + 1
     columns: dict[str, list[Any]] = {
         "band": _band_names(pairs.label_entropy, index),
         "n": np.bincount(index, minlength=size).tolist(),
-        "entropy": tables.mean_by(index, pairs.label_entropy, pairs.w, size).tolist(),
+        "entropy": _mean_by(index, pairs.label_entropy, pairs.w, size).tolist(),
     }
     for name, values in (("dist_ce", pairs.distance), ("overconfidence", pairs.overconfidence)):
-        columns[name] = tables.mean_by(index, values, pairs.w, size).tolist()
+        columns[name] = _mean_by(index, values, pairs.w, size).tolist()
         columns |= _named(f"{name}_", parts[name])
     return columns
 
 
 def _named(prefix: str, parts: tuple[Any, Any, Any]) -> dict[str, list[float]]:
+    """Expected values and their limits as columns."""
     names = ("expected", "low", "high")
     return {f"{prefix}{name}": part.tolist() for name, part in zip(names, parts, strict=True)}
 
 
-def _band_names(label_entropy: NDArray[np.float64], index: NDArray[np.intp]) -> list[str]:
+def _band_names(label_entropy: Array, index: Index) -> list[str]:
+    """The name of each band, with the entropies that it spans."""
     size = int(index.max()) + 1
     out = []
     for band in range(size):
@@ -285,6 +288,118 @@ def entropy_bands(
             f"y_true[{row}] is {targets[row].tolist()}: labels must be counts of votes in every "
             "row, or their shares, which sum to 1"
         )
-    of_rows = tables.entropy(np.clip(rows, 0.0, 1.0))
-    index, _ = tables.band_of(of_rows, bands)
+    of_rows = _entropy(np.clip(rows, 0.0, 1.0))
+    index, _ = _band_of(of_rows, bands)
     return np.array(_band_names(of_rows, index))[index]
+
+
+# --- tables of predictions beside votes ----------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Predicted distributions and shares of votes, a row an item."""
+
+    p: Array
+    q: Array
+    w: Array
+
+    @cached_property
+    def distance(self) -> Array:
+        """Total variation between prediction and votes."""
+        return np.asarray(0.5 * np.abs(self.p - self.q).sum(axis=1))
+
+    @cached_property
+    def predicted_entropy(self) -> Array:
+        return _entropy(self.p)
+
+    @cached_property
+    def label_entropy(self) -> Array:
+        return _entropy(self.q)
+
+    @cached_property
+    def overconfidence(self) -> Array:
+        """The prediction of the top label less its share of the votes."""
+        top = self.p.argmax(axis=1)[:, None]
+        return (np.take_along_axis(self.p, top, 1) - np.take_along_axis(self.q, top, 1))[:, 0]
+
+
+def _entropy(rows: Array) -> Array:
+    """Shannon entropy of each row, in nats, at least 0 where rows sum to 1 but for rounding."""
+    return np.asarray(np.maximum(0.0, distances.entropy(rows)))
+
+
+def _pairs_of(samples: Samples) -> _Pairs:
+    """Samples as distributions over classes; a binary problem has two."""
+    p, q = distribution_rows(samples)
+    if samples.multiclass:
+        p /= p.sum(axis=1, keepdims=True)
+    w = np.ones(samples.n) if samples.weights is None else samples.weights.astype(np.float64)
+    return _Pairs(p, q, w)
+
+
+def _drawn_pairs(samples: Samples, votes: Counts, seed: int) -> Iterator[_Pairs]:
+    """The same predictions with votes drawn from them, so many that it takes about a second."""
+    most = PROFILE_ENTRIES // max(1, samples.n * samples.n_classes)
+    n_draws, rng = min(max(most, FEWEST_PROFILES), MOST_PROFILES), np.random.default_rng((seed, 16))
+    for sample in drawn_samples(samples, n_draws, rng, votes):
+        yield _pairs_of(sample)
+
+
+def _distance_shares(pairs: _Pairs) -> Array:
+    """The share of rows (by weight) in each bin of distances."""
+    # The largest distance is in the last bin, and rounding puts none beyond it.
+    counts, _ = np.histogram(np.minimum(pairs.distance, 1.0), DISTANCE_EDGES, weights=pairs.w)
+    return np.asarray(counts / pairs.w.sum(), dtype=np.float64)
+
+
+def _entropy_edges(n_classes: int) -> Array:
+    return np.linspace(0.0, np.log(n_classes), N_ENTROPY_BINS + 1)
+
+
+def _entropy_bin(pairs: _Pairs, edges: Array) -> Index:
+    """The bin of each row's predicted entropy."""
+    inner = np.searchsorted(edges[1:-1], pairs.predicted_entropy, side="right")
+    return inner.astype(np.intp)
+
+
+def _mean_by(index: Index, values: Array, w: Array, size: int) -> Array:
+    """Weighted means of values by index; NaN where there is nothing."""
+    mass = np.bincount(index, w, size)
+    sums = np.bincount(index, w * values, size)
+    return np.asarray(np.divide(sums, mass, out=np.full(size, np.nan), where=mass > 0))
+
+
+def _band_of(label_entropy: Array, bands: int) -> tuple[Index, Array]:
+    """The quantile band of each label's entropy, equal ones together, and where bands end.
+
+    Few votes have few entropies: bands that would be empty are not there.
+    """
+    cuts = np.quantile(label_entropy, np.arange(1, bands) / bands, method="inverted_cdf")
+    # A band ends with all rows of its last entropy, rounding aside.
+    cuts = np.unique(cuts[cuts < label_entropy.max() - 1e-12])
+    return _band_within(label_entropy, cuts), cuts
+
+
+def _band_within(label_entropy: Array, cuts: Array) -> Index:
+    """The band of each entropy, of bands that end at the cuts."""
+    return np.searchsorted(cuts + 1e-12, label_entropy, side="left").astype(np.intp)
+
+
+def _expected(values: list[Array], level: float) -> tuple[Array, Array, Array]:
+    """Mean and limits of the draws, for each cell."""
+    stacked, tail = np.stack(values), (1.0 - level) / 2.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a cell that no draw has rows in
+        low, high = np.nanquantile(stacked, [tail, 1.0 - tail], axis=0)
+        return np.nanmean(stacked, axis=0), low, high
+
+
+def _bin_spread(u: Array, w: Array, votes: Array, index: Index, size: int) -> Array:
+    """The standard deviation of each bin's mean target from its votes alone, if predictions are
+    right: the root of sum w^2 u (1 - u) / m over the square of sum w.
+    """
+    mass = np.bincount(index, w, size)
+    variance = np.bincount(index, w * w * u * (1.0 - u) / votes, size)
+    squares = np.divide(variance, mass * mass, out=np.full(size, np.nan), where=mass > 0)
+    return np.asarray(np.sqrt(squares))

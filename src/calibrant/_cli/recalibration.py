@@ -105,8 +105,8 @@ def fit_map(
 def _choose_map(rows: Rows, from_logits: bool, groups: Any) -> Recommendation:
     """Choose a map by the rule of `recommend`. It is not fitted to all rows yet."""
     from calibrant._api.cross_fitting import FOLDS
-    from calibrant._api.groups import group_index
     from calibrant._api.recommend import choose_map
+    from calibrant._api.rows import group_index
 
     samples = to_samples(
         rows.y_true,

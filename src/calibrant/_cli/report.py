@@ -216,7 +216,7 @@ def _annotators(rows: Rows, options: argparse.Namespace) -> Annotators | None:
 
 def _evaluate_rows(rows: Rows, options: argparse.Namespace) -> Evaluation:
     from calibrant._api.evaluate_samples import Options, evaluate_samples
-    from calibrant._api.groups import group_index
+    from calibrant._api.rows import group_index
     from calibrant._data.to_samples import to_samples
 
     samples = to_samples(

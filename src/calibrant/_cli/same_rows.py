@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from calibrant._core.errors import InputError
-from calibrant._data.align_rows import align, id_texts, row_of_id
+from calibrant._data.align_rows import align, differing_rows, id_texts, row_of_id
 from calibrant._data.readers.read_rows import Rows
 
 
@@ -41,15 +41,15 @@ def match_by_id(
     Labels may be each model's own if `own` says so, or the names of their columns; with None they
     may not.
     """
-    ids: dict[str, dict[str, int]] = {}
-    for name, rows in read.items():
-        try:
-            ids[name] = row_of_id(id_texts(rows.other("ids", column).tolist()))
-        except KeyError as error:
-            raise InputError(
-                f"{name}: --id {column} must name each row once; {error.args[0]!r} is twice"
-            ) from None
-    aligned = align(ids)
+    need = f"--id {column} must name each row once"
+    aligned = align(
+        {
+            name: row_of_id(
+                id_texts(rows.other("ids", column).tolist()), f"{name}: {need}", "is twice"
+            )
+            for name, rows in read.items()
+        }
+    )
     for name, keys in aligned.unmatched.items():
         if keys and not drop:
             raise InputError(
@@ -78,8 +78,7 @@ def _check_same_rows(
                 f"the labels of {name} have the shape {rows.y_true.shape}, those of {first_name} "
                 f"{first.y_true.shape}"
             )
-        other = rows.y_true != first.y_true
-        other = other if other.ndim == 1 else other.any(axis=1)
+        other = differing_rows(rows.y_true, first.y_true)
         # Rows in another order differ in labels too: that is the error to report then.
         if matched or not other.any():
             _check_weights(name, first_name, rows, first, matched=matched)

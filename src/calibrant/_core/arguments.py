@@ -1,10 +1,11 @@
 """Arguments that many public functions have: their types and descriptions, once.
 
 A measure takes the keywords that belong to labels and predictions as ``**rows: Unpack[Rows]``, and
-its docstring describes what is its own. When the function is defined, `whole_signature` and
+its docstring describes what is its own; functions with fewer or more of these keywords unpack
+another dictionary of `BUNDLES`. When the function is defined, `whole_signature` and
 `whole_docstring` put in the rest, so that `help`, doctests and the reference have all of it:
 
-- the keywords of `Rows`, each by its name;
+- the keywords of the dictionary, each by its name;
 - the arguments of the input (labels, predictions and what belongs to them) that the docstring
   leaves out;
 - the type of an argument that it names alone, and the words where none follow: a line ``seed`` is
@@ -27,16 +28,54 @@ from typing import Any, TypedDict
 from numpy.typing import ArrayLike
 
 
-class Rows(TypedDict, total=False):
-    """Keywords that belong to labels and predictions; False or None where they are not given."""
+class Weights(TypedDict, total=False):
+    """The weight of each row."""
 
     sample_weight: ArrayLike | None
+
+
+class Votes(TypedDict, total=False):
+    """The number of votes behind each label."""
+
     votes: ArrayLike | int | None
+
+
+class Reading(TypedDict, total=False):
+    """How predictions and labels are read, and the frame that has them as columns."""
+
     from_logits: bool
     from_logprobs: bool
     classes: Sequence[Any] | None
     data: Any
 
+
+class Gaps(TypedDict, total=False):
+    """What happens to rows in which a value is missing."""
+
+    missing: str
+
+
+class WeightedRows(Weights, Reading):
+    """The keywords of rows in a function that has no votes, or lists them elsewhere."""
+
+
+class Rows(Weights, Votes, Reading):
+    """All keywords that belong to labels and predictions."""
+
+
+class WeightedRowsWithGaps(WeightedRows, Gaps):
+    """The same without votes, for rows in which values may be missing."""
+
+
+class RowsWithGaps(Rows, Gaps):
+    """The same, for rows in which values may be missing."""
+
+
+BUNDLES = {
+    f"Unpack[{bundle.__name__}]": bundle
+    for bundle in (Reading, WeightedRows, Rows, WeightedRowsWithGaps, RowsWithGaps)
+}
+_DEFAULTS = {"from_logits": False, "from_logprobs": False, "missing": "error"}
 
 # Added to every docstring whose function has them.
 INPUT = ("y_true", "y_proba", *Rows.__annotations__, "missing")
@@ -118,25 +157,25 @@ _AFTER_RAISES = re.compile(r"^(?:Warns|See Also|Notes|References|Examples)\n-{3,
 
 
 def whole_signature(function: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a function with the keywords of `Rows` in place of ``**rows``."""
+    """The signature of a function with the keywords of a bundle in place of ``**rows``."""
     signature = inspect.signature(function)
-    kept = [each for each in signature.parameters.values() if each.annotation != "Unpack[Rows]"]
-    if len(kept) == len(signature.parameters):
+    *own, last = signature.parameters.values() or [None]
+    if last is None or last.annotation not in BUNDLES:
         return signature
-    return signature.replace(parameters=[*kept, *keywords_of_rows()])
+    return signature.replace(parameters=[*own, *bundled_keywords(last.annotation)])
 
 
 @cache
-def keywords_of_rows() -> list[inspect.Parameter]:
-    types = {name: hint.__forward_arg__ for name, hint in Rows.__annotations__.items()}
+def bundled_keywords(annotation: str) -> list[inspect.Parameter]:
+    """The keywords that an annotation such as "Unpack[Rows]" stands for."""
     return [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=False if kind == "bool" else None,
-            annotation=kind,
+            default=_DEFAULTS.get(name),
+            annotation=hint.__forward_arg__,
         )
-        for name, kind in types.items()
+        for name, hint in BUNDLES[annotation].__annotations__.items()
     ]
 
 

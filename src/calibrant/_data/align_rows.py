@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant._core.typing import Index
@@ -39,14 +40,26 @@ def _is_whole_float(value: Any) -> bool:
     return isinstance(value, float | np.floating) and bool(value == value // 1)
 
 
-def row_of_id(ids: Iterable[Any]) -> dict[Any, int]:
-    """The row of each id; a KeyError with the first id that is there twice."""
+def row_of_id(
+    ids: Iterable[Any], need: str, fault: str = "is there more than once"
+) -> dict[Any, int]:
+    """The row of each id; an InputError, worded by `need` and `fault`, if one is there twice."""
     rows: dict[Any, int] = {}
     for row, key in enumerate(ids):
         if key in rows:
-            raise KeyError(key)
+            raise InputError(f"{need}; {key!r} {fault}")
         rows[key] = row
     return rows
+
+
+def unique_ids(values: Any, name: str, data: Any) -> dict[Any, int]:
+    """The row of each id of a model, given as an array or as a column of `data`."""
+    if data is not None and isinstance(values, str):
+        values = pick(data, values, "ids")
+    array = to_array(values, "ids")
+    if array.ndim != 1:
+        raise InputError(f"ids of {name!r} must be one id per row; got the shape {array.shape}")
+    return row_of_id(array.tolist(), f"ids of {name!r} must be unique")
 
 
 def align(sources: Mapping[str, Mapping[Any, int]]) -> Alignment:
@@ -62,23 +75,17 @@ def align(sources: Mapping[str, Mapping[Any, int]]) -> Alignment:
     )
 
 
-def rows_in_order(
-    ids: Mapping[str, Any] | None, names: Sequence[str], data: Any
-) -> dict[str, Index]:
+def rows_in_order(ids: Mapping[str, Any], names: Sequence[str], data: Any) -> dict[str, Index]:
     """For each predictor with ids, its rows in the order of the ids of y_true."""
-    if ids is None:
-        return {}
-    if not isinstance(ids, Mapping) or "y_true" not in ids:
-        raise InputError("ids must map 'y_true', and names of predictors, to the id of each row")
     unknown = [name for name in ids if name != "y_true" and name not in names]
     if unknown:
         raise InputError(f"ids has {unknown[0]!r}, which is no predictor in y_proba: {names}")
-    wanted = _unique(ids["y_true"], "y_true", data)
+    wanted = unique_ids(ids["y_true"], "y_true", data)
     out = {}
     for name in names:
         if name not in ids:
             continue
-        aligned = align({"y_true": wanted, "own": _unique(ids[name], name, data)})
+        aligned = align({"y_true": wanted, "own": unique_ids(ids[name], name, data)})
         missing, extra = aligned.unmatched["y_true"], aligned.unmatched["own"]
         faults = []
         if missing:
@@ -91,15 +98,7 @@ def rows_in_order(
     return out
 
 
-def _unique(values: Any, name: str, data: Any) -> dict[Any, int]:
-    if data is not None and isinstance(values, str):
-        values = pick(data, values, "ids")
-    array = to_array(values, "ids")
-    if array.ndim != 1:
-        raise InputError(f"ids of {name!r} must be one id per row; got the shape {array.shape}")
-    try:
-        return row_of_id(array.tolist())
-    except KeyError as twice:
-        raise InputError(
-            f"ids of {name!r} must be unique; {twice.args[0]!r} is there more than once"
-        ) from None
+def differing_rows(first: NDArray[Any], second: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which rows of two columns of labels, or of shares of classes, differ."""
+    differ: NDArray[np.bool_] = first != second
+    return differ if differ.ndim == 1 else np.asarray(differ.any(axis=1))

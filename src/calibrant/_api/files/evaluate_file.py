@@ -255,6 +255,7 @@ def _evaluation(
     if isinstance(summary, FileSummary):
         summary.measures = kept
     columns = rows.chosen
+    empty = f"{rows.n_empty} of {len(rows.files)} files hold no rows"
     provenance = Provenance(
         recipe={
             "n": total.n_rows,
@@ -277,7 +278,7 @@ def _evaluation(
         },
         rules=_rule_names(summary, truthful),
         inferred=(*describe_input(tally.example, summary.findings), *rows.messages),
-        row_notes=_empty_note(rows),
+        row_notes=(empty,) if rows.n_empty else (),
         measure_notes=notes,
     )
     slices = None if tally.slices is None else tally.slices.evaluated()
@@ -286,12 +287,6 @@ def _evaluation(
         summary, kept, reliability, provenance, tally.example, everything=names is None
     )
     return replace(result, slices=slices)
-
-
-def _empty_note(rows: FileRows) -> tuple[str, ...]:
-    if not rows.n_empty:
-        return ()
-    return (f"{rows.n_empty} of {len(rows.files)} files hold no rows",)
 
 
 def _available_measures(
@@ -324,6 +319,7 @@ def _available_measures(
 
 
 def _rule_names(summary: StreamSummary, truthful: Rule) -> dict[str, str]:
+    """The rule behind each statistic; in one pass some are approximated from cells."""
     fixed = summary.cells.rule
     out = rule_names(fixed, truthful)
     if not summary.approximate:

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.files import refinement
 from calibrant._api.files.refinement import Column, Key, Refiner
@@ -21,6 +20,7 @@ from calibrant._core.binning import Cuts, Quantile, Rule, edges_at
 from calibrant._core.errors import NotDefined
 from calibrant._core.grid import UnitGrid
 from calibrant._core.loss_sums import LossSums
+from calibrant._core.typing import Array
 from calibrant._data.samples import Notion
 from calibrant._engines.arrays.counting import stack
 from calibrant._engines.refine import Refinement, refine
@@ -39,7 +39,7 @@ class FileSummary(StreamSummary):
 
     refiner: Refiner = None  # type: ignore[assignment]
     # Each class's own cells, from the first pass.
-    class_sums: NDArray[np.float64] | None = None
+    class_sums: Array | None = None
     precision: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
     # All measures that will be read: their bins are refined in the same passes.
     measures: Iterable[Measure] = ()
@@ -72,6 +72,7 @@ class FileSummary(StreamSummary):
         return problems
 
     def _keys(self) -> set[Key]:
+        """The columns whose rows must be read again, and what for."""
         out: set[Key] = set()
         columns: list[Column] = list(range(self.n_columns)) if self.n_columns > 1 else [self.scalar]
         for measure in self.measures:
@@ -89,6 +90,7 @@ class FileSummary(StreamSummary):
         return out
 
     def _problem(self, key: Key) -> Refinement:
+        """The first pass's cells of a column, from which its bins are refined."""
         column, what = key
         m = self.cells.rule.m
         if what == MASS and not isinstance(column, int):
@@ -98,10 +100,10 @@ class FileSummary(StreamSummary):
         first = self._threshold_cell if what == ABOVE else 0
         return Refinement.from_cells(self._sums_of(column), self._class_cuts, m, first=first)
 
-    def _sums_of(self, column: Column) -> NDArray[np.float64]:
+    def _sums_of(self, column: Column) -> Array:
+        """The cells of a class, or of the one column of (n,) predictions."""
         assert self.class_sums is not None
-        out: NDArray[np.float64] = self.class_sums[column if isinstance(column, int) else 0]
-        return out
+        return self.class_sums[column if isinstance(column, int) else 0]
 
     @cached_property
     def _class_cuts(self) -> Cuts:
@@ -114,6 +116,7 @@ class FileSummary(StreamSummary):
         return int(self._class_cuts.find(np.nextafter(limit, np.inf)))
 
     def _is_above(self, column: Column) -> bool:
+        """Whether a column has predictions above the threshold."""
         return bool(self._sums_of(column)[self._threshold_cell :, 1].sum() > 0)
 
     @cached_property

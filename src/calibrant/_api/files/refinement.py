@@ -4,8 +4,10 @@ once.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +18,7 @@ from calibrant._core.binning import Rule
 from calibrant._core.grid import UnitGrid
 from calibrant._core.loss_sums import LossSums
 from calibrant._core.progress import RowProgress
+from calibrant._core.typing import Array, Mask
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.passes import over_pieces
 from calibrant._data.readers.source import FileRows
@@ -30,7 +33,7 @@ from calibrant._engines.protocol import new_status
 from calibrant._engines.refine import Spans as Ends
 
 T = TypeVar("T")
-Floats = NDArray[np.float64]
+S = TypeVar("S", VectorTable, LossSums, UnitGrid)
 ToSamples = Callable[[Batch], Samples]
 # A column of predictions, by the notion or the number of the class against the rest.
 Column = Notion | int
@@ -50,10 +53,10 @@ MOST_LEVELS = 1 << 17
 class Groups:
     """Rows grouped by a key: smallest and largest prediction, and sums, in order of the keys."""
 
-    keys: Floats
-    low: Floats
-    high: Floats
-    sums: Floats
+    keys: Array
+    low: Array
+    high: Array
+    sums: Array
 
     @property
     def size(self) -> int:
@@ -70,11 +73,11 @@ class Refiner:
     # Columns whose distinct predictions are wanted too, as soon as the rows are read anyway.
     levels_of: set[Column] = field(default_factory=set)
     # Their sums in order; None where there are too many.
-    levels: dict[Column, Floats | None] = field(default_factory=dict)
+    levels: dict[Column, Array | None] = field(default_factory=dict)
 
     def read_spans(
         self, asked: Mapping[Key, Ends], parts: int | None
-    ) -> dict[Key, tuple[Floats, Floats, Floats]]:
+    ) -> dict[Key, tuple[Array, Array, Array]]:
         """The rows in given spans, grouped (see `_engines.refine`), in one reading."""
         n_spans = sum(low.size for low, _ in asked.values())
         fewer = None if parts is None else max(2, min(parts, GROUPS // n_spans))
@@ -118,58 +121,41 @@ class Refiner:
             return merged(pending)
 
         total = {key: [empty_groups()] for key in spans}
-        for piece in self._passed(work):
+        for piece in self._read_again(work):
             total = {key: [*total[key], *piece[key]] for key in total if key in piece}
             total = merged(total)
         return {key: groups[0] for key, groups in total.items() if key not in too_many}
 
     def vectors(self, rule: Rule) -> VectorTable:
         """The whole distribution as a vector prediction, by the bins of a fixed rule."""
-
-        def work(batches: Iterator[Batch]) -> VectorTable | None:
-            total = None
-            for samples in self._samples(batches):
-                table = vector_table(samples, rule)[0]
-                total = table if total is None else total + table
-            return total
-
-        tables = [table for table in self._passed(work) if table is not None]
-        return sum(tables[1:], tables[0])
+        return self._total(lambda samples: vector_table(samples, rule)[0])
 
     def distances(self) -> LossSums:
         """The sums of losses and distances, of hard labels too."""
-
-        def work(batches: Iterator[Batch]) -> LossSums | None:
-            total = None
-            for samples in self._samples(batches):
-                sums = loss_sums(samples, distribution=True)[0]
-                total = sums if total is None else total + sums
-            return total
-
-        parts = [part for part in self._passed(work) if part is not None]
-        return sum(parts[1:], parts[0])
+        return self._total(lambda samples: loss_sums(samples, distribution=True)[0])
 
     def unit_grid(self, notion: Notion, cells: int) -> UnitGrid:
         """Residuals on a finer grid than a stream has."""
+        return self._total(lambda samples: unit_grid(samples, notion, cells)[0])
 
-        def work(batches: Iterator[Batch]) -> UnitGrid | None:
+    def _total(self, sums_of: Callable[[Samples], S]) -> S:
+        """What all rows add up to, in one reading."""
+
+        def work(batches: Iterator[Batch]) -> S | None:
             total = None
-            for samples in self._samples(batches):
-                grid = unit_grid(samples, notion, cells)[0]
-                total = grid if total is None else total + grid
+            for batch in batches:
+                if batch.n:
+                    samples = self.samples_of(batch)
+                    with batch.explained(samples):
+                        sums = sums_of(samples)
+                    total = sums if total is None else total + sums
             return total
 
-        grids = [grid for grid in self._passed(work) if grid is not None]
-        return sum(grids[1:], grids[0])
+        parts = [part for part in self._read_again(work) if part is not None]
+        return reduce(operator.add, parts)
 
-    def _samples(self, batches: Iterator[Batch]) -> Iterator[Samples]:
-        for batch in batches:
-            if batch.n:
-                samples = self.samples_of(batch)
-                with batch.explained(samples):
-                    yield samples
-
-    def _passed(self, work: Callable[[Iterator[Batch]], T]) -> Iterator[T]:
+    def _read_again(self, work: Callable[[Iterator[Batch]], T]) -> Iterator[T]:
+        """The work on each piece of the files, which must not have changed."""
         self.rows.check_unchanged()
         with RowProgress(self.rows.n_bytes, show=self.show, label="refinement pass") as progress:
             yield from over_pieces(self.rows, work, progress)
@@ -178,7 +164,7 @@ class Refiner:
 
 def _columns(
     samples: Samples, wanted: set[Column]
-) -> Iterator[tuple[Column, NDArray[Any], NDArray[Any], Floats | None]]:
+) -> Iterator[tuple[Column, NDArray[Any], NDArray[Any], Array | None]]:
     """Predictions, targets and weights of each column. Rows were checked before."""
     whole, status = [(0, samples.n)], new_status()
     notions: tuple[Notion, ...] = ("binary", "confidence")
@@ -195,12 +181,14 @@ def _columns(
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Ranges of predictions, in order and apart, each to be cut into parts, or row by row."""
+    """Disjoint ranges of predictions in increasing order. Their rows are grouped into equal parts
+    of each range, or by distinct prediction where `parts` is None.
+    """
 
-    low: Floats
-    high: Floats
+    low: Array
+    high: Array
     parts: int | None
-    wanted: NDArray[np.bool_] = field(init=False)
+    wanted: Mask = field(init=False)
 
     def __post_init__(self) -> None:
         wanted = np.zeros(N_CELLS + 1, dtype=np.bool_)
@@ -213,7 +201,7 @@ class Spans:
         """Every prediction by itself."""
         return cls(np.zeros(1), np.ones(1), None)
 
-    def grouped(self, u: NDArray[Any], z: NDArray[Any], w: Floats | None) -> Groups:
+    def grouped(self, u: NDArray[Any], z: NDArray[Any], w: Array | None) -> Groups:
         """The rows within, group by group."""
         u = np.clip(u, 0, 1)
         # A file that has changed since the first pass raises an error later.
@@ -224,7 +212,8 @@ class Spans:
             None if w is None else w[near],
         )
 
-    def _group(self, u: Floats, z: Floats, w: Floats | None) -> Groups:
+    def _group(self, u: Array, z: Array, w: Array | None) -> Groups:
+        """Group rows that may lie in a range; those in none are dropped."""
         at = np.searchsorted(self.low, u, side="right") - 1
         inside = np.flatnonzero((at >= 0) & (u <= self.high[at]))
         u, z, at = u[inside], z[inside], at[inside]

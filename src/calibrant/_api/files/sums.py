@@ -7,20 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.evaluate_samples import choose
-from calibrant._api.slices import (
-    no_weight_note,
-    not_of_sums,
-    ranked_slices,
-    slice_measures,
-    slice_of_sums,
-)
+from calibrant._api.slices import SlicesOfSums
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._core.binning import Edges, FixedRule
 from calibrant._core.errors import InputError
 from calibrant._core.messages import setting
+from calibrant._core.typing import Array, Index
 from calibrant._data.labels import Titles
 from calibrant._data.readers.batches import Batch
 from calibrant._data.readers.chunks import Names
@@ -32,7 +26,7 @@ from calibrant._engines.arrays.counting import class_columns
 from calibrant._engines.arrays.passes import scalar_sums
 from calibrant._engines.arrays.streams import NO_SQUARES, StreamSums, stream_sums
 from calibrant._engines.cells import N_LINEAR, Cells
-from calibrant._measures.catalogue import THRESHOLD, Measure
+from calibrant._measures.catalogue import THRESHOLD
 from calibrant._measures.statistics import STATISTICS
 from calibrant._summaries.requirements import holdings, needs_fine_cells
 from calibrant.results._slices import Slices
@@ -45,17 +39,13 @@ MOST_SLICES = 10_000
 class SliceSums:
     """The sums of every slice seen so far."""
 
-    by: tuple[str, ...]
+    slices: SlicesOfSums
     rule: FixedRule
     from_logits: bool
-    measures: tuple[Measure, ...]
-    headline: Measure
-    # Notes on measures that are not here.
-    notes: list[str]
     sums: dict[Key, Accumulator] = field(default_factory=dict)
 
     def add(self, names: Sequence[Names], samples: Samples) -> None:
-        """The rows of a batch to their slices."""
+        """Add the rows of a batch to their slices."""
         for key, rows in _rows_by_key(names):
             subset = samples.take(rows)
             sums = self._slice_sums(key)
@@ -66,35 +56,30 @@ class SliceSums:
             self._slice_sums(key).merge(sums)
 
     def _slice_sums(self, key: Key) -> Accumulator:
+        """The sums of a slice, new where it was not seen before."""
         if key not in self.sums:
             if len(self.sums) == MOST_SLICES:
+                by = setting("by", ", ".join(self.slices.by))
                 raise InputError(
-                    f"{setting('by', ', '.join(self.by))} has more than {MOST_SLICES:,} values: "
-                    "slice by something coarser, a day or a region"
+                    f"{by} has more than {MOST_SLICES:,} values: slice by something coarser, "
+                    "a day or a region"
                 )
             self.sums[key] = Accumulator(
                 bins=self.rule,
                 from_logits=self.from_logits,
-                measures=[measure.name for measure in self.measures],
+                measures=[measure.name for measure in self.slices.measures],
             )
         return self.sums[key]
 
     def evaluated(self) -> Slices:
         """The slices with their noise floors, the worst first."""
-        slices, notes = [], list(self.notes)
         by_name = {name: self.sums[key] for key, name in names_of(self.sums).items()}
-        for label, sums in sorted(by_name.items()):
-            if sums.weight > 0:
-                summary = sums.summary()
-                slices.append(
-                    slice_of_sums(label, sums.n_rows, summary, self.measures, self.headline)
-                )
-            else:
-                notes.append(no_weight_note(label, sums.n_rows))
-        return ranked_slices(", ".join(self.by), self.headline, slices, notes)
+        return self.slices.evaluated(
+            (label, sums.n_rows, sums.summary()) for label, sums in sorted(by_name.items())
+        )
 
 
-def _rows_by_key(names: Sequence[Names]) -> Iterator[tuple[Key, NDArray[np.intp]]]:
+def _rows_by_key(names: Sequence[Names]) -> Iterator[tuple[Key, Index]]:
     """Each slice that occurs, and its rows in order."""
     key = names[0].codes
     for more in names[1:]:
@@ -102,7 +87,7 @@ def _rows_by_key(names: Sequence[Names]) -> Iterator[tuple[Key, NDArray[np.intp]
     present, codes = np.unique(key, return_inverse=True)
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes, minlength=present.size))
-    by_key: dict[Key, list[NDArray[np.intp]]] = {}
+    by_key: dict[Key, list[Index]] = {}
     for code, rows in zip(present.tolist(), np.split(order, ends[:-1]), strict=True):
         values = []
         for column in reversed(names):
@@ -119,8 +104,8 @@ MOST_CLASS_CELLS = 1 << 16
 
 
 def class_cells(n_classes: int) -> Cells:
-    """The cells of each class. `THRESHOLD` is among their edges: from there on they are those of
-    the predictions above it.
+    """The cells of each class. `THRESHOLD` is one of their edges, so that the cells from there on
+    hold the predictions above it.
     """
     few = MOST_CLASS_CELLS // n_classes
     if few > N_LINEAR:
@@ -169,7 +154,7 @@ class Plan:
         holds = holdings(self.measures, samples.multiclass)
         return stream_sums(samples, self.cells, holds | {NO_SQUARES} if self.lean else holds)
 
-    def class_sums(self, samples: Samples) -> NDArray[np.float64] | None:
+    def class_sums(self, samples: Samples) -> Array | None:
         """The cells of each class against the rest (classes x cells x fields), or of the one
         problem of (n,) predictions, if a measure goes by quantiles of those.
         """
@@ -201,9 +186,10 @@ class Tally:
     file: File | None = None
     # Whether every prediction so far was 0 or 1, as labels are.
     like_labels: bool = True
-    class_sums: NDArray[np.float64] | None = None
+    class_sums: Array | None = None
 
     def add(self, batch: Batch) -> None:
+        """Add the sums of a batch."""
         if not batch.n:
             self.total.n_missing += batch.n_missing
             return
@@ -224,24 +210,17 @@ class Tally:
         if batch.by:
             self._slices(samples).add(batch.by, samples)
 
-    def _add_classes(self, sums: NDArray[np.float64] | None) -> None:
+    def _add_classes(self, sums: Array | None) -> None:
         if sums is not None:
             self.class_sums = sums if self.class_sums is None else self.class_sums + sums
 
     def _slices(self, samples: Samples) -> SliceSums:
+        """The sums of slices, made when the first rows tell the shape."""
         if self.slices is None:
-            plan = self.plan
-            shape = samples.shape
+            plan, shape = self.plan, samples.shape
             chosen, asked = choose(plan.measures, shape), plan.measures is not None
-            headline, shown = slice_measures(chosen, shape, asked=asked, of_sums=True)
-            self.slices = SliceSums(
-                plan.chosen.by,
-                plan.rule,
-                plan.from_logits,
-                tuple(shown),
-                headline,
-                not_of_sums(chosen, shown) if asked else [],
-            )
+            slices = SlicesOfSums.chosen(plan.chosen.by, chosen, shape, asked=asked)
+            self.slices = SliceSums(slices, plan.rule, plan.from_logits)
         return self.slices
 
     def merge(self, other: Tally) -> None:

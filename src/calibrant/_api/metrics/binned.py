@@ -12,6 +12,7 @@ from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, LevelSets, Quantile, as_rule
 from calibrant._core.errors import InputError
 from calibrant._core.validation import public
+from calibrant._data.samples import Notion
 from calibrant._data.source import Source
 from calibrant._measures.binned import binned_error
 from calibrant._measures.binned import debiased_l2 as debiased_l2_of
@@ -20,12 +21,15 @@ from calibrant._measures.ordered import sweep_bins
 from calibrant._summaries.samples import Summary, resolve_notion
 
 
-def _no_full(notion: str) -> None:
-    if notion == "full":
+def _binned_notion(samples: Source, notion: str | None) -> Notion:
+    """The notion that is meant; an error if it has no bins."""
+    resolved = resolve_notion(samples, notion)
+    if resolved == "full":
         raise InputError(
             "notion='full' has no bins of its own here: use lin_ce(...), which measures the whole "
             "distribution as a vector"
         )
+    return resolved
 
 
 def _equal_mass(bins: Any, measure: str, samples: Source) -> Quantile:
@@ -82,8 +86,7 @@ def ece(
     """
     samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, n=samples.count_rows)
-    resolved = resolve_notion(samples, notion)
-    _no_full(resolved)
+    resolved = _binned_notion(samples, notion)
     return binned_error(Summary(samples).table(resolved, rule, squares=False), norm)
 
 
@@ -176,8 +179,7 @@ def ace(
     0.25
     """
     samples = as_source(y_true, y_proba, **rows)
-    resolved = resolve_notion(samples, notion or ("classwise" if samples.multiclass else None))
-    _no_full(resolved)
+    resolved = _binned_notion(samples, notion or ("classwise" if samples.multiclass else None))
     rule = _equal_mass(bins, "ace", samples)
     return binned_error(Summary(samples).table(resolved, rule, squares=False), norm)
 
@@ -272,8 +274,7 @@ def debiased_l2(
     """
     samples = as_source(y_true, y_proba, **rows)
     rule = as_rule(bins, default=Quantile, n=samples.count_rows)
-    resolved = resolve_notion(samples, notion)
-    _no_full(resolved)
+    resolved = _binned_notion(samples, notion)
     return debiased_l2_of(Summary(samples).table(resolved, rule))
 
 
@@ -314,8 +315,7 @@ def sweep_ece(
     0.25
     """
     samples = as_source(y_true, y_proba, **rows)
-    resolved = resolve_notion(samples, notion)
-    _no_full(resolved)
+    resolved = _binned_notion(samples, notion)
     levels = Summary(samples).table(resolved, LevelSets())
     errors = [binned_error(sweep_bins(levels.of_class(r)), norm) for r in range(levels.n_classes)]
     return float(sum(errors) / len(errors))
@@ -323,11 +323,7 @@ def sweep_ece(
 
 @public
 def ks_error(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    *,
-    notion: str | None = None,
-    **rows: Unpack[Rows],
+    y_true: ArrayLike, y_proba: ArrayLike, *, notion: str | None = None, **rows: Unpack[Rows]
 ) -> float:
     r"""Kolmogorov-Smirnov calibration error: the largest accumulated gap in order of predictions.
 
@@ -355,8 +351,7 @@ def ks_error(
     0.15
     """
     samples = as_source(y_true, y_proba, **rows)
-    resolved = resolve_notion(samples, notion)
-    _no_full(resolved)
+    resolved = _binned_notion(samples, notion)
     return ks_of(Summary(samples).table(resolved, LevelSets()))
 
 

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from calibrant._api.groups import group_index
 from calibrant._api.metrics.significance import (
-    by_clusters,
-    concluded,
-    needs_outcomes,
+    check_outcomes,
+    cluster_null,
+    drawn_test,
     scalar_problem,
 )
-from calibrant._api.rows import as_source
-from calibrant._api.two_columns import noted
-from calibrant._core.arguments import Rows
+from calibrant._api.rows import as_samples, as_source, group_index, note_two_columns
+from calibrant._core.arguments import Reading, Rows
 from calibrant._core.bin_tables import BinTable
 from calibrant._core.binning import LevelSets, Quantile
 from calibrant._core.errors import InputError, one_of
 from calibrant._core.validation import check_seed, public
-from calibrant._data.logprobs import given_as
 from calibrant._data.source import Source
-from calibrant._data.to_samples import to_samples
 from calibrant._inference.paths import clustered_cutoff_p, cutoff_p, worst_cutoffs
 from calibrant._measures.cutoffs import Cutoffs, averaged_two_bin_error, cutoff_error
 from calibrant._summaries.samples import Summary, resolve_notion
@@ -111,11 +106,7 @@ def atb(
 
 @public
 def cutoff_ce(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    *,
-    notion: str | None = None,
-    **rows: Unpack[Rows],
+    y_true: ArrayLike, y_proba: ArrayLike, *, notion: str | None = None, **rows: Unpack[Rows]
 ) -> float:
     r"""Cutoff calibration error: the largest accumulated gap of any interval of predictions.
 
@@ -161,10 +152,7 @@ def cutoff_test(
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     seed: int = 0,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> CalibrationTest:
     """Test of calibration by the cutoff error, and where it is reached.
 
@@ -209,24 +197,24 @@ def cutoff_test(
     ((0.6, 0.6), 0.1, True)
     """
     check_seed(seed)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = as_samples(y_true, y_proba, sample_weight=sample_weight, **rows)
     problem = scalar_problem(samples, notion, Quantile(15))
-    clusters = group_index(groups, samples, data)
-    needs_outcomes(problem, "the cutoff test")
+    clusters = group_index(groups, samples, rows.get("data"))
+    check_outcomes(problem, "the cutoff test")
     where = worst_cutoffs(problem)
     value, note = abs(where.gap), _where(where)
     if clusters is not None:
-        null, chance = by_clusters(clusters), clustered_cutoff_p(problem, clusters, int(seed))
+        null, chance = cluster_null(clusters), clustered_cutoff_p(problem, clusters, int(seed))
     else:
         chance = cutoff_p(problem, value, int(seed))
         null = "range of a random walk" if chance.n_draws else "range of a Brownian motion"
-    found = concluded("cutoff error", value, chance, null, note, int(seed))
+    found = drawn_test("cutoff error", value, chance, null, note, int(seed))
     found = replace(found, where=(where.lower, where.upper))
-    return noted(found, samples, "confidence")
+    return note_two_columns(found, samples, "confidence")
 
 
 def _where(found: Cutoffs) -> str:
+    """The interval of predictions with the largest gap, in words."""
     if found.gap == 0.0:
         return "no interval of predictions has a gap"
     lean = "too high" if found.gap > 0 else "too low"

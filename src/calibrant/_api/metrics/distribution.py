@@ -6,22 +6,19 @@ import math
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant._api.rows import as_source
 from calibrant._core.arguments import Rows
 from calibrant._core.errors import InputError, one_of
+from calibrant._core.typing import Array
 from calibrant._core.validation import is_number, public
 from calibrant._summaries.samples import Summary
 
 
 @public
 def dist_ce(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    *,
-    norm: str = "tv",
-    **rows: Unpack[Rows],
+    y_true: ArrayLike, y_proba: ArrayLike, *, norm: str = "tv", **rows: Unpack[Rows]
 ) -> float:
     r"""Distribution calibration error: mean total variation between prediction and target.
 
@@ -59,11 +56,7 @@ def dist_ce(
 
 @public
 def ent_ce(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    *,
-    signed: bool = False,
-    **rows: Unpack[Rows],
+    y_true: ArrayLike, y_proba: ArrayLike, *, signed: bool = False, **rows: Unpack[Rows]
 ) -> float:
     r"""Entropy calibration error: mean difference of entropies of prediction and target, in nats.
 
@@ -97,11 +90,7 @@ def ent_ce(
 
 
 @public
-def rank_cs(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    **rows: Unpack[Rows],
-) -> float:
+def rank_cs(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> float:
     r"""Ranking calibration score: how often the prediction ranks the classes as the target does.
 
     .. math:: \frac{1}{W} \sum_i w_i \, 1[\, q_{ia} > q_{ib} \Rightarrow p_{ia} > p_{ib}
@@ -197,13 +186,7 @@ def _check_base(base: Any) -> float:
 
 
 @public
-def kl(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    *,
-    zero: str = "lift",
-    **rows: Unpack[Rows],
-) -> float:
+def kl(y_true: ArrayLike, y_proba: ArrayLike, *, zero: str = "lift", **rows: Unpack[Rows]) -> float:
     r"""Kullback-Leibler divergence of targets against predictions, KL(target || prediction).
 
     .. math:: \frac{1}{W} \sum_i w_i \sum_r q_{ir} \log \frac{q_{ir}}{p_{ir}}
@@ -324,7 +307,7 @@ def wasserstein(
     return value / (samples.n_classes - 1 if spacing is None else float(spacing.sum()))
 
 
-def _spacing(positions: Any, n_classes: int) -> NDArray[np.float64]:
+def _spacing(positions: Any, n_classes: int) -> Array:
     """How far neighbouring classes are apart."""
     try:
         at = np.asarray(positions, dtype=np.float64)

@@ -6,8 +6,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from calibrant._api.rows import as_source
-from calibrant._api.two_columns import noted
+from calibrant._api.rows import as_source, note_two_columns
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, LevelSets, as_rule
 from calibrant._core.errors import InputError, one_of
@@ -19,17 +18,14 @@ from calibrant._summaries.samples import Summary, resolve_notion
 
 
 def _mean_loss(name: str, samples: Source) -> float:
+    """The mean of a loss over rows."""
     if samples.answers:  # raises for losses that compare predictions with 1/2
         find(next(m.name for m in catalogue("binary") if m.loss == name), samples.shape)
     return Summary(samples).mean_loss(name)
 
 
 @public
-def brier_score(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    **rows: Unpack[Rows],
-) -> float:
+def brier_score(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> float:
     r"""Brier score: the mean squared distance between prediction and target.
 
     .. math:: \frac{1}{W} \sum_i w_i \sum_r (p_{ir} - z_{ir})^2
@@ -56,11 +52,7 @@ def brier_score(
 
 
 @public
-def log_loss(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    **rows: Unpack[Rows],
-) -> float:
+def log_loss(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> float:
     r"""Log loss (cross-entropy, in nats): minus the mean log probability of the outcome.
 
     .. math:: -\frac{1}{W} \sum_i w_i \sum_r z_{ir} \log p_{ir}
@@ -88,11 +80,7 @@ def log_loss(
 
 
 @public
-def spherical_loss(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    **rows: Unpack[Rows],
-) -> float:
+def spherical_loss(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> float:
     r"""Spherical loss: one less the cosine-like agreement of prediction and target.
 
     .. math:: 1 - \frac{1}{W} \sum_i w_i \frac{\sum_r z_{ir} p_{ir}}{\lVert p_i \rVert_2}
@@ -119,11 +107,7 @@ def spherical_loss(
 
 
 @public
-def accuracy(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    **rows: Unpack[Rows],
-) -> float:
+def accuracy(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> float:
     r"""Accuracy: the share of rows whose top label is the target, 1 less `classification_error`.
 
     .. math:: \frac{1}{W} \sum_i w_i z_{i r_i}, \quad r_i = \arg\max_r p_{ir}
@@ -164,11 +148,7 @@ def accuracy(
 
 
 @public
-def classification_error(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    **rows: Unpack[Rows],
-) -> float:
+def classification_error(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> float:
     r"""Classification error: the share of rows whose top label is not the target.
 
     .. math:: 1 - \frac{1}{W} \sum_i w_i z_{i r_i}, \quad r_i = \arg\max_r p_{ir}
@@ -196,11 +176,7 @@ def classification_error(
 
 
 @public
-def confidence_loss(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    **rows: Unpack[Rows],
-) -> float:
+def confidence_loss(y_true: ArrayLike, y_proba: ArrayLike, **rows: Unpack[Rows]) -> float:
     r"""Confidence loss: the loss whose minimiser the corrected `confidence_ce` shares.
 
     .. math:: \frac{1}{W} \sum_i w_i \bigl[ 1 - z_i + (c_i - z_i)^2 \bigr]
@@ -284,4 +260,4 @@ def brier_decomposition(
         parts = decompose(summary.table(resolved, rule))
     else:
         parts = decompose_isotonic(summary.table(resolved, LevelSets()))
-    return noted(parts, samples, resolved)
+    return note_two_columns(parts, samples, resolved)

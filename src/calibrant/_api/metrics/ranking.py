@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.groups import group_index
-from calibrant._api.risk_curve import curve_of
-from calibrant._api.rows import as_samples, as_source
-from calibrant._api.two_columns import noted
+from calibrant._api.risk_curve import risk_coverage_curve
+from calibrant._api.rows import as_samples, as_source, group_index, note_two_columns
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth, LevelSets
 from calibrant._core.errors import InputError, NotDefined
-from calibrant._core.validation import check_level, public
+from calibrant._core.validation import check_level, is_number, public
 from calibrant._data.explain import explained
 from calibrant._data.source import Source
 from calibrant._measures.ranking import COVERAGE, accuracy_at
@@ -27,11 +24,7 @@ from calibrant.results._risk_coverage import RiskCoverage
 
 @public
 def auroc(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    *,
-    notion: str | None = None,
-    **rows: Unpack[Rows],
+    y_true: ArrayLike, y_proba: ArrayLike, *, notion: str | None = None, **rows: Unpack[Rows]
 ) -> float:
     r"""Area under the ROC curve: how often an event is predicted higher than a non-event.
 
@@ -109,11 +102,7 @@ def _mean_over_classes(samples: Source) -> float:
 
 @public
 def aurc(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    *,
-    notion: str | None = None,
-    **rows: Unpack[Rows],
+    y_true: ArrayLike, y_proba: ArrayLike, *, notion: str | None = None, **rows: Unpack[Rows]
 ) -> float:
     r"""Area under the risk-coverage curve: the mean risk of answering only what is surest.
 
@@ -198,8 +187,7 @@ def accuracy_at_coverage(
     >>> cal.accuracy_at_coverage([1, 1, 0, 0], [0.9, 0.8, 0.7, 0.6], coverage=0.5)
     1.0
     """
-    real = isinstance(coverage, numbers.Real) and not isinstance(coverage, bool)
-    if not real or not 0.0 < coverage <= 1.0:
+    if not is_number(coverage) or not 0.0 < coverage <= 1.0:
         raise InputError(
             f"coverage must be a share of the rows above 0 and at most 1; got {coverage!r}"
         )
@@ -256,4 +244,6 @@ def risk_coverage(
     resolved = _check_ranked(resolve_notion(samples, notion))
     levels = Summary(samples).table(resolved, LevelSets())
     index = group_index(groups, samples, rows.get("data"))
-    return noted(curve_of(samples, resolved, levels, float(level), index), samples, resolved)
+    return note_two_columns(
+        risk_coverage_curve(samples, resolved, levels, float(level), index), samples, resolved
+    )

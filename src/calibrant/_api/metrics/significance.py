@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from calibrant._api.groups import group_index
-from calibrant._api.two_columns import noted
+from calibrant._api.rows import as_samples, group_index, note_two_columns, renumbered
+from calibrant._core.arguments import Reading
 from calibrant._core.binning import Bins, Cuts, Quantile, Rule, as_rule, rank_bins
 from calibrant._core.errors import InputError, check_weight_total, counted, one_of
 from calibrant._core.messages import Note
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._core.validation import check_eps, check_level, check_seed, public
 from calibrant._data.explain import check_not_swapped, explained
 from calibrant._data.links import logit
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Notion, Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._engines.arrays.streams import EPS
@@ -42,10 +40,7 @@ def spiegelhalter(
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     seed: int = 0,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> CalibrationTest:
     r"""Spiegelhalter's test: is the Brier score what the predictions make one expect?
 
@@ -84,11 +79,10 @@ def spiegelhalter(
     -1.005
     """
     check_seed(seed)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = as_samples(y_true, y_proba, sample_weight=sample_weight, **rows)
     problem = scalar_problem(samples, notion, Quantile(1))
-    clusters = group_index(groups, samples, data)
-    needs_outcomes(problem, "Spiegelhalter's test")
+    clusters = group_index(groups, samples, rows.get("data"))
+    check_outcomes(problem, "Spiegelhalter's test")
     name, null = "Spiegelhalter z", "standard normal, two-sided"
     z = significance.spiegelhalter_z(problem.u, problem.z, problem.weights)
     if math.isnan(z):
@@ -96,7 +90,7 @@ def spiegelhalter(
         return CalibrationTest(name, z, 1.0, null, note)
     if clusters is not None:
         z, p = significance.clustered_spiegelhalter(problem, clusters)
-        return CalibrationTest(name, z, p, by_clusters(clusters))
+        return CalibrationTest(name, z, p, cluster_null(clusters))
     chance = significance.spiegelhalter_p(problem, z, int(seed))
     if chance.n_draws:
         return CalibrationTest(name, z, chance.p_value, f"{chance}, two-sided", seed=int(seed))
@@ -113,10 +107,7 @@ def hosmer_lemeshow(
     notion: str | None = None,
     groups: ArrayLike | None = None,
     seed: int = 0,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> CalibrationTest:
     r"""The Hosmer-Lemeshow test: are the counts in bins of equal size as expected?
 
@@ -173,8 +164,7 @@ def hosmer_lemeshow(
             "outcomes, which rows of one cluster are not. Use truthful_test(..., groups=...) or "
             "cox_calibration(..., groups=...)"
         )
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, None, given, classes, data)
+    samples = as_samples(y_true, y_proba, **rows)
     resolved = _scalar_notion(samples, notion)
     rule = as_rule(bins, default=Quantile, n=samples.n)
     with explained(samples):
@@ -197,11 +187,13 @@ def hosmer_lemeshow(
         note = str(rule)
         if least < SMALL_COUNT:
             note = f"{few}: the chi-square may reject too often; use fewer bins"
-        return noted(CalibrationTest(name, statistic, p, chi_square, note), samples, resolved)
+        return note_two_columns(
+            CalibrationTest(name, statistic, p, chi_square, note), samples, resolved
+        )
     u = whole_problem(samples, resolved)[0]
     chance = significance.hosmer_lemeshow_p(table, u, _bins_of_rows(u, rule, cuts), int(seed))
     found = CalibrationTest(name, statistic, chance.p_value, str(chance), few, int(seed))
-    return noted(found, samples, resolved)
+    return note_two_columns(found, samples, resolved)
 
 
 @public
@@ -215,10 +207,7 @@ def truthful_test(
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     seed: int = 0,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> CalibrationTest:
     """Test of calibration by a truthful error, whose mean and variance under it are known.
 
@@ -267,14 +256,13 @@ def truthful_test(
     """
     check_seed(seed)
     is_binned = _is_binned(measure)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = as_samples(y_true, y_proba, sample_weight=sample_weight, **rows)
     problem = scalar_problem(samples, notion, bins)
-    clusters = group_index(groups, samples, data)
+    clusters = group_index(groups, samples, rows.get("data"))
     rule = as_rule(bins, default=Quantile, n=problem.u.size)
-    needs_outcomes(problem, "the truthful test")
+    check_outcomes(problem, "the truthful test")
     test = _binned_test if is_binned else _averaged_test
-    return noted(test(problem, clusters, rule, int(seed)), samples, "confidence")
+    return note_two_columns(test(problem, clusters, rule, int(seed)), samples, "confidence")
 
 
 def _is_binned(measure: str) -> bool:
@@ -288,35 +276,36 @@ def _is_binned(measure: str) -> bool:
 
 
 def _binned_test(
-    problem: Problem, clusters: NDArray[np.intp] | None, rule: Rule, seed: int
+    problem: Problem, clusters: Index | None, rule: Rule, seed: int
 ) -> CalibrationTest:
+    """The test by the linear error in bins."""
     value, mean, variance = significance.linear_null(problem)
     name = "truthful error (LinCE)"
     if clusters is not None:
         p = significance.clustered_truthful_p(problem, clusters)
-        return CalibrationTest(name, value, p, by_clusters(clusters), str(rule))
+        return CalibrationTest(name, value, p, cluster_null(clusters), str(rule))
     chance = significance.truthful_p(problem, value, mean, variance, seed)
-    return concluded(name, value, chance, _known_moments(mean, variance), str(rule), seed)
+    return drawn_test(name, value, chance, _known_moments(mean, variance), str(rule), seed)
 
 
-def _averaged_test(
-    problem: Problem, clusters: NDArray[np.intp] | None, _: Rule, seed: int
-) -> CalibrationTest:
+def _averaged_test(problem: Problem, clusters: Index | None, _: Rule, seed: int) -> CalibrationTest:
+    """The test by the two-bin error, averaged over where bins meet."""
     name, note = "averaged two-bin error (ATB)", "two bins, wherever they meet"
     mean, variance = paths.averaged_null(problem)
     value = paths.averaged_value(problem)
     if clusters is not None:
         p = paths.clustered_averaged_p(problem, clusters)
-        return CalibrationTest(name, value, p, by_clusters(clusters), note)
+        return CalibrationTest(name, value, p, cluster_null(clusters), note)
     chance = paths.averaged_p(problem, seed)
-    return concluded(name, value, chance, _known_moments(mean, variance), note, seed)
+    return drawn_test(name, value, chance, _known_moments(mean, variance), note, seed)
 
 
 def _known_moments(mean: float, variance: float) -> str:
+    """The null distribution by its mean and standard deviation, in words."""
     return f"mean {mean:.3g} and standard deviation {math.sqrt(variance):.3g} when calibrated"
 
 
-def concluded(
+def drawn_test(
     name: str, value: float, chance: significance.Drawn, null: str, note: str, seed: int
 ) -> CalibrationTest:
     """The result of a test whose p-value is known or drawn."""
@@ -338,10 +327,7 @@ def cox_calibration(
     notion: str | None = None,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[Reading],
 ) -> CoxCalibration:
     r"""Cox's slope and intercepts: the targets regressed on the logits of the predictions.
 
@@ -393,16 +379,13 @@ def cox_calibration(
     """
     check_level(level)
     check_eps(eps)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data)
+    samples = as_samples(y_true, y_proba, sample_weight=sample_weight, **rows)
     problem = scalar_problem(samples, notion, Quantile(1))
-    clusters = group_index(groups, samples, data)
-    return noted(cox_of(problem, clusters, float(level), eps), samples, "confidence")
+    clusters = group_index(groups, samples, rows.get("data"))
+    return note_two_columns(cox_of(problem, clusters, float(level), eps), samples, "confidence")
 
 
-def cox_of(
-    problem: Problem, clusters: NDArray[np.intp] | None, level: float, eps: float
-) -> CoxCalibration:
+def cox_of(problem: Problem, clusters: Index | None, level: float, eps: float) -> CoxCalibration:
     """Cox's fit of a scalar problem; predictions nearer to 0 or 1 than eps are moved there."""
     u = np.clip(problem.u, eps, 1.0 - eps)
     moved = (u != problem.u) & (problem.weights > 0)
@@ -413,8 +396,8 @@ def cox_of(
     kept = ~moved & (problem.weights > 0)
     without = None
     if kept.any():
-        some = None if clusters is None else np.unique(clusters[kept], return_inverse=True)[1]
-        without = _cox(_kept_rows(problem, kept), logit(u[kept]), some, level)
+        own = renumbered(clusters, kept)
+        without = _cox(_kept_rows(problem, kept), logit(u[kept]), own, level)
     note = "; ".join(filter(None, (clipping_note(n_moved, eps), fit.note)))
     if isinstance(fit.note, Note):
         note = Note(note, fit.note.code, **fit.note.values)
@@ -428,7 +411,8 @@ def clipping_note(n_clipped: int, eps: float) -> str:
     return f"{counted(n_clipped, 'prediction', '')} moved to within [{eps:g}, 1 - {eps:g}]"
 
 
-def _cox(problem: Problem, h: NDArray[np.float64], clusters: Any, level: float) -> CoxCalibration:
+def _cox(problem: Problem, h: Array, clusters: Any, level: float) -> CoxCalibration:
+    """The fit with its limits; NaN for a parameter that cannot be fitted."""
     fits = significance.cox_fits(problem, h, clusters)
     half = significance.student_quantile(0.5 + level / 2.0, fits.df)
 
@@ -448,18 +432,20 @@ def _cox(problem: Problem, h: NDArray[np.float64], clusters: Any, level: float) 
     )
 
 
-def _kept_rows(problem: Problem, kept: NDArray[np.bool_]) -> Problem:
+def _kept_rows(problem: Problem, kept: Mask) -> Problem:
+    """The problem of some rows."""
     weights = None if problem.w is None else problem.w[kept]
     return replace(
         problem, u=problem.u[kept], z=problem.z[kept], w=weights, bins=problem.bins[kept]
     )
 
 
-def by_clusters(clusters: NDArray[np.intp]) -> str:
+def cluster_null(clusters: Index) -> str:
+    """The null distribution of a test that sums over clusters, in words."""
     return f"scatter of {int(clusters.max()) + 1:,} clusters"
 
 
-def _bins_of_rows(u: NDArray[np.float64], rule: Rule, cuts: Cuts) -> NDArray[np.intp]:
+def _bins_of_rows(u: Array, rule: Rule, cuts: Cuts) -> Index:
     """The bin of every row; bins by rank may separate equal predictions."""
     if isinstance(rule, Quantile) and rule.ties == "rank":
         bins = np.empty(u.size, dtype=np.intp)
@@ -474,12 +460,14 @@ _NEEDS_OUTCOMES = (
 )
 
 
-def needs_outcomes(problem: Problem, test: str) -> None:
+def check_outcomes(problem: Problem, test: str) -> None:
+    """An error unless labels are 0 or 1."""
     if not problem.hard:
         raise InputError(_NEEDS_OUTCOMES.format(test))
 
 
 def _scalar_notion(samples: Samples, notion: str | None) -> Notion:
+    """The scalar notion that a test is of."""
     resolved = resolve_notion(samples, notion)
     if resolved in ("classwise", "full"):
         raise InputError(

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.rows import as_source
-from calibrant._api.two_columns import noted
+from calibrant._api.rows import as_source, note_two_columns
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import EqualWidth
 from calibrant._core.errors import InputError, one_of
-from calibrant._core.validation import check_count, check_eps, public
+from calibrant._core.validation import check_count, check_eps, is_number, public
 from calibrant._data.samples import Notion
 from calibrant._data.source import Source
 from calibrant._engines.arrays.streams import EPS
@@ -210,7 +208,7 @@ def smooth_reliability(
     resolved = _resolved(samples, notion)
     if resolved == "classwise":
         raise InputError("a curve is of one problem: give one class's column as y_proba")
-    return noted(smooth_curve(samples, resolved, kind, sigma), samples, resolved)
+    return note_two_columns(smooth_curve(samples, resolved, kind, sigma), samples, resolved)
 
 
 def smooth_curve(
@@ -241,6 +239,7 @@ def smooth_curve(
 
 
 def _resolved(samples: Source, notion: str | None) -> Notion:
+    """The notion that is smoothed."""
     resolved = resolve_notion(samples, notion)
     if resolved == "full":
         raise InputError("notion='full' has no smooth error: use 'confidence' or 'classwise'")
@@ -248,7 +247,7 @@ def _resolved(samples: Source, notion: str | None) -> Notion:
 
 
 def _check_sigma(sigma: Any) -> None:
-    if not isinstance(sigma, numbers.Real) or isinstance(sigma, bool) or not float(sigma) > 0:
+    if not is_number(sigma) or not float(sigma) > 0:
         raise InputError(f"sigma must be a positive number; got {sigma!r}")
     if not math.isfinite(float(sigma)):
         raise InputError(f"sigma must be finite; got {sigma!r}")
@@ -283,6 +282,7 @@ def _check_draws(n_draws: Any, rng: Any) -> None:
 
 
 def _width(sigma: float | str, summary: SmoothSummary, noise: str) -> float:
+    """The bandwidth on the logit scale, given or by the schedule."""
     if isinstance(sigma, str):
         one_of("sigma", sigma, ("schedule",))
         return max(summary.schedule(), smallest_sigma())
@@ -297,11 +297,7 @@ def _width(sigma: float | str, summary: SmoothSummary, noise: str) -> float:
 
 @public
 def ici(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    *,
-    part: str = "mean",
-    **rows: Unpack[Rows],
+    y_true: ArrayLike, y_proba: ArrayLike, *, part: str = "mean", **rows: Unpack[Rows]
 ) -> float:
     r"""Integrated calibration index: the mean distance between a local regression and the risks.
 

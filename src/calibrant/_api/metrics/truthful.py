@@ -7,12 +7,13 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from calibrant._api.rows import as_source
 from calibrant._core.arguments import Rows
 from calibrant._core.binning import Bins, Quantile, as_rule
 from calibrant._core.errors import InputError, one_of
+from calibrant._core.typing import Array
 from calibrant._core.validation import public
 from calibrant._measures.binned import binned_error
 from calibrant._measures.catalogue import find
@@ -95,7 +96,8 @@ def lin_ce(
     return vector_absolute_error(vectors) if norm == "l1" else vector_linear_error(vectors)
 
 
-def _property(phi: Any, k: int) -> NDArray[np.float64] | None:
+def _property(phi: Any, k: int) -> Array | None:
+    """A property of the label as one row of numbers per class."""
     if phi is None:
         return None
     try:
@@ -113,11 +115,7 @@ def _property(phi: Any, k: int) -> NDArray[np.float64] | None:
 
 @public
 def classwise_ce(
-    y_true: ArrayLike,
-    y_proba: ArrayLike,
-    *,
-    bins: Bins = Quantile(15),
-    **rows: Unpack[Rows],
+    y_true: ArrayLike, y_proba: ArrayLike, *, bins: Bins = Quantile(15), **rows: Unpack[Rows]
 ) -> float:
     r"""Truthful classwise calibration error: LinCE of each class against the rest, averaged.
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibrant._api.groups import group_index
-from calibrant._api.two_columns import noted, of_two_columns
+from calibrant._api.resampling import Resampling
+from calibrant._api.rows import as_samples, group_index, note_two_columns, of_two_columns
 from calibrant._api.verdicts import verdict_of
+from calibrant._core.arguments import WeightedRows
 from calibrant._core.binning import Bins, both_rules
 from calibrant._core.errors import InputError
 from calibrant._core.validation import (
@@ -22,9 +22,7 @@ from calibrant._core.validation import (
     public,
 )
 from calibrant._data.checks import TWO_COLUMNS
-from calibrant._data.logprobs import given_as
 from calibrant._data.samples import Samples
-from calibrant._data.to_samples import to_samples
 from calibrant._inference.noise_floors import why_no_floor
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, find
@@ -44,11 +42,7 @@ def noise_floor(
     votes: ArrayLike | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[WeightedRows],
 ) -> NoiseFloor:
     """What a measure shows by chance when predictions are calibrated, with a p-value.
 
@@ -102,20 +96,13 @@ def noise_floor(
     >>> round(floor.mean, 3), floor.p_value < 0.05
     (0.066, True)
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
-    uncertainty, chosen, summary = _measured(
-        samples,
-        measure,
-        bins,
-        n_resamples=n_resamples,
-        seed=seed,
-        groups=group_index(groups, samples, data),
-    )
+    samples = as_samples(y_true, y_proba, votes=votes, **rows)
+    clusters = group_index(groups, samples, rows.get("data"))
+    uncertainty, chosen, summary = _measured(samples, measure, bins, n_resamples, seed, clusters)
     floor = uncertainty.noise_floor(chosen, chosen.compute(summary))
     if floor is None:
         raise InputError(why_no_floor(chosen, soft=uncertainty.soft))
-    return noted(floor, samples, chosen.notion)
+    return note_two_columns(floor, samples, chosen.notion)
 
 
 @public
@@ -131,11 +118,7 @@ def interval(
     resample: str | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[WeightedRows],
 ) -> Interval:
     """A confidence interval for a measure, without the upward bias of small samples.
 
@@ -186,20 +169,13 @@ def interval(
     (True, True)
     """
     level = check_level(level)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_samples(y_true, y_proba, votes=votes, **rows)
+    clusters = group_index(groups, samples, rows.get("data"))
     uncertainty, chosen, summary = _measured(
-        samples,
-        measure,
-        bins,
-        n_resamples=n_resamples,
-        seed=seed,
-        level=level,
-        groups=group_index(groups, samples, data),
-        resample=resample,
+        samples, measure, bins, n_resamples, seed, clusters, level=level, resample=resample
     )
     found = uncertainty.interval(chosen, chosen.compute(summary))
-    return noted(found, samples, chosen.notion)
+    return note_two_columns(found, samples, chosen.notion)
 
 
 @public
@@ -216,11 +192,7 @@ def verdict(
     resample: str | None = None,
     n_resamples: int = 1000,
     seed: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[WeightedRows],
 ) -> Verdict:
     """Say whether predictions are calibrated, miscalibrated, or cannot be judged from these rows.
 
@@ -279,17 +251,10 @@ def verdict(
     'not enough data'
     """
     level, tolerance = check_level(level), checked_tolerance(tolerance, measure)
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_samples(y_true, y_proba, votes=votes, **rows)
+    clusters = group_index(groups, samples, rows.get("data"))
     uncertainty, chosen, summary = _measured(
-        samples,
-        measure,
-        bins,
-        n_resamples=n_resamples,
-        seed=seed,
-        level=level,
-        groups=group_index(groups, samples, data),
-        resample=resample,
+        samples, measure, bins, n_resamples, seed, clusters, level=level, resample=resample
     )
     if chosen.is_ranking:
         raise InputError(
@@ -315,11 +280,7 @@ def vote_noise(
     votes: ArrayLike | None = None,
     bins: Bins = 15,
     seed: int = 0,
-    sample_weight: ArrayLike | None = None,
-    from_logits: bool = False,
-    from_logprobs: bool = False,
-    classes: Sequence[Any] | None = None,
-    data: Any = None,
+    **rows: Unpack[WeightedRows],
 ) -> VoteNoise:
     r"""Take the noise of votes out of a measure: its value against the distributions behind them.
 
@@ -373,8 +334,7 @@ def vote_noise(
     >>> round(found.value, 3), round(abs(found.estimate), 2)
     (0.099, 0.0)
     """
-    given = given_as(from_logits, from_logprobs)
-    samples = to_samples(y_true, y_proba, sample_weight, given, classes, data, votes=votes)
+    samples = as_samples(y_true, y_proba, votes=votes, **rows)
     _ = Summary(samples).losses  # every value is checked on its way
     if samples.votes is None:
         raise InputError(
@@ -382,11 +342,11 @@ def vote_noise(
             "votes as y_true"
         )
     uncertainty, chosen, summary = _measured(
-        samples, measure, bins, n_resamples=N_RESAMPLES, seed=seed, resample="votes"
+        samples, measure, bins, N_RESAMPLES, seed, resample="votes"
     )
     value = chosen.compute(summary)
-    rows = uncertainty.vote_rows
-    if rows is None:
+    voted = uncertainty.vote_rows
+    if voted is None:
         raise InputError(
             "y_true holds 0 and 1 alone: every row is certain, and there is no noise of votes to "
             "take out. Give shares of votes"
@@ -400,11 +360,11 @@ def vote_noise(
         chosen.name,
         value,
         estimate,
-        int(rows.m.min()),
-        float(np.median(rows.m)),
-        int(rows.m.max()),
-        rows.singles,
-        rows.method(chosen),
+        int(voted.m.min()),
+        float(np.median(voted.m)),
+        int(voted.m.max()),
+        voted.singles,
+        voted.method(chosen),
         uncertainty.vote_note(chosen),
         *((None, None) if bounds is None else (bounds.low, bounds.high)),
     )
@@ -414,27 +374,23 @@ def _measured(
     samples: Samples,
     measure: str,
     bins: Bins,
-    *,
     n_resamples: int,
     seed: int,
-    level: float = 0.95,
     groups: Any = None,
+    *,
+    level: float = 0.95,
     resample: Any = None,
 ) -> tuple[Uncertainty, Measure, Summary]:
     """The resampler of a measure, the measure, and the statistics that it reads."""
     check_resamples(n_resamples, seed)
-    fixed, quantile = both_rules(bins, samples.n)
     chosen = find(measure, samples.shape)
-    uncertainty = Uncertainty(
-        samples,
-        fixed,
-        quantile,
-        (chosen,),
-        level,
-        int(n_resamples),
-        int(seed),
-        groups,
-        samples.votes,
+    resampling = Resampling(
+        rules=both_rules(bins, samples.n),
+        level=level,
+        n_resamples=int(n_resamples),
+        seed=int(seed),
+        groups=groups,
         resample=check_resample(resample, samples.votes),
     )
-    return uncertainty, chosen, Summary(samples, fixed, quantile)
+    uncertainty, rules = resampling.uncertainty(samples, (chosen,)), resampling.rules
+    return uncertainty, chosen, Summary(samples, *rules)

@@ -13,6 +13,7 @@ from calibrant._api.metrics.smooth import smooth_curve
 from calibrant._api.reliability_curve import scalar_problem
 from calibrant._api.row_curves import isotonic_curve, local_curve
 from calibrant._core.binning import EqualWidth, LevelSets, Quantile, Rule
+from calibrant._core.typing import Index
 from calibrant._data.explain import explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
@@ -44,7 +45,7 @@ def bin_views(
     notion: Notion,
     extra: int | None,
     truthful: Rule = Quantile(15),
-    groups: NDArray[np.intp] | None = None,
+    groups: Index | None = None,
     level: float = 0.95,
     whole: Whole | None = None,
 ) -> tuple[BinView, ...]:
@@ -55,7 +56,7 @@ def bin_views(
     alone. `whole` is the problem in full, where it is known.
     """
     counts = tuple(sorted({*COUNTS, *(() if extra is None else (extra,))}))
-    kind = _kind(truthful)
+    kind = plain_rule(truthful)[0]
     views = [_view(samples, notion, counts, "labels as given", kind, groups, level, whole)]
     if not views[0].tables["equal-width"][0].is_hard:
         hard = _hardened(samples)
@@ -63,11 +64,12 @@ def bin_views(
     return tuple(views)
 
 
-def _kind(rule: Rule) -> str | None:
-    """Which of the page's rules this is, if any."""
-    if isinstance(rule, EqualWidth) and rule == EqualWidth(rule.m):
-        return "equal-width"
-    return "quantile" if isinstance(rule, Quantile) and rule == Quantile(rule.m) else None
+def plain_rule(rule: Rule) -> tuple[str | None, int | None]:
+    """The kind and the number of bins, where they are those of a rule of the page."""
+    for kind, plain in (("equal-width", EqualWidth), ("quantile", Quantile)):
+        if isinstance(rule, plain) and rule == plain(rule.m):
+            return kind, rule.m
+    return None, None
 
 
 def _view(
@@ -76,10 +78,11 @@ def _view(
     counts: tuple[int, ...],
     labels: str,
     truthful: str | None,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     level: float,
     whole: Whole | None = None,
 ) -> BinView:
+    """The scalar problem of one set of labels in every number of bins."""
     with explained(samples):
         u, z, w, _ = whole or whole_problem(samples, notion)
     problem = Samples(u, z, w)
@@ -113,7 +116,7 @@ def _view(
 
 
 def _curves(
-    samples: Samples, notion: Notion, groups: NDArray[np.intp] | None, level: float
+    samples: Samples, notion: Notion, groups: Index | None, level: float
 ) -> dict[str, ReliabilityCurve]:
     """The curves that follow the rows, the one that is drawn unasked first."""
     problem, groups = scalar_problem(samples, "binary", groups)
@@ -167,6 +170,7 @@ def classes_are_few(samples: Samples) -> bool:
 
 
 def _class_curves(samples: Samples) -> list[MeasureOverBins]:
+    """Errors over all classes against the number of bins."""
     tables = BinCounts(samples, _CLASS_COUNTS)
     summaries = [tables.summary_at(m) for m in _CLASS_COUNTS]
     curves = []

@@ -14,6 +14,7 @@ from calibrant._api.recommend import choose_map, n_parameters
 from calibrant._core.errors import CalibrantError, InputError, nearest
 from calibrant._core.map_names import METHODS
 from calibrant._core.messages import name_of, setting
+from calibrant._core.typing import Index
 from calibrant._data.samples import Samples
 from calibrant.results._recommendation import AS_THEY_ARE
 from calibrant.scaling._load import new_scaler
@@ -53,11 +54,8 @@ def checked_maps(names: Any) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(listed))
 
 
-def tried(
-    samples: Samples,
-    groups: NDArray[np.intp] | None,
-    names: tuple[str, ...] | None = None,
-    seed: int = 0,
+def try_maps(
+    samples: Samples, groups: Index | None, names: tuple[str, ...] | None = None, seed: int = 0
 ) -> Trial:
     """The map that `recommend` chooses for these rows, and those that are shown beside it."""
     n_units = samples.n if groups is None else int(groups.max()) + 1
@@ -65,22 +63,29 @@ def tried(
     try:
         found = choose_map(samples, groups, maps=names, folds=folds, seed=seed)
     except CalibrantError as error:
-        return Trial(_shown(samples, names or _usual(samples, ())), None, f"{error}.", {})
+        return Trial(
+            _unfitted_maps(samples, names or _maps_to_show(samples, ())), None, f"{error}.", {}
+        )
     table = {AS_THEY_ARE: AS_THEY_ARE, **METHODS}
     scores = {table[row.map]: row.loss for row in found}
     chosen = METHODS[found.best] if found.helps else None
-    shown = names or _usual(samples, tuple(row.map for row in found), found.best)
-    return Trial(_shown(samples, shown), chosen, _why(found.why, found.n), scores, found.notes)
+    shown = names or _maps_to_show(samples, tuple(row.map for row in found), found.best)
+    return Trial(
+        _unfitted_maps(samples, shown), chosen, _why(found.why, found.n), scores, found.notes
+    )
 
 
 def _why(reason: str, n: int) -> str:
+    """Why a map was chosen, or none, in words."""
     return (
         f"By the rule of cal.recommend and of calibrant scale --map auto, on {n:,} rows of both "
         f"halves: {reason}"
     )
 
 
-def _usual(samples: Samples, tried: tuple[str, ...], best: str = AS_THEY_ARE) -> tuple[str, ...]:
+def _maps_to_show(
+    samples: Samples, tried: tuple[str, ...], best: str = AS_THEY_ARE
+) -> tuple[str, ...]:
     """The maps to show: a few that readers know, of those that were tried, and the best."""
     usual = (*_MULTICLASS, *_BY_CLASS) if samples.multiclass else _BINARY
     kept = [name for name in usual if name in tried or name in _MULTICLASS or not tried]
@@ -89,24 +94,17 @@ def _usual(samples: Samples, tried: tuple[str, ...], best: str = AS_THEY_ARE) ->
     return tuple(sorted(kept, key=lambda name: n_parameters(name, samples.n_classes)))
 
 
-def _shown(samples: Samples, names: tuple[str, ...]) -> dict[str, Scaler]:
+def _unfitted_maps(samples: Samples, names: tuple[str, ...]) -> dict[str, Scaler]:
+    """Maps by their class name, not yet fitted."""
     made = (new_scaler(METHODS[name], from_logits=samples.from_logits) for name in names)
     return {type(scaler).__name__: scaler for scaler in made}
 
 
-def renumbered(groups: NDArray[np.intp] | None, rows: NDArray[np.intp]) -> NDArray[np.intp] | None:
-    """The groups of some rows, numbered anew."""
-    if groups is None:
-        return None
-    return np.unique(groups[rows], return_inverse=True)[1].astype(np.intp)
-
-
-def plain(samples: Samples) -> NDArray[Any]:
+def on_simplex(samples: Samples) -> NDArray[Any]:
     """Predictions that a map takes: rows which half precision rounded off the simplex are put
     back.
     """
     if samples.from_logits or not samples.multiclass:
         return samples.predictions
     rows = np.clip(samples.predictions.astype(np.float64), 0.0, 1.0)
-    out: NDArray[np.float64] = rows / rows.sum(axis=1, keepdims=True)
-    return out
+    return rows / rows.sum(axis=1, keepdims=True)

@@ -12,17 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant._api.cross_fitting import check_two_classes
-from calibrant._api.curve_of_rows import curve_of_rows
-from calibrant._api.report.map_choice import Trial, plain, renumbered, tried
+from calibrant._api.curve_of_rows import reliability_table
+from calibrant._api.report.map_choice import Trial, on_simplex, try_maps
+from calibrant._api.rows import renumbered
 from calibrant._core.binning import Rule
 from calibrant._core.errors import CalibrantError, CalibrantWarning, InputError, unnamed_text
+from calibrant._core.typing import Array, Index
 from calibrant._core.validation import N_RESAMPLES
 from calibrant._data.samples import Samples
 from calibrant._inference.means import influences, mean_limits, row_values
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure, find, listed
 from calibrant._summaries.samples import Summary
-from calibrant.results._reliability import ReliabilityTable
 from calibrant.results._report import BeforeAfter, Change, spoken
 from calibrant.scaling._beta import BetaCalibration
 from calibrant.scaling._isotonic import IsotonicCalibration
@@ -62,12 +63,12 @@ def side_by_side(
     rule: Rule,
     quantile: Rule,
     *,
-    groups: NDArray[np.intp] | None,
+    groups: Index | None,
     level: float,
     seed: int,
     names: tuple[str, ...] | None = None,
 ) -> SideBySide:
-    """What the maps named, or those of such rows, would do."""
+    """Fit maps on one half of the rows and measure them on the other; `names` chooses the maps."""
     if samples.n < FEWEST:
         few = f"There are {samples.n} rows: half of them are too few to fit a map and to judge it."
         return SideBySide(absent=few)
@@ -88,12 +89,12 @@ def side_by_side(
         check_two_classes(training)
     except InputError as error:
         return SideBySide(absent=f"No map is fitted to one half of the rows: {error}.")
-    trial = tried(samples, groups, names, seed)
+    trial = try_maps(samples, groups, names, seed)
     held_out = _HeldOut(samples.take(rest), rule, quantile, renumbered(groups, rest), level, seed)
     maps, failed = [], []
     for name, scaler in trial.maps.items():
         try:
-            maps.append(_applied(scaler, training, held_out, trial, split))
+            maps.append(_fit_and_measure(scaler, training, held_out, trial, split))
         except CalibrantError as error:
             failed.append(f"{spoken(name)} could not be fitted: {str(error).rstrip('.')}.")
     if not maps:
@@ -116,37 +117,26 @@ def _note_on_held_out(maps: list[BeforeAfter]) -> str:
     )
 
 
-def before_after(
-    samples: Samples,
-    rule: Rule,
-    quantile: Rule,
-    *,
-    groups: NDArray[np.intp] | None,
-    level: float,
-    seed: int,
-) -> BeforeAfter | str:
-    """What the map that suits the rows best would do, or why there is none."""
-    found = side_by_side(samples, rule, quantile, groups=groups, level=level, seed=seed)
-    return found.chosen or found.absent or ""
-
-
-def _applied(
+def _fit_and_measure(
     scaler: Scaler, training: Samples, held_out: _HeldOut, trial: Trial, split: str
 ) -> BeforeAfter:
     """One map, fitted to the first half and measured on the other."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         scaler.fit(
-            training.targets, plain(training), sample_weight=training.weights, votes=training.votes
+            training.targets,
+            on_simplex(training),
+            sample_weight=training.weights,
+            votes=training.votes,
         )
         before = held_out.samples
-        after = replace(before, predictions=scaler.transform(plain(before)), from_logits=False)
+        after = replace(before, predictions=scaler.transform(on_simplex(before)), from_logits=False)
     name = type(scaler).__name__
     notes = tuple(
         unnamed_text(w.message) for w in caught if isinstance(w.message, CalibrantWarning)
     )
     changes = held_out.changes(after)
-    reverses = not before.multiclass and _reverses(plain(before), after.predictions)
+    reverses = not before.multiclass and _reverses(on_simplex(before), after.predictions)
     return BeforeAfter(
         method=name,
         learned=_learned(scaler),
@@ -155,7 +145,7 @@ def _applied(
         n_measured=before.n,
         changes=changes,
         before=held_out.table,
-        after=_table(after, held_out.rule),
+        after=reliability_table(Summary(after), held_out.rule),
         notes=notes,
         why=trial.why,
         tried=trial.scores,
@@ -182,9 +172,7 @@ def _outcome(changes: tuple[Change, ...]) -> str:
     return "On the measured half it makes no clear difference to the Brier score."
 
 
-def _halves(
-    samples: Samples, groups: NDArray[np.intp] | None, seed: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp], str]:
+def _halves(samples: Samples, groups: Index | None, seed: int) -> tuple[Index, Index, str]:
     """Rows to fit on and rows to judge on, both in random order."""
     rng = np.random.default_rng((seed, 10))
     if groups is None:
@@ -201,6 +189,7 @@ def _halves(
 
 
 def _learned(scaler: Any) -> str:
+    """What a map has learned, in words."""
     if isinstance(scaler, TemperatureScaling):
         shown = f"{scaler.temperature_:.4g}"
         if shown == "1":
@@ -208,14 +197,14 @@ def _learned(scaler: Any) -> str:
         side = "less sure" if scaler.temperature_ > 1 else "surer"
         return f"temperature {shown}: the predictions are made {side}"
     if isinstance(scaler, PlattScaling):
-        slope, intercept = _first(scaler.slope_), _first(scaler.intercept_)
+        slope, intercept = _only_parameter(scaler.slope_), _only_parameter(scaler.intercept_)
         return f"slope {slope:.4g} and intercept {intercept:.4g} on the logit scale"
     if isinstance(scaler, BetaCalibration):
-        a, b, c = (_first(each) for each in (scaler.a_, scaler.b_, scaler.c_))
+        a, b, c = (_only_parameter(each) for each in (scaler.a_, scaler.b_, scaler.c_))
         return f"a = {a:.4g}, b = {b:.4g}, c = {c:.4g}"
     if isinstance(scaler, QuadraticScaling):
-        b, c = (_first(each) for each in (scaler.slope_, scaler.curvature_))
-        a = _first(scaler.intercept_)
+        b, c = (_only_parameter(each) for each in (scaler.slope_, scaler.curvature_))
+        a = _only_parameter(scaler.intercept_)
         return f"{a:.4g} {b:+.4g} h {c:+.4g} h² of the logit h"
     if isinstance(scaler, StructuredVectorScaling | StructuredMatrixScaling):
         rest = "a factor" if scaler.coef_.ndim == 1 else "a matrix"
@@ -242,23 +231,17 @@ def _learned(scaler: Any) -> str:
     return f"the mean target of each of {_counted(scaler.values_, 'bin')}"
 
 
-def _first(values: Any) -> float:
+def _only_parameter(values: Any) -> float:
     """The parameter of the only column; what rounding leaves of 0 is 0."""
     value = float(np.ravel(values)[0])
     return 0.0 if abs(value) < 1e-12 else value
 
 
-def _counted(values: tuple[NDArray[np.float64], ...], what: str = "") -> str:
+def _counted(values: tuple[Array, ...], what: str = "") -> str:
+    """How many values a map has, in words; a range where classes differ."""
     sizes = sorted({np.unique(each[~np.isnan(each)]).size for each in values})
     text = str(sizes[0]) if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     return f"{text} {what}{'' if text == '1' else 's'}" if what else text
-
-
-def _table(samples: Samples, rule: Rule) -> ReliabilityTable:
-    summary = Summary(samples)
-    table, cuts = summary.table_with_cuts(summary.scalar, rule)
-    fit = curve_of_rows(samples, summary.scalar)
-    return ReliabilityTable(table, rule, cuts, summary.scalar, fit=fit)
 
 
 class _HeldOut:
@@ -269,13 +252,13 @@ class _HeldOut:
         samples: Samples,
         rule: Rule,
         quantile: Rule,
-        groups: NDArray[np.intp] | None,
+        groups: Index | None,
         level: float,
         seed: int,
     ) -> None:
         self.samples, self.rule, self.quantile = samples, rule, quantile
         self.groups, self.level, self.seed = groups, level, seed
-        self.table = _table(samples, rule)
+        self.table = reliability_table(Summary(samples), rule)
         self.measures = tuple(listed("recalibration", samples.shape))
         # A map fitted to votes brings means of predictions to those of votes, and may move rows
         # away from their own distribution: both are shown.
@@ -289,7 +272,7 @@ class _HeldOut:
         summary = Summary(samples, self.rule, self.quantile, together=True)
         return {measure.name: measure.compute(summary) for measure in self.measures}
 
-    def _row_losses(self, samples: Samples) -> dict[str, NDArray[np.float64]]:
+    def _row_losses(self, samples: Samples) -> dict[str, Array]:
         """Losses of each row and, where there are votes, distances to them."""
         losses = row_values(samples, distribution=False)
         if samples.votes is None:
@@ -320,7 +303,7 @@ class _HeldOut:
         )
 
     def _loss_change(
-        self, measure: Measure, now: float, losses: dict[str, NDArray[np.float64]], own: Uncertainty
+        self, measure: Measure, now: float, losses: dict[str, Array], own: Uncertainty
     ) -> Change:
         """A mean of rows: limits of its change, row by row, as `compare` has them."""
         was = self.values[measure.name]
@@ -336,6 +319,7 @@ class _HeldOut:
         return Change(measure.name, was, now, change + low, change + high, estimate=change)
 
     def _error_change(self, measure: Measure, now: float, own: Uncertainty) -> Change:
+        """An error before and after: its intervals, and its noise floor after."""
         floor = own.noise_floor(measure, now)
         was = self.values[measure.name]
         before, after = self.own.interval(measure, was), own.interval(measure, now)

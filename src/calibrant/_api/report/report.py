@@ -12,15 +12,21 @@ from numpy.typing import ArrayLike
 from calibrant._api.conventions import conventions_of
 from calibrant._api.decision_curve import THRESHOLDS, curve_of_samples
 from calibrant._api.evaluate_samples import Options, evaluate_samples
-from calibrant._api.groups import group_index
-from calibrant._api.report.bins import NOT_OVER_CLASSES, bin_views, classes_are_few, sensitivity
+from calibrant._api.report.bins import (
+    NOT_OVER_CLASSES,
+    bin_views,
+    classes_are_few,
+    plain_rule,
+    sensitivity,
+)
 from calibrant._api.report.map_choice import checked_maps
 from calibrant._api.report.recalibration import SideBySide, side_by_side
 from calibrant._api.report.text import answer, grouped, headlines, sentences
-from calibrant._api.risk_curve import curve_of
+from calibrant._api.risk_curve import risk_coverage_curve
 from calibrant._api.row_curves import PLACES
+from calibrant._api.rows import group_index, renumbered
 from calibrant._api.vote_profile import profile_of
-from calibrant._core.binning import Bins, EqualWidth, LevelSets, Quantile, Rule, both_rules
+from calibrant._core.binning import Bins, EqualWidth, LevelSets, Rule, both_rules
 from calibrant._core.blas_threads import one_blas_thread
 from calibrant._core.engine_choice import n_threads
 from calibrant._core.errors import InputError
@@ -40,7 +46,6 @@ from calibrant.results._decision_curve import DecisionCurve
 from calibrant.results._pages.provenance import checked_name, checked_source, versions
 from calibrant.results._report import BinView, Report, entry
 from calibrant.results._risk_coverage import RiskCoverage
-from calibrant.results._vote_profile import VoteProfile
 
 # Edges, and the weight between them of either outcome.
 Histogram = tuple[list[float], list[float], list[float]]
@@ -168,6 +173,10 @@ def report(
     with one_blas_thread(beside=threads):
         evaluation, beside = in_threads(lambda each: each(), work, threads)
     views, change, tools, risk, histogram = beside
+    votes_beside = None
+    if samples.votes is not None:
+        rule = both_rules(bins, samples.n)[0]
+        votes_beside = profile_of(samples, rule, level=float(level), seed=int(seed))
     left_out = None if classes_are_few(samples) or not samples.multiclass else NOT_OVER_CLASSES
     absent = {
         "sensitivity": left_out,
@@ -215,16 +224,9 @@ def report(
         decisions=_decisions(samples, float(level), index, int(seed)),
         histogram=histogram,
         recalibrations=change.maps,
-        votes=_votes(samples, both_rules(bins, samples.n)[0], float(level), int(seed)),
+        votes=votes_beside,
         annotators=annotators,
     )
-
-
-def _votes(samples: Samples, rule: Rule, level: float, seed: int) -> VoteProfile | None:
-    """Predictions beside votes, where rows say how many they have."""
-    if samples.votes is None:
-        return None
-    return profile_of(samples, rule, level=level, seed=seed)
 
 
 def _other_sections(
@@ -237,19 +239,13 @@ def _other_sections(
     notion = resolve_notion(samples, None)
     with explained(samples):
         whole = whole_problem(samples, notion)
-    views = bin_views(samples, notion, _count(fixed), quantile, groups, float(level), whole)
+    views = bin_views(samples, notion, plain_rule(fixed)[1], quantile, groups, float(level), whole)
     change = side_by_side(
         samples, fixed, quantile, groups=groups, level=float(level), seed=int(seed), names=maps
     )
-    risk = _risk(samples, float(level), groups, whole)
-    return views, change, _tools(samples, fixed, whole), risk, _histogram(whole)
-
-
-def _risk(samples: Samples, level: float, groups: Any, whole: Whole) -> RiskCoverage:
-    """The risk-coverage curve of the scalar problem."""
-    notion = resolve_notion(samples, None)
     levels = Summary(samples).table(notion, LevelSets())
-    return curve_of(samples, notion, levels, level, groups, whole)
+    risk = risk_coverage_curve(samples, notion, levels, float(level), groups, whole)
+    return views, change, _other_tools(samples, fixed, whole), risk, _histogram(whole)
 
 
 def _decisions(samples: Samples, level: float, groups: Any, seed: int) -> DecisionCurve | None:
@@ -259,7 +255,7 @@ def _decisions(samples: Samples, level: float, groups: Any, seed: int) -> Decisi
     if samples.n > MOST_DECIDED:
         rows = np.sort(np.random.default_rng((seed, 17)).permutation(samples.n)[:MOST_DECIDED])
         samples = samples.take(rows)
-        groups = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
+        groups = renumbered(groups, rows)
     thresholds = np.array(THRESHOLDS) * _largest_threshold(samples)
     return curve_of_samples({"model": samples}, thresholds, "default", level, groups, seed)
 
@@ -293,15 +289,9 @@ def _add_ece(measures: Iterable[str] | None) -> list[str] | None:
     return list(dict.fromkeys([HEADLINE, *measures]))
 
 
-def _count(rule: Rule) -> int | None:
-    """The number of bins, where the page's own rules have such bins."""
-    if isinstance(rule, EqualWidth) and rule == EqualWidth(rule.m):
-        return rule.m
-    return rule.m if isinstance(rule, Quantile) and rule == Quantile(rule.m) else None
-
-
-def _tools(samples: Samples, rule: Rule, whole: Whole) -> Conventions | str:
+def _other_tools(samples: Samples, rule: Rule, whole: Whole) -> Conventions | str:
+    """What other tools show, or why they are not asked."""
     if samples.weights is not None:
         return "The rows have weights, which most other tools do not take."
-    own = EqualWidth(_count(rule) or 15)
+    own = EqualWidth(plain_rule(rule)[1] or 15)
     return conventions_of(samples, own, resolve_notion(samples, None), whole)

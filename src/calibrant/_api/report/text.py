@@ -47,7 +47,7 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
     """The verdict, its direction, and the worst class or slice."""
     lines = [str(evaluation.verdict)] if evaluation.verdict else []
     lines.append(_direction(evaluation))
-    lines += _reversed(evaluation)
+    lines += _reversed_order(evaluation)
     if evaluation.classes and len(evaluation.classes["class"]) > 2:
         worst = {name: values[0] for name, values in evaluation.classes.items()}
         gap = worst["mean_predicted"] - worst["mean_target"]
@@ -65,6 +65,7 @@ def sentences(evaluation: Evaluation) -> tuple[str, ...]:
 
 
 def _direction(evaluation: Evaluation) -> str:
+    """A sentence on the mean prediction beside the mean target."""
     reliability = evaluation.reliability
     sums = reliability.table.sums[0].sum(axis=0)
     predicted, target = float(sums[3] / sums[1]), float(sums[4] / sums[1])
@@ -85,7 +86,7 @@ def _direction(evaluation: Evaluation) -> str:
     )
 
 
-def _reversed(evaluation: Evaluation) -> list[str]:
+def _reversed_order(evaluation: Evaluation) -> list[str]:
     """A sentence if higher predictions go with fewer events, which no calibration error shows."""
     ranked = {each.name: each for each in evaluation.estimates}.get("auroc")
     interval = None if ranked is None else ranked.interval
@@ -102,6 +103,7 @@ def _reversed(evaluation: Evaluation) -> list[str]:
 
 
 def _worst_slice(evaluation: Evaluation) -> str:
+    """A sentence on the slices that stand out."""
     slices = evaluation.slices
     assert slices is not None
     by = "" if slices.by == "slice" else f" by {shortened(slices.by)}"

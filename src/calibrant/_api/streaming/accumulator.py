@@ -13,12 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from calibrant._api.streaming.recipe import check_recipe, check_same_recipe, described, rule_of
+from calibrant._api.streaming.recipe import (
+    check_recipe,
+    check_same_recipe,
+    rule_from_dict,
+    rule_to_dict,
+)
 from calibrant._api.streaming.summed_stream import SummedStream
 from calibrant._core.bin_tables import FIELDS
 from calibrant._core.binning import Bins, EqualWidth, FixedRule, as_rule, both_rules
 from calibrant._core.errors import InputError, StateError, check_weight_total
 from calibrant._core.messages import values_of
+from calibrant._core.typing import Array
 from calibrant._core.validation import public
 from calibrant._data.explain import explained, swapped
 from calibrant._data.logits import (
@@ -137,7 +143,7 @@ class Accumulator:
         self.n_rows = 0
         self.n_missing = 0
         self._cells = Cells(rule, needs_fine_cells(self.measures))
-        self._state: dict[str, NDArray[np.float64]] = {}
+        self._state: dict[str, Array] = {}
         self._findings = Findings()
         self._n_classes = 0  # 0: nothing seen; 1: (n,) predictions
         # Locked while sums replace others, never while rows are summed.
@@ -243,7 +249,7 @@ class Accumulator:
 
     def _take(
         self,
-        arrays: Mapping[str, NDArray[np.float64]],
+        arrays: Mapping[str, Array],
         findings: Findings,
         n_rows: int,
         n_missing: int,
@@ -345,6 +351,7 @@ class Accumulator:
             raise swapped()
 
     def _evaluate(self, measures: Iterable[str] | None, approximate: bool | None) -> Evaluation:
+        """The evaluation of an accumulator that no other thread changes."""
         if not self._n_classes:
             raise InputError("this Accumulator holds no samples yet: call update(...) first")
         summary = self.summary(approximate=approximate)
@@ -512,7 +519,8 @@ class Accumulator:
             for name in two
         }
 
-    def _sums_of_one_row(self, columns: int) -> dict[str, NDArray[np.float64]]:
+    def _sums_of_one_row(self, columns: int) -> dict[str, Array]:
+        """The sums of one row of so many columns, for their names and shapes."""
         row = np.full((1, columns) if columns else 1, 1.0 / (columns or 2))
         samples = to_source(row, row, from_logits=False)
         return self.sums_of(samples).arrays
@@ -541,9 +549,7 @@ class Accumulator:
         return {"counts": counts, **self._state}
 
     @classmethod
-    def unpacked(
-        cls, recipe: Mapping[str, Any], arrays: Mapping[str, NDArray[np.float64]]
-    ) -> Accumulator:
+    def unpacked(cls, recipe: Mapping[str, Any], arrays: Mapping[str, Array]) -> Accumulator:
         """The accumulator of a recipe with these arrays.
 
         Parameters
@@ -564,7 +570,7 @@ class Accumulator:
             If recipe or counts are not those of an accumulator.
         """
         check_recipe(recipe)
-        bins = rule_of(recipe["rule"])
+        bins = rule_from_dict(recipe["rule"])
         # A count has the rule of as many bins; older states have neither entry.
         own = bool(recipe.get("own_bins", False)) or not isinstance(bins, EqualWidth)
         out = cls(
@@ -602,7 +608,7 @@ class Accumulator:
         """
         names = None if self.classes is None else list(self.classes)
         return {
-            "rule": described(self.rule),
+            "rule": rule_to_dict(self.rule),
             "from_logits": self.from_logits,
             # Only written if set, so that recipes of older states stay the same.
             **({"from_logprobs": True} if self.from_logprobs else {}),

@@ -1,4 +1,11 @@
-"""A batch of rows with times becomes the sums of each window they lie in, before any is kept."""
+"""A batch of rows with times becomes the sums of each window they lie in, before any is kept.
+
+Rows may come in clusters. With a weight of one over the rows of its cluster, a cluster adds the
+mean of its rows' z - u, or of those that lie in one bin. That lies in [-1, 1], has the mean 0 where
+predictions are calibrated, and its variance is at most the mean of u (1 - u), whatever the
+dependence: Bennett's inequality holds for it as it does for a single row
+(`calibrant._inference.streams`).
+"""
 
 from __future__ import annotations
 
@@ -10,11 +17,12 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
+from calibrant._api.rows import read_groups
 from calibrant._api.streaming.accumulator import Accumulator
-from calibrant._api.streaming.clusters import cluster_weights
 from calibrant._api.streaming.spans import Rows, WindowWidth, split
 from calibrant._core.errors import InputError, counted, nearest
 from calibrant._core.messages import setting
+from calibrant._core.typing import Array, Index, Mask
 from calibrant._data.columns import is_lazy, pick
 from calibrant._data.explain import explained
 from calibrant._data.frame_samples import column_of
@@ -34,47 +42,26 @@ class Batch:
     n_without_time: int = 0
 
 
-def batch_of(
-    stream: Accumulator,
-    every: WindowWidth,
-    y_true: Any,
-    y_proba: Any,
-    time: Any,
-    *,
-    sample_weight: Any,
-    votes: Any = None,
-    groups: Any = None,
-    data: Any,
-) -> Batch:
-    """What a stream like this one would add to each window for these rows."""
-    if groups is not None and is_lazy(data):
-        raise InputError(
-            "groups= needs the rows in memory, to know how many a cluster has: collect() the frame"
-        )
-    if is_lazy(data) and isinstance(time, str):
-        return lazy_batch(
-            stream,
-            every,
-            y_true,
-            y_proba,
-            time,
-            sample_weight=sample_weight,
-            votes=votes,
-            data=data,
-        )
-    times = _times(time, data, stream.missing)
+def batch_of(stream: Accumulator, every: WindowWidth, time: Any, groups: Any, **rows: Any) -> Batch:
+    """What a stream like this one would add to each window for these `rows`: labels, predictions,
+    weights, votes and the frame of columns.
+    """
     given = {
-        "y_true": y_true,
-        "y_proba": y_proba,
-        "sample_weight": sample_weight,
-        "votes": votes,
-        "data": data,
+        **rows,
         "from_logits": stream.given,
         "classes": stream.classes,
         "missing": stream.missing,
         "stream": True,
     }
-    us, missing = times
+    if is_lazy(given["data"]):
+        if groups is not None:
+            raise InputError(
+                "groups= needs the rows in memory, to know how many a cluster has: collect() the "
+                "frame"
+            )
+        if isinstance(time, str):
+            return lazy_batch(stream, every, time, given)
+    us, missing = _times(time, given["data"], stream.missing)
     if groups is not None:
         given = _with_clusters(given, groups, us, missing, every)
     windows = split(np.atleast_1d(us), np.atleast_1d(missing), every)
@@ -88,20 +75,16 @@ def batch_of(
         if not windows:
             return Batch([], samples.n_columns, n)
         return Batch([(windows[0][0], sums)], samples.n_columns)
-    rows = to_samples(**given)
-    _check_one_each(us, rows.n + rows.n_missing)
-    positions = _positions(given) if rows.n_missing else None
-    with explained(rows):
-        parts = [(start, _sums(stream, rows, which, positions)) for start, which in windows]
-    return Batch(parts, rows.n_columns, int(missing.sum()))
+    in_memory = to_samples(**given)
+    _check_one_each(us, in_memory.n + in_memory.n_missing)
+    positions = _positions(given) if in_memory.n_missing else None
+    with explained(in_memory):
+        parts = [(start, _sums(stream, in_memory, which, positions)) for start, which in windows]
+    return Batch(parts, in_memory.n_columns, int(missing.sum()))
 
 
 def _with_clusters(
-    given: dict[str, Any],
-    groups: Any,
-    us: NDArray[np.int64],
-    missing: NDArray[np.bool_],
-    every: WindowWidth,
+    given: dict[str, Any], groups: Any, us: NDArray[np.int64], missing: Mask, every: WindowWidth
 ) -> dict[str, Any]:
     """The rows with the weights that clusters give them, no longer as names of columns."""
     data = given["data"]
@@ -118,18 +101,79 @@ def _with_clusters(
     return {**given, "sample_weight": cluster_weights(groups, data, us, kept, every)}
 
 
+def check_grouped(grouped: bool, groups: Any, sample_weight: Any) -> None:
+    """An error where clusters are named and not expected, or expected and not named."""
+    if grouped and groups is None:
+        raise InputError(
+            "this Monitor was made with grouped=True: name the cluster of each row with groups="
+        )
+    if groups is not None and not grouped:
+        raise InputError(
+            "groups= needs a Monitor that counts clusters: make it with Monitor(grouped=True)"
+        )
+    if groups is not None and sample_weight is not None:
+        raise InputError(
+            "groups= and sample_weight= do not go together: with groups each cluster has the "
+            "weight 1, divided among its rows"
+        )
+
+
+def cluster_weights(
+    groups: Any, data: Any, us: NDArray[np.int64], kept: Mask, every: WindowWidth
+) -> Array:
+    """One over the number of rows in each row's cluster, of rows that are kept.
+
+    `us` are times, or one for all. A cluster whose rows lie in several windows is an error: what
+    its later rows show depends on its earlier ones, and no window may be judged with that.
+    """
+    values, gaps = read_groups(groups, data)
+    n = kept.size
+    if values.shape != (n,):
+        raise InputError(f"groups must name a cluster for each of the {n} rows; got {values.shape}")
+    if gaps[kept].any():
+        row = int(np.flatnonzero(gaps & kept)[0])
+        raise InputError(
+            f"groups[{row}] is missing: every row needs a cluster; its own if it belongs to none"
+        )
+    names = values.astype(str) if values.dtype.kind == "O" else values
+    _, index = np.unique(names, return_inverse=True)
+    if us.ndim:
+        _check_in_one_window(names, index, us, kept, every)
+    sizes = np.bincount(index[kept], minlength=int(index.max(initial=-1)) + 1)
+    return np.asarray(1.0 / np.maximum(sizes[index], 1))
+
+
+def _check_in_one_window(
+    names: NDArray[Any], index: Index, us: NDArray[np.int64], kept: Mask, every: WindowWidth
+) -> None:
+    """An error for a cluster with rows in several windows."""
+    starts = every.numbers(us) * every.us + every.offset
+    first = np.full(int(index.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    last = np.full(first.size, np.iinfo(np.int64).min)
+    np.minimum.at(first, index[kept], starts[kept])
+    np.maximum.at(last, index[kept], starts[kept])
+    spread = np.flatnonzero(first < last)
+    if spread.size:
+        name = names[np.flatnonzero(index == spread[0])[0]]
+        raise InputError(
+            f"the rows of cluster {str(name)!r} lie in windows from "
+            f"{moment(int(first[spread[0]])).isoformat()} to "
+            f"{moment(int(last[spread[0]])).isoformat()} ({spread.size} such "
+            f"cluster{'s' if spread.size > 1 else ''}): evidence is valid where a cluster lies in "
+            "one window. Give all its rows one time, such as its last, or make windows wider"
+        )
+
+
 def _times(time: Any, data: Any, missing: str) -> Times:
     """The times of the rows, if they can be had and none is missing that must not be."""
-    lazy = is_lazy(data)
     named = data is not None and isinstance(time, str)
-    times = None if lazy and named else microseconds(_column(data, time) if named else time)
-    if times is None or (lazy and times[0].ndim):
+    us, absent = times = microseconds(_column(data, time) if named else time)
+    if is_lazy(data) and us.ndim:
         raise InputError(
             "the rows of a lazy frame are not cut into windows here: give one time for all of them "
             "as a datetime, with the frame filtered to its window; or collect() the frame; or let "
             "its engine group by a column of days, evaluate(..., by='day')"
         )
-    us, absent = times
     if us.ndim > 1:
         raise InputError(f"time must be one time, or one for each row; got the shape {us.shape}")
     if missing != "drop" and absent.any():
@@ -142,6 +186,7 @@ def _times(time: Any, data: Any, missing: str) -> Times:
 
 
 def _column(data: Any, name: str) -> Any:
+    """A column of times; the error tells a name from a time that was given as text."""
     try:
         return pick(data, name, "time")
     except InputError as error:
@@ -155,11 +200,12 @@ def _column(data: Any, name: str) -> Any:
 
 
 def _check_one_each(us: NDArray[np.int64], n: int) -> None:
+    """An error unless there is one time, or one per row."""
     if us.ndim and us.size != n:
         raise InputError(f"time must be one time, or one for each of the {n} rows; got {us.size}")
 
 
-def _positions(given: dict[str, Any]) -> NDArray[np.intp]:
+def _positions(given: dict[str, Any]) -> Index:
     """The position of each row once rows with something missing are dropped; -1 for those."""
     absent: Any = False
     for name in ("y_true", "y_proba", "sample_weight"):
@@ -170,9 +216,7 @@ def _positions(given: dict[str, Any]) -> NDArray[np.intp]:
     return np.where(absent, -1, np.cumsum(~absent) - 1)
 
 
-def _sums(
-    stream: Accumulator, samples: Samples, rows: Rows, positions: NDArray[np.intp] | None
-) -> StreamSums:
+def _sums(stream: Accumulator, samples: Samples, rows: Rows, positions: Index | None) -> StreamSums:
     """The sums of some rows; a bad one is known by its number in the batch."""
     n_missing = 0
     if positions is not None:
@@ -190,22 +234,12 @@ def _sums(
 MOST_WINDOWS = 1000
 
 
-def lazy_batch(
-    stream: Accumulator,
-    every: WindowWidth,
-    y_true: Any,
-    y_proba: Any,
-    time: str,
-    *,
-    sample_weight: Any,
-    votes: Any,
-    data: Any,
-) -> Batch:
+def lazy_batch(stream: Accumulator, every: WindowWidth, time: str, given: dict[str, Any]) -> Batch:
     """What the rows of a lazy frame add to each window, by a column of times."""
     import narwhals as nw
 
-    frame = _in_utc(nw.from_native(data), time)
-    kind = _kind(frame.collect_schema(), time)
+    frame = _in_utc(nw.from_native(given["data"]), time)
+    kind = _time_type(frame.collect_schema(), time)
     column = column_of(frame, time)
     if kind == nw.Date:
         column = column.cast(nw.Datetime("us"))
@@ -227,7 +261,8 @@ def lazy_batch(
             f"{setting('missing', 'drop')}"
         )
     if first is None:
-        return Batch([], 1 if isinstance(y_proba, str) else len(y_proba), absent)
+        named = given["y_proba"]
+        return Batch([], 1 if isinstance(named, str) else len(named), absent)
     starts = _starts(first, last, every)
 
     def in_window(start: int) -> Any:
@@ -244,17 +279,7 @@ def lazy_batch(
         if not count:
             continue
         part = frame.filter(in_window(start)).to_native()
-        samples = to_source(
-            y_true,
-            y_proba,
-            sample_weight=sample_weight,
-            votes=votes,
-            data=part,
-            from_logits=stream.given,
-            classes=stream.classes,
-            missing=stream.missing,
-            stream=True,
-        )
+        samples = to_source(**{**given, "data": part})
         with explained(samples):
             parts.append((start, stream.sums_of(samples)))
         columns = samples.n_columns
@@ -275,7 +300,7 @@ def _in_utc(frame: Any, time: str) -> Any:
     return nw.from_native(native.assign(**{time: native[time].dt.tz_convert("UTC")}))
 
 
-def _kind(schema: Any, time: str) -> Any:
+def _time_type(schema: Any, time: str) -> Any:
     """The type of a column of times. A time without a zone is taken to be in UTC."""
     import narwhals as nw
 
@@ -291,6 +316,7 @@ def _kind(schema: Any, time: str) -> Any:
 
 
 def _starts(first: datetime, last: datetime, every: WindowWidth) -> list[int]:
+    """The starts of all windows from the first time to the last."""
     begin, end = (every.start(single(value, "time")) for value in (first, last))
     n = (end - begin) // every.us + 1
     if n > MOST_WINDOWS:

@@ -15,11 +15,10 @@ from numpy.typing import ArrayLike
 from calibrant._api.evaluate_samples import choose
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.added_files import AddedFiles, unpacked_files
-from calibrant._api.streaming.batches import batch_of
-from calibrant._api.streaming.clusters import check_grouped
+from calibrant._api.streaming.batches import batch_of, check_grouped
 from calibrant._api.streaming.recipe import check_same_recipe
 from calibrant._api.streaming.spans import window_width
-from calibrant._api.streaming.summed_stream import instead
+from calibrant._api.streaming.summed_stream import alternatives
 from calibrant._api.streaming.sums import WindowedSums
 from calibrant._core.binning import Bins, FixedRule
 from calibrant._core.errors import InputError, StateError
@@ -190,12 +189,12 @@ class Monitor:
         batch = batch_of(
             sums.blank,
             sums.every,
-            y_true,
-            y_proba,
             time,
+            groups,
+            y_true=y_true,
+            y_proba=y_proba,
             sample_weight=sample_weight,
             votes=votes,
-            groups=groups,
             data=data,
         )
         with self._lock:
@@ -324,6 +323,7 @@ class Monitor:
         return self._now()[0].between(*self._span(start, stop))
 
     def _span(self, start: Any, stop: Any) -> tuple[int | None, int | None]:
+        """The edges of a span of time; None for a side that is open."""
         first = None if start is None else self._edge(start, name_of("start"))
         last = None if stop is None else self._edge(stop, name_of("stop"))
         if first is not None and last is not None and first >= last:
@@ -333,6 +333,7 @@ class Monitor:
         return first, last
 
     def _edge(self, time: Any, argument: str) -> int:
+        """The edge between windows at a time; an error if there is none."""
         us, every = single(time, argument), self._sums.every
         at = every.start(us)
         if at != us:
@@ -371,11 +372,11 @@ class Monitor:
             A row for each window, with their diagram (`plot`).
         """
         # Imported here: programs that only add rows never need it.
-        from calibrant._api.streaming.tables import evaluated
+        from calibrant._api.streaming.tables import windows_table
 
         span = self._span(start, stop)
         other = baseline.copy() if isinstance(baseline, Accumulator) else baseline
-        return evaluated(*self._now(), span, measures, other)
+        return windows_table(*self._now(), span, measures, other)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file.
@@ -515,7 +516,7 @@ def _check_summable(shapes: Sequence[Measure], blank: Accumulator) -> None:
     own, approximate = blank.own_bins, blank.approximate
     if not any(in_stream(each, own_bins=own, approximate=approximate) for each in shapes):
         measure = shapes[0]
-        more = instead(measure, blank.rule, own, blank.recipe()["cells"])
+        more = alternatives(measure, blank.rule, own, blank.recipe()["cells"])
         raise InputError(
             f"the measure {measure.name!r} needs the samples themselves, which a Monitor does not "
             f"keep: drop it from {name_of('measures')}{worded(python=more, command='')}"

@@ -11,7 +11,7 @@ from calibrant._core.binning import Edges, EqualWidth, FixedRule
 from calibrant._core.errors import StateError
 
 
-def described(rule: FixedRule) -> dict[str, Any]:
+def rule_to_dict(rule: FixedRule) -> dict[str, Any]:
     """A rule of bins as plain data."""
     if isinstance(rule, EqualWidth):
         shape = {"closed": rule.closed, "drop_one": rule.drop_one}
@@ -19,7 +19,7 @@ def described(rule: FixedRule) -> dict[str, Any]:
     return {"kind": "edges", "edges": list(rule.edges), "closed": rule.closed}
 
 
-def rule_of(data: Mapping[str, Any]) -> FixedRule:
+def rule_from_dict(data: Mapping[str, Any]) -> FixedRule:
     """The rule that was so described."""
     if data["kind"] == "equal-width":
         return EqualWidth(data["m"], data["closed"], data["drop_one"])

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from calibrant._core.errors import InputError
 from calibrant._core.messages import name_of, setting
+from calibrant._core.typing import Index, Mask
 from calibrant._data.times import SECOND, moment
 
 _UNITS = {"d": 86_400 * SECOND, "h": 3_600 * SECOND, "m": 60 * SECOND, "s": SECOND}
@@ -30,7 +31,7 @@ _WEEKDAYS = {"thu": 0, "fri": 1, "sat": 2, "sun": 3, "mon": 4, "tue": 5, "wed": 
 _WEEK = 7 * _UNITS["d"]
 _LONGEST = 36_500 * _UNITS["d"]
 
-Rows = slice | NDArray[np.intp]
+Rows = slice | Index
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,7 @@ class WindowWidth:
 
     def numbers(self, us: NDArray[np.int64]) -> NDArray[np.int64]:
         """The number of each time's window, which begins at `begin` of it."""
-        out: NDArray[np.int64] = (us - self.offset) // self.us
-        return out
+        return (us - self.offset) // self.us
 
     def begin(self, number: int) -> int:
         return number * self.us + self.offset
@@ -111,6 +111,7 @@ def _width_in_weeks(text: str, number: int, day: str | None) -> WindowWidth:
 
 
 def _width_from_text(text: str) -> Decimal:
+    """A width such as "15m" in microseconds."""
     match = _TEXT.fullmatch(text)
     # Elsewhere "M" is a month; "min" is a minute everywhere.
     unit = "" if match is None else {"M": "month", "min": "m"}.get(match[2], match[2].lower())
@@ -127,14 +128,12 @@ def _width_from_text(text: str) -> Decimal:
     return Decimal(match[1]) * _UNITS[unit]
 
 
-def split(
-    us: NDArray[np.int64], missing: NDArray[np.bool_], every: WindowWidth
-) -> list[tuple[int, Rows]]:
+def split(us: NDArray[np.int64], missing: Mask, every: WindowWidth) -> list[tuple[int, Rows]]:
     """The windows that hold rows, by their start, and the rows of each; rows without time in none.
 
     Rows that come in order of time, as most do, are slices: nothing of them needs to be copied.
     """
-    there: NDArray[np.intp] | None = None
+    there: Index | None = None
     if missing.any():
         there = np.flatnonzero(~missing)
         us = us[there]
@@ -161,6 +160,7 @@ def split(
 
 
 def _check_in_range(start: int) -> int:
+    """The start of a window; an error if no date is so early."""
     try:
         moment(start)
     except OverflowError:

@@ -26,7 +26,7 @@ _KINDS = {"multiclass": "multiclass", "binary": "binary", "answers": "binary"}
 _GIVEN = {True: "logits", False: "probabilities", LOGPROBS: "log-probabilities"}
 
 
-def instead(measure: Measure, rule: FixedRule, own_bins: bool, cells: int) -> str:
+def alternatives(measure: Measure, rule: FixedRule, own_bins: bool, cells: int) -> str:
     """What a stream has instead of a measure that needs the samples."""
     out = ""
     if follows_rule(measure):
@@ -115,7 +115,7 @@ class SummedStream:
         raise InputError(
             f"the measure {measure.name!r} needs the samples themselves, which an Accumulator does "
             "not keep: use evaluate(y_true, y_proba)"
-            f"{instead(measure, self.rule, self.own_bins, self.cells)}"
+            f"{alternatives(measure, self.rule, self.own_bins, self.cells)}"
         )
 
     def _notes(self, chosen: tuple[Measure, ...], kept: tuple[Measure, ...]) -> tuple[str, ...]:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.spans import WindowWidth
 from calibrant._core.errors import InputError
+from calibrant._core.typing import Array
 from calibrant._data.times import moment, single
 from calibrant._engines.arrays.streams import StreamSums
 
@@ -84,12 +84,14 @@ class WindowedSums:
         return self.windows.get(start, self.blank)
 
     def _fold(self) -> None:
+        """Merge the oldest windows while there are more than `keep`."""
         while self.keep is not None and len(self.windows) > self.keep:
             start = min(self.windows)
             self._add_earlier(MergedWindows(start, start + self.every.us, self.windows[start]))
             del self.windows[start]
 
     def _add_earlier(self, more: MergedWindows) -> None:
+        """Merge windows into `earlier`."""
         old = self.earlier
         if old is None:
             self.earlier = more
@@ -107,7 +109,7 @@ class WindowedSums:
                 out.merge(self.windows[at])
         return out
 
-    def packed(self) -> tuple[dict[str, NDArray[np.float64]], dict[str, Any]]:
+    def packed(self) -> tuple[dict[str, Array], dict[str, Any]]:
         """All arrays, stacked over the windows and then `earlier`, and the times of these."""
         starts, earlier = sorted(self.windows), self.earlier
         packed = [self.windows[start].packed() for start in starts]
@@ -123,10 +125,7 @@ class WindowedSums:
         }
 
     def unpack(
-        self,
-        recipe: Mapping[str, Any],
-        arrays: Mapping[str, NDArray[np.float64]],
-        index: Mapping[str, Any],
+        self, recipe: Mapping[str, Any], arrays: Mapping[str, Array], index: Mapping[str, Any]
     ) -> None:
         """Replace the state by what was packed."""
         starts = [single(text, "windows") for text in index["windows"]]
@@ -147,7 +146,7 @@ class WindowedSums:
 
 
 def _holds_all(earlier: MergedWindows, start: int | None, stop: int | None) -> bool:
-    """Whether a span of time holds all of `earlier`, or none of it."""
+    """Whether a span of time contains all merged windows; an error if it contains some of them."""
     whole = (start is None or start <= earlier.start) and (stop is None or earlier.stop <= stop)
     after = start is not None and earlier.stop <= start
     before = stop is not None and stop <= earlier.start

@@ -15,7 +15,7 @@ from calibrant._api.slices import floor_of_sums, holm
 from calibrant._api.streaming.accumulator import Accumulator
 from calibrant._api.streaming.sums import WindowedSums
 from calibrant._core.bin_tables import BinTable
-from calibrant._core.errors import InputError
+from calibrant._core.errors import InputError, counted
 from calibrant._core.messages import setting
 from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.times import moment
@@ -32,7 +32,7 @@ from calibrant.results._windows import ALARM, Window, Windows
 N_SHOWN = 3
 
 
-def evaluated(
+def windows_table(
     sums: WindowedSums,
     n_without_time: int,
     span: tuple[int | None, int | None],
@@ -73,17 +73,13 @@ def evaluated(
 
 
 def _corrected(
-    windows: list[Window],
-    streams: list[Accumulator],
-    before: Accumulator | None,
-    *,
-    grouped: bool,
+    windows: list[Window], streams: list[Accumulator], before: Accumulator | None, *, grouped: bool
 ) -> list[Window]:
     """Windows with p-values corrected for their number, and the evidence up to each of them."""
     corrected = holm([window.p_value for window in windows])
     first = [] if before is None else [before]
     streams = [*first, *streams]
-    tables = [_table(stream) if stream.weight > 0 else None for stream in streams]
+    tables = [_bins_of(stream) if stream.weight > 0 else None for stream in streams]
     has_floors = all(
         table is None or _has_evidence(stream, table, grouped)
         for table, stream in zip(tables, streams, strict=True)
@@ -106,7 +102,7 @@ def _summary_notes(windows: Windows) -> list[str]:
         out = windows.standing_out
         which = f", the first {_when(out[0].start)}" if out else ""
         notes.append(
-            f"{len(out) or 'none'} of {_counted(len(known), 'window')} stand"
+            f"{len(out) or 'none'} of {counted(len(known), 'window', '')} stand"
             f"{'' if len(out) > 1 else 's'} out once their number is taken into account "
             f"(p_corrected below 0.05){which}"
         )
@@ -120,6 +116,7 @@ def _summary_notes(windows: Windows) -> list[str]:
 
 
 def _starts(sums: WindowedSums, first: int | None, last: int | None) -> list[int]:
+    """The starts of the windows in a span; an error if there is none."""
     starts = sorted(sums.windows)
     inside = [s for s in starts if (first is None or first <= s) and (last is None or s < last)]
     if not inside:
@@ -135,15 +132,15 @@ def _notes(sums: WindowedSums, starts: list[int], n_without_time: int) -> list[s
     notes = ["times without a zone are taken to be in UTC"]
     empty = (starts[-1] - starts[0]) // sums.every.us + 1 - len(starts)
     if empty:
-        notes.append(f"{_counted(empty, 'window')} between the first and the last without rows")
+        notes.append(f"{counted(empty, 'window', '')} between the first and the last without rows")
     if sums.earlier is not None:
         notes.append(
-            f"{_counted(sums.earlier.sums.n_rows, 'row')} {sums.earlier} merged, not in "
+            f"{counted(sums.earlier.sums.n_rows, 'row', '')} {sums.earlier} merged, not in "
             f"windows (keep={sums.keep})"
         )
     if n_without_time:
         notes.append(
-            f"{_counted(n_without_time, 'row')} without a time dropped "
+            f"{counted(n_without_time, 'row', '')} without a time dropped "
             f"({setting('missing', 'drop')})"
         )
     return notes
@@ -153,59 +150,55 @@ def _when(start: datetime) -> str:
     return start.strftime("%Y-%m-%d %H:%M:%S").removesuffix(":00").removesuffix(" 00:00")
 
 
-def _counted(n: int, what: str) -> str:
-    return f"{n} {what}{'' if n == 1 else 's'}"
-
-
 def _no_floor_notes(total: Accumulator, *, grouped: bool) -> tuple[str, ...]:
+    """Why windows have no noise floor, if they have none."""
     if total.soft:
         return ("soft labels have no noise floor of their own",)
     if grouped:
-        clusters = _counted(round(total.weight), "cluster")
+        clusters = counted(round(total.weight), "cluster", "")
         return (
             f"{clusters}, each of which counts once; there is no noise floor or p-value where rows "
             "come in clusters: e_value is the evidence against calibration",
         )
-    if not counts_once(_table(total)):
+    if not counts_once(_bins_of(total)):
         return ("there is no noise floor or p-value where rows have weights other than 1",)
     return ()
 
 
-def _table(stream: Accumulator) -> BinTable:
+def _bins_of(stream: Accumulator) -> BinTable:
     return stream.summary().bins
 
 
 def _window(
     start: datetime, stream: Accumulator, chosen: tuple[Measure, ...], headline: Measure | None
 ) -> Window:
-    if not stream.weight > 0:
-        values = {measure.name: math.nan for measure in chosen}
-        return Window(
-            start=start,
-            n=stream.n_rows,
-            n_missing=stream.n_missing,
-            mean_predicted=math.nan,
-            mean_target=math.nan,
-            values=values,
-        )
-    evaluation = stream.copy()._evaluate([m.name for m in chosen], None)
-    table = evaluation.reliability.table
-    weight = float(table.sum_w.sum())
-    value = math.nan if headline is None else evaluation[headline.name]
-    floor = floor_of_sums(table, headline, value, soft=stream.soft)
-    return Window(
+    """The row of one window; without weight it has no values."""
+    window = Window(
         start=start,
         n=stream.n_rows,
         n_missing=stream.n_missing,
-        mean_predicted=float(table.sum_wu.sum()) / weight if weight else math.nan,
-        mean_target=float(table.sum_wz.sum()) / weight if weight else math.nan,
-        values=evaluation.values,
-        noise_95=floor.upper,
-        p_value=floor.p_value,
+        mean_predicted=math.nan,
+        mean_target=math.nan,
+        values={measure.name: math.nan for measure in chosen},
     )
+    if not stream.weight > 0:
+        return window
+    evaluation = stream.copy()._evaluate([m.name for m in chosen], None)
+    window = replace(window, values=evaluation.values)
+    table = evaluation.reliability.table
+    value = math.nan if headline is None else evaluation[headline.name]
+    floor = floor_of_sums(table, headline, value, soft=stream.soft)
+    window = replace(window, noise_95=floor.upper, p_value=floor.p_value)
+    weight, predicted, target = (
+        float(each.sum()) for each in (table.sum_w, table.sum_wu, table.sum_wz)
+    )
+    if not weight:
+        return window
+    return replace(window, mean_predicted=predicted / weight, mean_target=target / weight)
 
 
 def _has_evidence(stream: Accumulator, table: BinTable, grouped: bool) -> bool:
+    """Whether a window adds to the evidence: its labels are hard and its rows count once."""
     return not stream.soft and (grouped or counts_once(table))
 
 
@@ -243,9 +236,10 @@ def _baselines(
 
 
 def _changed(window: Window, stream: Accumulator, before: Accumulator) -> Window:
+    """A window with its change from the baseline."""
     if not stream.weight > 0 or not before.weight > 0:
         return window
-    now, then = _table(stream), _table(before)
+    now, then = _bins_of(stream), _bins_of(before)
     p = math.nan
     if counts_once(now) and counts_once(then):
         p = p_of_change(now, then, soft=stream.soft or before.soft)
