@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._cli.naming import OptionNames
+from calibrant._cli.options import OptionNames
 from calibrant._core.messages import named_by
 from shell_lines import run_main
 

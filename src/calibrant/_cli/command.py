@@ -6,14 +6,18 @@ not be done (bad input, a wrong option, a file that cannot be read or written); 
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, TextIO
+from types import ModuleType
+from typing import TextIO
 
 from calibrant._cli import (
+    INTERRUPTED,
+    NOT_DONE,
     audit,
     check,
     compare,
@@ -28,15 +32,15 @@ from calibrant._cli import (
     reproduce,
     scale,
 )
-from calibrant._cli.exit_codes import INTERRUPTED, NOT_DONE
-from calibrant._cli.naming import OptionNames
-from calibrant._cli.output import Outcome
+from calibrant._cli.options import OptionNames, add_option
+from calibrant._cli.output import Outcome, print_json
 from calibrant._cli.parsing import Parser
+from calibrant._cli.terminal import visible
 from calibrant._core.errors import CalibrantError, CalibrantWarning
 from calibrant._core.messages import named_by
 from calibrant._core.version import __version__
 
-VERBS = (
+VERBS: tuple[ModuleType, ...] = (
     report,
     compare,
     check,
@@ -51,6 +55,7 @@ VERBS = (
     demo,
     completion,
 )
+_DEBUG_HELP = "show where an error comes from"
 _AFTER_HELP = (
     "exit codes: 0 done, or the check passed; 1 the check failed; 2 the check is undecided; "
     "3 it could not be done; 130 interrupted"
@@ -80,7 +85,10 @@ def run(
             outcome: Outcome | None = options.run(options)
             if outcome is not None:
                 code = outcome.code
-                outcome.show()
+                if options.json:
+                    print_json(outcome.record())
+                else:
+                    outcome.show()
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -91,8 +99,6 @@ def run(
         # NumPy may be half imported and cannot be imported again, so nothing here imports it.
         return _print_end("interrupted", INTERRUPTED, debug="--debug" in given)
     except Exception as error:
-        from calibrant._cli.terminal import visible
-
         return _print_end(visible(_error_message(error)), NOT_DONE, debug="--debug" in given)
 
 
@@ -117,25 +123,20 @@ def build_parser() -> Parser:
         epilog=_AFTER_HELP,
     )
     parser.add_argument("--version", action="version", version=f"calibrant {__version__}")
-    parser.add_argument("--debug", action="store_true", help="show where an error comes from")
+    add_option(parser, "--debug", _DEBUG_HELP)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for verb in VERBS:
-        verb.add(commands)
-    for sub in commands.choices.values():
-        # The option may stand before or after the verb; its default must not undo the first.
-        sub.add_argument(
-            "--debug",
-            action="store_true",
-            default=_suppressed(),
-            help="show where an error comes from",
+        name = verb.__name__.rpartition(".")[2]
+        sub = commands.add_parser(
+            name, help=verb.HELP, summary=verb.HELP, description=verb.DESCRIPTION
         )
+        verb.add_options(sub)
+        sub.set_defaults(run=verb.run)
+        if verb is not completion:  # it prints a script
+            add_option(sub, "--json", "print JSON only")
+        # The option may stand before or after the verb; its default must not undo the first.
+        add_option(sub, "--debug", _DEBUG_HELP, default=argparse.SUPPRESS)
     return parser
-
-
-def _suppressed() -> Any:
-    import argparse
-
-    return argparse.SUPPRESS
 
 
 def _error_message(error: Exception) -> str:
@@ -155,8 +156,6 @@ def _error_message(error: Exception) -> str:
 def _print_end(message: str, code: int, *, debug: bool) -> int:
     if debug:
         import traceback
-
-        from calibrant._cli.terminal import visible
 
         for part in traceback.format_exception(*sys.exc_info()):
             # Lines of the stack stay lines; line breaks in a message are made visible.
@@ -188,8 +187,6 @@ def _show_warnings(*, debug: bool) -> None:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        from calibrant._cli.terminal import visible
-
         if str(message) not in shown:  # a verb may read the same rows several times
             shown.add(str(message))
             print(f"calibrant: {visible(str(message))}", file=sys.stderr)

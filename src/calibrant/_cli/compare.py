@@ -7,14 +7,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
+from calibrant._cli.options import (
+    READS_FILES,
+    add_bins,
+    add_chance,
+    add_columns,
+    add_models,
+    add_option,
+    add_own_labels,
+    add_slices,
+    add_tolerance,
+)
 from calibrant._cli.output import (
+    Outcome,
     atomic_write,
     check_page_options,
     check_writable,
-    print_json,
     print_status,
 )
-from calibrant._cli.parsing import add_json, changed, distinct, share
+from calibrant._cli.parsing import changed
+from calibrant._cli.terminal import working
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
 
@@ -22,86 +34,64 @@ if TYPE_CHECKING:
     from calibrant._cli.models import Models
     from calibrant.results._comparison import Comparison
 
+HELP = "several models on the same rows"
+DESCRIPTION = (
+    "Compare models on the same rows: ranks, differences and their confidence intervals. Either "
+    "one file with the predictions of several models, named by --models, or one file per model "
+    "with the same labels in the same order, or matched by --id; one folder or pattern alone "
+    "stands for one file per model; or rows of all models one below the other (--model-column). "
+    "Where labels are each model's own, every confidence meets those of its model. " + READS_FILES
+)
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "compare",
-        help="several models on the same rows",
-        description="Compare models on the same rows: ranks, differences and their confidence "
-        "intervals. Either one file with the predictions of several models, named by --models, or "
-        "one file per model with the same labels in the same order, or matched by --id; one "
-        "folder or pattern alone stands for one file per model; or rows of all models one below "
-        "the other (--model-column). Where labels are each model's own, every confidence meets "
-        "those of its model. " + inputs.DESCRIPTION,
-    )
-    parser.add_argument(
-        "files", nargs="+", metavar="[NAME=]FILE", help="one file, or one per model"
-    )
-    parser.add_argument("-o", "--out", metavar="PAGE", help="also write a comparison page (.html)")
-    parser.add_argument("--title", help="title of the page")
-    parser.add_argument(
-        "--models",
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_models(parser)
+    add_option(parser, "-o --out PAGE", "also write a comparison page (.html)")
+    add_option(parser, "--title TITLE", "title of the page")
+    add_option(
+        parser,
+        "--models NAME=COLUMN[,...]",
+        "models in one file: a column, one for each class, or a pattern such as big_*",
         nargs="+",
-        metavar="NAME=COLUMN[,...]",
-        help="models in one file: a column, one for each class, or a pattern such as big_*",
     )
-    parser.add_argument(
-        "--labels",
+    add_option(
+        parser,
+        "--labels NAME=COLUMN",
+        "with --models: the column of each model's own labels, such as whether its own answer was "
+        "right",
         nargs="+",
-        metavar="NAME=COLUMN",
-        help="with --models: the column of each model's own labels, such as whether its own answer "
-        "was right",
     )
-    parser.add_argument(
-        "--model-column",
-        metavar="COLUMN",
-        help="long format: a column that says which model a row is of; rows are matched by --id",
+    add_option(
+        parser,
+        "--model-column COLUMN",
+        "long format: a column that says which model a row is of; rows are matched by --id",
     )
-    parser.add_argument("--id", metavar="COLUMN", help="match the rows of files by this column")
-    parser.add_argument(
-        "--own-labels",
-        action="store_true",
-        help="each file has its model's own labels, such as whether its own answer was right; of "
-        "columns called correct this is known",
-    )
-    inputs.add_columns(parser)
-    inputs.add_bins(parser)
-    parser.add_argument(
-        "--measures", type=distinct, metavar="NAME,...", help="compare only these measures"
-    )
-    inputs.add_groups(parser, "compare within each value of these columns too")
-    parser.add_argument(
-        "--tolerance",
-        type=share,
-        default=0.05,
-        help="largest error that would not matter in a slice, as a gap between prediction and "
-        "outcome; default 0.05",
-    )
-    parser.add_argument(
-        "--scale-on",
+    add_option(parser, "--id COLUMN", "match the rows of files by this column")
+    add_own_labels(parser)
+    add_columns(parser)
+    add_bins(parser)
+    add_option(parser, "--measures NAME,...", "compare only these measures")
+    add_slices(parser, "compare within each value of these columns too")
+    add_tolerance(parser, " in a slice")
+    add_option(
+        parser,
+        "--scale-on [NAME=]FILE | COLUMN=VALUE",
+        "recalibrate each model first, by a map fitted to these validation files (or to the rows "
+        "in which a column has a value, which are then not compared)",
         nargs="+",
-        metavar="[NAME=]FILE | COLUMN=VALUE",
-        help="recalibrate each model first, by a map fitted to these validation files (or to the "
-        "rows in which a column has a value, which are then not compared)",
     )
-    parser.add_argument(
-        "--method", choices=METHODS, help="the map of --scale-on; default temperature"
-    )
-    parser.add_argument(
+    add_option(parser, "--method", "the map of --scale-on; default temperature", choices=METHODS)
+    add_option(
+        parser,
         "--ceiling",
-        action="store_true",
-        help="rows of how well annotators predict each other, in the same table; needs votes "
+        "rows of how well annotators predict each other, in the same table; needs votes "
         "(--counts, or --votes beside shares)",
     )
-    inputs.add_chance(parser)
-    parser.add_argument(
-        "--table", metavar="FILE", help="also write the table for a paper (.tex or .md)"
-    )
-    add_json(parser)
-    parser.set_defaults(run=run)
+    add_chance(parser)
+    add_option(parser, "--table FILE", "also write the table for a paper (.tex or .md)")
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> Outcome:
     from calibrant._cli.models import (
         given_paths,
         ids_of_logs,
@@ -112,7 +102,6 @@ def run(options: argparse.Namespace) -> None:
         split_models,
         validation_models,
     )
-    from calibrant._cli.terminal import working
 
     check_page_options(options.out, options.title)
     _check_table(options.table)
@@ -146,10 +135,7 @@ def run(options: argparse.Namespace) -> None:
                 source=inputs.without_folders(options, given_paths(options)),
             )
         print_status(f"written: {options.out}")
-    if options.json:
-        print_json(comparison.to_dict())
-    else:
-        _show(comparison)
+    return Outcome(comparison.to_dict, lambda: _show(comparison))
 
 
 def _check_table(path: str | None) -> None:

@@ -30,7 +30,6 @@ from calibrant._data.columns import (
     check_labels_are_own,
 )
 from calibrant._data.readers.columns import ReadRequest
-from calibrant._data.readers.find import LOGS
 from calibrant._data.readers.read_rows import Rows, read_rows
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import open_reader
@@ -46,6 +45,24 @@ class Models:
     notes: tuple[str, ...]
     # Labels by model, where each has its own.
     labels: dict[str, NDArray[Any]] | None = None
+
+    @classmethod
+    def matched(
+        cls,
+        read: Mapping[str, Rows],
+        messages: tuple[str, ...],
+        notes: tuple[str, ...],
+        *,
+        own_labels: bool = True,
+    ) -> Models:
+        """Collect models whose rows were matched. Labels are kept by model if `own_labels`."""
+        return cls(
+            first=next(iter(read.values())),
+            predictions={name: rows.y_proba for name, rows in read.items()},
+            messages=messages,
+            notes=notes,
+            labels={name: rows.y_true for name, rows in read.items()} if own_labels else None,
+        )
 
 
 def read_models(options: argparse.Namespace) -> Models:
@@ -139,21 +156,10 @@ def _read_one_file(options: argparse.Namespace, path: str) -> Models:
     if not common.size:
         raise InputError(f"{path}: in each row some model's prediction is missing: nothing is left")
     kept = {name: rows.take_positions(common) for name, rows in read.items()}
-    first = next(iter(kept.values()))
     messages = tuple(dict.fromkeys(line for rows in read.values() for line in rows.messages))
     total = next(iter(read.values()))
-    n_gone = total.n + total.n_missing - common.size
-    return Models(
-        first,
-        {name: rows.y_proba for name, rows in kept.items()},
-        messages,
-        _dropped_note(n_gone),
-        None if own is None else _labels(kept),
-    )
-
-
-def _labels(read: Mapping[str, Rows]) -> dict[str, NDArray[Any]]:
-    return {name: rows.y_true for name, rows in read.items()}
+    notes = _dropped_note(total.n + total.n_missing - common.size)
+    return Models.matched(kept, messages, notes, own_labels=own is not None)
 
 
 def _label_columns(
@@ -193,13 +199,7 @@ def _read_long_table(options: argparse.Namespace) -> Models:
         raise InputError(f"--model-column {options.model_column} names one model, {names[0]!r}")
     read = {name: rows.take(np.flatnonzero(whose == name)) for name in names}
     kept, notes = match_by_id(read, options.id, drop=options.missing == "drop", own=True)
-    return Models(
-        next(iter(kept.values())),
-        {name: each.y_proba for name, each in kept.items()},
-        rows.messages,
-        (*_dropped_note(rows.n_missing), *notes),
-        _labels(kept),
-    )
+    return Models.matched(kept, rows.messages, (*_dropped_note(rows.n_missing), *notes))
 
 
 def ids_of_logs(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[str, ...]]:
@@ -208,12 +208,9 @@ def ids_of_logs(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[
     """
     if options.models is not None or options.model_column is not None:
         return options, ()
-    logs: list[Any] = []
-    for path in named_files(options).values():
-        files = find_files(path, options.format)
-        if not all(file.format in LOGS for file in files):
-            return options, ()
-        logs += [open_reader(file) for file in files]
+    logs = inputs.open_logs(list(named_files(options).values()), options.format)
+    if not logs:
+        return options, ()
     messages, taken = [], {}
     if options.id is None:
         taken["id"] = "id"
@@ -282,10 +279,8 @@ def _read_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Mo
     else:
         drop = options.missing == "drop"
         read, more = match_by_id(read, options.id, drop=drop, own=options.own_labels)
-    first = next(iter(read.values()))
     messages = tuple(f"{name}: {line}" for name, rows in read.items() for line in rows.messages)
-    predictions = {name: rows.y_proba for name, rows in read.items()}
-    return Models(first, predictions, messages, (*notes, *more), _labels(read))
+    return Models.matched(read, messages, (*notes, *more))
 
 
 def _check_classes_named(read: Mapping[str, Rows]) -> None:

@@ -8,14 +8,16 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
+from calibrant._cli.options import READS_FILES, add_columns, add_option
 from calibrant._cli.output import (
     Outcome,
     check_page_options,
     check_writable,
-    print_line,
+    print_lines,
     print_status,
 )
-from calibrant._cli.parsing import add_json, at_least_one, bins, changed, distinct
+from calibrant._cli.parsing import changed, distinct
+from calibrant._cli.terminal import working
 from calibrant._core.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -24,68 +26,47 @@ if TYPE_CHECKING:
     from calibrant.results._windows import Windows
 
 ALARMED = 1
+HELP = "calibration over time, in a state that grows"
+DESCRIPTION = (
+    "Add files to the state of a Monitor, and show its windows: errors, what chance alone would "
+    "show, and evidence against calibration that may be looked at as often as one likes. A state "
+    "that is not there yet is begun; rows are summed and forgotten, so add each file once: a file "
+    f"whose content was added before is an error. {READS_FILES}"
+)
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "monitor",
-        help="calibration over time, in a state that grows",
-        description="Add files to the state of a Monitor, and show its windows: errors, what "
-        "chance alone would show, and evidence against calibration that may be looked at as often "
-        "as one likes. A state that is not there yet is begun; rows are summed and forgotten, so "
-        "add each file once: a file whose content was added before is an error. "
-        + inputs.DESCRIPTION,
-    )
+def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("state", metavar="STATE", help="file of the state")
-    parser.add_argument(
-        "--update", nargs="+", metavar="FILE", help="files, folders or patterns to add"
+    add_option(parser, "--update FILE", "files, folders or patterns to add", nargs="+")
+    add_option(parser, "--again", "add files even if they were added before")
+    add_option(parser, "--time COLUMN", "column of times, for --update")
+    add_option(
+        parser,
+        "--groups COLUMN",
+        "column of clusters (patient, session), each of which counts once; its rows lie in one "
+        "window and in one file",
     )
-    parser.add_argument(
-        "--again", action="store_true", help="add files even if they were added before"
-    )
-    parser.add_argument("--time", metavar="COLUMN", help="column of times, for --update")
-    parser.add_argument(
-        "--groups",
-        metavar="COLUMN",
-        help="column of clusters (patient, session), each of which counts once; its rows lie in "
-        "one window and in one file",
-    )
-    parser.add_argument(
-        "-o", "--out", metavar="PAGE", help="also write a page with a time axis (.html)"
-    )
+    add_option(parser, "-o --out PAGE", "also write a page with a time axis (.html)")
     begun = parser.add_argument_group("of a state that is begun")
-    begun.add_argument(
-        "--every",
-        metavar="WIDTH",
-        help="width of windows: 1d (default), 6h, 15m; 1w from Monday on, 1w-sun from Sunday",
+    add_option(
+        begun,
+        "--every WIDTH",
+        "width of windows: 1d (default), 6h, 15m; 1w from Monday on, 1w-sun from Sunday",
     )
-    begun.add_argument(
-        "--keep", type=at_least_one, metavar="N", help="windows to keep; older ones are merged"
-    )
-    begun.add_argument(
-        "--measures", type=_measures, metavar="NAME,...", help="what to sum for, or all"
-    )
-    inputs.add_columns(parser)
-    parser.add_argument("--bins", type=bins, help="of a state that is begun; default 15")
-    parser.add_argument("--start", metavar="TIME", help="start of the first window to show")
-    parser.add_argument("--stop", metavar="TIME", help="start of the first window not to show")
-    parser.add_argument(
-        "--baseline",
-        type=at_least_one,
-        metavar="N",
-        help="compare each window with the N before it",
-    )
-    parser.add_argument(
-        "--alarm", action="store_true", help="end with 1 where there is an alarm, for a scheduler"
-    )
-    parser.add_argument("--title", help="title of the page")
-    add_json(parser)
-    parser.set_defaults(run=run)
+    add_option(begun, "--keep N", "windows to keep; older ones are merged")
+    add_option(begun, "--measures NAME,...", "what to sum for, or all", type=_measures)
+    add_columns(parser)
+    add_option(parser, "--bins BINS", "of a state that is begun; default 15")
+    add_option(parser, "--start TIME", "start of the first window to show")
+    add_option(parser, "--stop TIME", "start of the first window not to show")
+    add_option(parser, "--baseline N", "compare each window with the N before it")
+    add_option(parser, "--alarm", "end with 1 where there is an alarm, for a scheduler")
+    add_option(parser, "--title TITLE", "title of the page")
 
 
 def _measures(text: str) -> list[str] | str:
-    found = distinct(text)
-    return "all" if found == ["all"] else found
+    measures = distinct(text)
+    return "all" if measures == ["all"] else measures
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -102,7 +83,8 @@ def run(options: argparse.Namespace) -> Outcome:
         windows.save(options.out, name=options.title, source=source)
         print_status(f"written: {options.out}")
     code = ALARMED if options.alarm and windows.alarm is not None else 0
-    return Outcome(code, lambda: _show(windows, monitor, options))
+    title = f"{options.state}: {counted(monitor.n_rows, 'row')}"
+    return Outcome(windows.to_dict, lambda: _show(windows, title), code)
 
 
 def _add_files(options: argparse.Namespace) -> Monitor:
@@ -185,7 +167,6 @@ def _add_each_file(monitor: Monitor | None, options: argparse.Namespace) -> Moni
     """Add the rows of each file. One file at a time is in memory."""
     from calibrant._api.streaming.added_files import AddedFiles
     from calibrant._api.streaming.monitor import Monitor
-    from calibrant._cli.terminal import working
     from calibrant._data.readers.read_rows import read_rows
     from calibrant._data.readers.recognise import find_files
 
@@ -264,14 +245,8 @@ def _as_times(values: Any) -> Any:
 _DAY = re.compile(r"\s*(?:19|20)\d\d[01]\d[0-3]\d\s*")
 
 
-def _show(windows: Windows, monitor: Monitor, options: argparse.Namespace) -> None:
+def _show(windows: Windows, title: str) -> None:
     from calibrant._cli.tables import print_table
 
-    if options.json:
-        print(windows.to_json())
-        return
-    print_line(f"{options.state}: {counted(monitor.n_rows, 'row')}")
-    for note in windows.notes:
-        print_line(f"  {note}")
-    print_line()
+    print_lines(title, windows.notes)
     print_table(windows.display_columns(), windows.title)

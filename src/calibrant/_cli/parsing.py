@@ -8,7 +8,8 @@ import shlex
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from calibrant._cli.exit_codes import NOT_DONE
+from calibrant._cli import NOT_DONE
+from calibrant._cli.terminal import visible
 from calibrant._core.errors import InputError, nearest
 
 # Names that options have in Python and in other programs.
@@ -61,9 +62,10 @@ class Parser(argparse.ArgumentParser):
     argparse's 2 is that of an undecided check.
     """
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, *, summary: str = "", **settings: Any) -> None:
         # A mistyped option must not be taken for an abbreviation of another one.
         super().__init__(**{"allow_abbrev": False, **settings})
+        self.summary = summary
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         parsed, rest = self.parse_known_args(args, namespace)
@@ -76,23 +78,13 @@ class Parser(argparse.ArgumentParser):
         parsed.typed, parsed.parser = shlex.join([self.prog, *args]), self
         return parsed
 
-    def verbs(self) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    def verbs(self) -> Iterator[tuple[str, Parser]]:
         """Yield the name and the parser of each verb."""
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
                 yield from action.choices.items()
 
-    def help_of(self, name: str) -> str | None:
-        """Give the help line of a verb."""
-        groups = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
-        return next(
-            (each.help for group in groups for each in group._choices_actions if each.dest == name),
-            None,
-        )
-
     def error(self, message: str) -> NoReturn:
-        from calibrant._cli.terminal import visible
-
         self.exit(NOT_DONE, f"{self.prog}: {visible(message)} (see {self.prog} --help)\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -238,7 +230,3 @@ def named_number(text: str) -> tuple[str, float]:
 def changed(options: argparse.Namespace, **values: Any) -> argparse.Namespace:
     """Copy the options with other values for some."""
     return argparse.Namespace(**{**vars(options), **values})
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON only")

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import atomic_write, check_writable, print_json, print_line, print_status
-from calibrant._cli.parsing import add_json, changed, names, shares
+from calibrant._cli.options import CLUSTERS, READS_FILES, add_bins, add_columns, add_option
+from calibrant._cli.output import (
+    Outcome,
+    atomic_write,
+    check_writable,
+    print_line,
+    print_status,
+)
+from calibrant._cli.parsing import changed
 from calibrant._core.atomic_files import version_of
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
@@ -16,73 +24,64 @@ from calibrant._core.map_names import METHODS
 if TYPE_CHECKING:
     from calibrant._cli.recalibration import FittedMap
 
+HELP = "recalibrate: fit a map, put predictions through it"
+DESCRIPTION = (
+    "Fit a recalibration map to held-out rows (--fit), put predictions through it (--apply), or "
+    "both. A map is kept in a JSON file: written by --fit, read without it. " + READS_FILES
+)
 AUTO = "auto"
 ON_THE_FIT = "Before and after, on the rows of the fit: every map looks too good there"
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "scale",
-        help="recalibrate: fit a map, put predictions through it",
-        description="Fit a recalibration map to held-out rows (--fit), put predictions through it "
-        "(--apply), or both. A map is kept in a JSON file: written by --fit, read without it. "
-        + inputs.DESCRIPTION,
-    )
-    parser.add_argument("--fit", metavar="FILE", help="held-out rows to fit a map to")
-    parser.add_argument(
-        "--map",
-        "--method",
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_option(parser, "--fit FILE", "held-out rows to fit a map to")
+    add_option(
+        parser,
+        "--map --method",
+        "the map; default temperature. auto: the simplest of those whose log loss, on rows of "
+        "the fit that a map was not fitted to, is within one standard error of the lowest",
         dest="method",
         choices=(*METHODS, AUTO),
         default="temperature",
-        help="the map; default temperature. auto: the simplest of those whose log loss, on rows of "
-        "the fit that a map was not fitted to, is within one standard error of the lowest",
     )
-    parser.add_argument(
-        "--groups",
-        metavar="COLUMN",
-        help="column that names the cluster of each row (patient, day): --map auto keeps a cluster "
-        "together",
+    add_option(
+        parser,
+        "--groups COLUMN",
+        f"{CLUSTERS} (patient, day): --map auto keeps a cluster together",
     )
-    parser.add_argument(
-        "--prior",
-        type=shares,
-        metavar="SHARE",
-        help="with --method prior-shift: the share of class 1 where the map is used (of all "
-        "classes: a,b,c)",
+    add_option(
+        parser,
+        "--prior SHARE",
+        "with --method prior-shift: the share of class 1 where the map is used (of all classes: "
+        "a,b,c)",
     )
-    parser.add_argument(
-        "--source-prior",
-        type=shares,
-        metavar="SHARE",
-        help="with --method prior-shift: the share at which the predictions are calibrated; by "
+    add_option(
+        parser,
+        "--source-prior SHARE",
+        "with --method prior-shift: the share at which the predictions are calibrated; by "
         "default that of the labels, if --prior is given",
     )
-    parser.add_argument("--apply", metavar="FILE", help="rows to put through the map")
-    parser.add_argument("--scaler", metavar="FILE", help="the map's file (.json)")
-    parser.add_argument(
+    add_option(parser, "--apply FILE", "rows to put through the map")
+    add_option(parser, "--scaler FILE", "the map's file (.json)")
+    add_option(
+        parser,
         "--no-fitted-rows",
+        "write the map without the hashes of up to 4,096 rows by which rows of the fit are "
+        "recognised",
         dest="fitted_rows",
         action="store_false",
-        help="write the map without the hashes of up to 4,096 rows by which rows of the fit are "
-        "recognised",
     )
-    parser.add_argument(
-        "-o",
-        "--out",
-        metavar="FILE",
-        help="recalibrated rows (.csv, .jsonl, .parquet, .arrow, .npz); without --apply, the map",
+    add_option(
+        parser,
+        "-o --out FILE",
+        "recalibrated rows (.csv, .jsonl, .parquet, .arrow, .npz); without --apply, the map",
     )
-    parser.add_argument(
-        "--keep", type=names, metavar="COLUMN,...", help="columns to copy to the output"
-    )
-    inputs.add_columns(parser)
-    inputs.add_bins(parser)
-    add_json(parser)
-    parser.set_defaults(run=run)
+    add_option(parser, "--keep COLUMN,...", "columns to copy to the output")
+    add_columns(parser)
+    add_bins(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> Outcome:
     from calibrant._cli.recalibration import fit_map, load_map
 
     _check_options(options)
@@ -116,10 +115,7 @@ def run(options: argparse.Namespace) -> None:
     for path in dict.fromkeys((written_map, options.out)):
         if path is not None:
             print_status(f"written: {path}")
-    if options.json:
-        print_json(result)
-    else:
-        _show(fitted_map, result)
+    return Outcome(lambda: result, lambda: _show(fitted_map, result))
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -181,7 +177,7 @@ def _apply(fitted_map: FittedMap, options: argparse.Namespace) -> dict[str, Any]
     rows, labelled = read_rows_to_map(request, fitted_map)
     after, share = apply_map(rows, fitted_map)
     with atomic_write(options.out) as temp:
-        write_rows(temp, rows, after, labelled=labelled)
+        write_rows(temp, replace(rows, y_proba=after), labelled=labelled)
     renamed = renamed_labels(options.out, rows) if labelled else None
     return {
         "file": options.apply,
@@ -190,7 +186,9 @@ def _apply(fitted_map: FittedMap, options: argparse.Namespace) -> dict[str, Any]
         "n_missing": rows.n_missing,
         "inferred": [*rows.messages, *([] if renamed is None else [renamed])],
         "share_fitted": share,
-        "measures": before_and_after(rows, after, fitted_map, options.bins) if labelled else None,
+        "measures": before_and_after(rows, after, fitted_map.scaler, options.bins)
+        if labelled
+        else None,
     }
 
 

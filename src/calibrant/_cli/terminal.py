@@ -10,9 +10,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from calibrant.results._reliability import ReliabilityTable
+if TYPE_CHECKING:
+    from calibrant.results._reliability import ReliabilityTable
 
 # Letters are about twice as high as wide, so this is a square.
 WIDTH, HEIGHT = 61, 25
