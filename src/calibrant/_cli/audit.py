@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from calibrant._cli.options import add_option
 from calibrant._cli.output import Outcome, check_folder, check_own_files, print_status
+from calibrant._cli.parsing import Parser
 from calibrant._cli.terminal import working
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ FILES = {
 }
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     parser.add_argument(
         "measures", nargs="*", metavar="MEASURE", help="names of measures; default: all"
     )
-    add_option(parser, "-o --out FOLDER", "folder for the tables (CSV, JSON, Markdown)")
-    add_option(parser, "--seed SEED", "seed of the simulated data; default 0", default=0)
+    parser.option("-o --out FOLDER", "folder for the tables (CSV, JSON, Markdown)")
+    parser.option("--seed SEED", "seed of the simulated data; default 0", default=0)
 
 
 def run(options: argparse.Namespace) -> Outcome:

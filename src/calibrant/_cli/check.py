@@ -16,12 +16,11 @@ from calibrant._cli.options import (
     add_chance,
     add_columns,
     add_files,
-    add_option,
     add_own_labels,
     add_slices,
 )
 from calibrant._cli.output import Outcome, atomic_write, check_writable, print_line, print_status
-from calibrant._cli.parsing import changed
+from calibrant._cli.parsing import Parser, changed
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._cli.terminal import print_styled, working
 from calibrant._core.errors import InputError, counted
@@ -44,66 +43,57 @@ MOST_IN_MEMORY = 200_000_000
 _STYLES = {"pass": "bold green", "fail": "bold red", "undecided": "bold yellow"}
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     limits: dict[str, Any] = {"action": "append", "default": []}
     add_files(parser)
-    add_option(
-        parser,
+    parser.option(
         "--max MEASURE=LIMIT",
         "at most this much, such as ece=0.05; may be repeated",
         dest="at_most",
         **limits,
     )
-    add_option(
-        parser,
+    parser.option(
         "--min MEASURE=LIMIT",
         "at least this much, such as auroc=0.8 or slope=0.9",
         dest="at_least",
         **limits,
     )
-    group = parser.add_argument_group("baseline")
-    add_option(
-        group,
+    group = parser.group("baseline")
+    group.option(
         "--baseline FILE",
         "predictions to compare with: file, folder or pattern, with the same columns",
     )
-    add_option(
-        group,
+    group.option(
         "--max-increase MEASURE=LIMIT",
         "at most so much above the baseline, such as ece=0.005; may be repeated",
         **limits,
     )
-    add_option(
-        group,
+    group.option(
         "--max-decrease MEASURE=LIMIT",
         "at most so much below the baseline, for what is better the higher it is",
         **limits,
     )
-    add_option(group, "--id COLUMN", "match rows with the baseline's by this column")
+    group.option("--id COLUMN", "match rows with the baseline's by this column")
     add_own_labels(group)
-    add_option(
-        group,
-        "--unpaired",
-        "take the baseline's rows for other rows, even if their labels are the same",
+    group.option(
+        "--unpaired", "take the baseline's rows for other rows, even if their labels are the same"
     )
-    add_option(
-        group,
+    group.option(
         "--baseline-proba COLUMN[,...]",
         "predictions in the baseline, if their columns are called otherwise",
     )
-    add_option(parser, "--point", "judge the values alone, without intervals")
+    parser.option("--point", "judge the values alone, without intervals")
     add_columns(parser)
     add_bins(parser)
     add_slices(parser, "check each value of these columns too")
     add_chance(parser)
-    add_option(
-        parser,
+    parser.option(
         "--summary",
         "also write a Markdown summary to $GITHUB_STEP_SUMMARY (or print it), and an annotation "
         "for each limit that is not kept",
         choices=("github",),
     )
-    add_option(parser, "--junit FILE", "also write JUnit XML, for build servers")
+    parser.option("--junit FILE", "also write JUnit XML, for build servers")
 
 
 def run(options: argparse.Namespace) -> Outcome:

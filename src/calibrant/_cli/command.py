@@ -32,7 +32,7 @@ from calibrant._cli import (
     reproduce,
     scale,
 )
-from calibrant._cli.options import OptionNames, add_option
+from calibrant._cli.options import OptionNames
 from calibrant._cli.output import Outcome, print_json
 from calibrant._cli.parsing import Parser
 from calibrant._cli.terminal import visible
@@ -123,7 +123,7 @@ def build_parser() -> Parser:
         epilog=_AFTER_HELP,
     )
     parser.add_argument("--version", action="version", version=f"calibrant {__version__}")
-    add_option(parser, "--debug", _DEBUG_HELP)
+    parser.option("--debug", _DEBUG_HELP)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for verb in VERBS:
         name = verb.__name__.rpartition(".")[2]
@@ -133,9 +133,9 @@ def build_parser() -> Parser:
         verb.add_options(sub)
         sub.set_defaults(run=verb.run)
         if verb is not completion:  # it prints a script
-            add_option(sub, "--json", "print JSON only")
+            sub.option("--json", "print JSON only")
         # The option may stand before or after the verb; its default must not undo the first.
-        add_option(sub, "--debug", _DEBUG_HELP, default=argparse.SUPPRESS)
+        sub.option("--debug", _DEBUG_HELP, default=argparse.SUPPRESS)
     return parser
 
 

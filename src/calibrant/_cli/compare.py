@@ -13,7 +13,6 @@ from calibrant._cli.options import (
     add_chance,
     add_columns,
     add_models,
-    add_option,
     add_own_labels,
     add_slices,
     add_tolerance,
@@ -25,7 +24,7 @@ from calibrant._cli.output import (
     check_writable,
     print_status,
 )
-from calibrant._cli.parsing import changed
+from calibrant._cli.parsing import Parser, changed
 from calibrant._cli.terminal import working
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
@@ -44,60 +43,54 @@ DESCRIPTION = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     add_models(parser)
-    add_option(parser, "-o --out PAGE", "also write a comparison page (.html)")
-    add_option(parser, "--title TITLE", "title of the page")
-    add_option(
-        parser,
+    parser.option("-o --out PAGE", "also write a comparison page (.html)")
+    parser.option("--title TITLE", "title of the page")
+    parser.option(
         "--models NAME=COLUMN[,...]",
         "models in one file: a column, one for each class, or a pattern such as big_*",
         nargs="+",
     )
-    add_option(
-        parser,
+    parser.option(
         "--labels NAME=COLUMN",
         "with --models: the column of each model's own labels, such as whether its own answer was "
         "right",
         nargs="+",
     )
-    add_option(
-        parser,
+    parser.option(
         "--model-column COLUMN",
         "long format: a column that says which model a row is of; rows are matched by --id",
     )
-    add_option(parser, "--id COLUMN", "match the rows of files by this column")
+    parser.option("--id COLUMN", "match the rows of files by this column")
     add_own_labels(parser)
     add_columns(parser)
     add_bins(parser)
-    add_option(parser, "--measures NAME,...", "compare only these measures")
+    parser.option("--measures NAME,...", "compare only these measures")
     add_slices(parser, "compare within each value of these columns too")
     add_tolerance(parser, " in a slice")
-    add_option(
-        parser,
+    parser.option(
         "--scale-on [NAME=]FILE | COLUMN=VALUE",
         "recalibrate each model first, by a map fitted to these validation files (or to the rows "
         "in which a column has a value, which are then not compared)",
         nargs="+",
     )
-    add_option(parser, "--method", "the map of --scale-on; default temperature", choices=METHODS)
-    add_option(
-        parser,
+    parser.option("--method", "the map of --scale-on; default temperature", choices=METHODS)
+    parser.option(
         "--ceiling",
         "rows of how well annotators predict each other, in the same table; needs votes "
         "(--counts, or --votes beside shares)",
     )
     add_chance(parser)
-    add_option(parser, "--table FILE", "also write the table for a paper (.tex or .md)")
+    parser.option("--table FILE", "also write the table for a paper (.tex or .md)")
 
 
 def run(options: argparse.Namespace) -> Outcome:
     from calibrant._cli.models import (
-        given_paths,
         ids_of_logs,
         named_files,
         parse_split,
-        path_of,
+        paths_of,
         read_models,
         split_models,
         validation_models,
@@ -107,9 +100,9 @@ def run(options: argparse.Namespace) -> Outcome:
     _check_table(options.table)
     if options.method is not None and options.scale_on is None:
         raise InputError("--method is the map of --scale-on: say which rows to fit it to")
-    fitted = [path_of(text) for text in options.scale_on or ()]
+    read = [*named_files(options).values(), *paths_of(options.scale_on or ())]
     for path in (options.out, options.table):
-        check_writable(path, [*named_files(options).values(), *fitted], options.format)
+        check_writable(path, read, options.format)
     column, value = parse_split(options)
     options, taken = ids_of_logs(changed(options, split=column))
     models = read_models(options)
@@ -132,7 +125,7 @@ def run(options: argparse.Namespace) -> Outcome:
             comparison.save(
                 options.out,
                 name=options.title,
-                source=inputs.without_folders(options, given_paths(options)),
+                source=inputs.without_folders(options, paths_of(options.files)),
             )
         print_status(f"written: {options.out}")
     return Outcome(comparison.to_dict, lambda: _show(comparison))

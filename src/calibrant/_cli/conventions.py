@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from calibrant._cli import inputs
-from calibrant._cli.options import READS_FILES, add_columns, add_files, add_option
+from calibrant._cli.options import READS_FILES, add_columns, add_files
 from calibrant._cli.output import Outcome, print_line, print_lines
-from calibrant._cli.parsing import bin_count
+from calibrant._cli.parsing import Parser, bin_count
 from calibrant._core.errors import counted
 
 HELP = "what each well-known tool would report"
@@ -17,11 +17,10 @@ DESCRIPTION = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     add_files(parser)
     add_columns(parser, weight=False)
-    add_option(
-        parser,
+    parser.option(
         "--bins BINS",
         "number of bins for all tools; default 15; or cbrt or auto, by the number of rows",
         type=bin_count,

@@ -12,9 +12,9 @@ from calibrant._cli.options import (
     add_chance,
     add_columns,
     add_models,
-    add_option,
 )
 from calibrant._cli.output import Outcome, check_writable, print_status
+from calibrant._cli.parsing import Parser
 from calibrant._cli.terminal import working
 from calibrant._core.errors import InputError
 
@@ -32,31 +32,28 @@ MAPS = ("default", "isotonic", "platt", "none")
 PICTURES = (".png", ".svg", ".pdf")
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     add_models(parser)
-    add_option(parser, "-o --out PICTURE", "also draw it (.png, .svg, .pdf)")
-    add_option(
-        parser,
+    parser.option("-o --out PICTURE", "also draw it (.png, .svg, .pdf)")
+    parser.option(
         "--models NAME=COLUMN",
         "models in one file: a column each, or a pattern such as big_*",
         nargs="+",
     )
-    add_option(parser, "--id COLUMN", "match the rows of files by this column")
-    add_option(
-        parser,
+    parser.option("--id COLUMN", "match the rows of files by this column")
+    parser.option(
         "--thresholds LIST",
         "numbers such as 0.05,0.1,0.2, or FROM:TO:STEP; default 0.01:0.99:0.01",
         type=thresholds,
     )
-    add_option(
-        parser,
+    parser.option(
         "--recalibration",
         "map behind the gain; default: isotonic with 200 or more of the rarer outcome, else platt",
         choices=MAPS,
         default="default",
     )
     add_columns(parser)
-    add_option(parser, "--groups COLUMN", CLUSTERS)
+    parser.option("--groups COLUMN", CLUSTERS)
     add_chance(parser)
     # The reader of models expects these options of `compare`. Labels of each model's own are not
     # allowed here: acting on everyone would have a curve for each of them.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from calibrant._cli.options import add_option
 from calibrant._cli.output import (
     Outcome,
     atomic_write,
@@ -14,6 +13,7 @@ from calibrant._cli.output import (
     print_line,
     print_lines,
 )
+from calibrant._cli.parsing import Parser
 
 HELP = "evaluate the example that comes with Calibrant"
 DESCRIPTION = (
@@ -22,9 +22,8 @@ DESCRIPTION = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    add_option(
-        parser,
+def add_options(parser: Parser) -> None:
+    parser.option(
         "-o --out FOLDER",
         "instead, write the example's predictions to files, to try the other verbs on",
     )

@@ -7,6 +7,7 @@ import platform
 from typing import Any
 
 from calibrant._cli.output import Outcome, print_line
+from calibrant._cli.parsing import Parser
 from calibrant._core.version import __version__
 
 HELP = "what this installation can do"
@@ -26,7 +27,7 @@ PACKAGES = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     """Add none: there is nothing to choose."""
 
 

@@ -6,8 +6,8 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from calibrant._cli.options import add_option
 from calibrant._cli.output import Outcome, check_writable, print_lines, print_status
+from calibrant._cli.parsing import Parser
 from calibrant._cli.states import load_state
 from calibrant._core.errors import CalibrantError, InputError, StateError, counted
 
@@ -24,10 +24,10 @@ DESCRIPTION = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     parser.add_argument("states", nargs="+", metavar="STATE", help="a saved state")
-    add_option(parser, "-o --out STATE", "file for the merged state; an old one is replaced")
-    add_option(parser, "--again", "merge even if one file was added to two states")
+    parser.option("-o --out STATE", "file for the merged state; an old one is replaced")
+    parser.option("--again", "merge even if one file was added to two states")
 
 
 def run(options: argparse.Namespace) -> Outcome:

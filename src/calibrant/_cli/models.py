@@ -10,7 +10,7 @@ import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -110,14 +110,9 @@ def named_files(options: argparse.Namespace) -> dict[str, str]:
     return {name: path for name, (_, path) in zip(names, typed, strict=True)}
 
 
-def given_paths(options: argparse.Namespace) -> list[str]:
-    """Give the paths of a command without the names in front of them."""
-    return [path_of(text) for text in options.files]
-
-
-def path_of(text: str) -> str:
-    """Give the path of [NAME=]FILE."""
-    return _split_name(text)[1]
+def paths_of(texts: Sequence[str]) -> list[str]:
+    """Give the paths of [NAME=]FILE, without the names."""
+    return [_split_name(text)[1] for text in texts]
 
 
 def _split_name(text: str) -> list[str]:
@@ -132,9 +127,9 @@ def _is_folder_or_pattern(text: str) -> bool:
 
 
 def _read_one_file(options: argparse.Namespace, path: str) -> Models:
-    columns = _model_columns(options, path)
+    known = _column_names(path, options.format)
+    columns = _model_columns(options.models, known)
     request = inputs.request_of(options, path)
-    known = open_reader(find_files(path, options.format)[0]).names
     own = _label_columns(options, columns)
     for name, typed in columns.items():
         check_apart(request.y_true if own is None else own[name], typed)
@@ -172,9 +167,7 @@ def _label_columns(
         raise InputError("--labels says which labels are whose: leave out --label and --answer")
     out: dict[str, str] = {}
     for text in options.labels:
-        name, sign, column = (part.strip() for part in text.partition("="))
-        if not (name and sign and column):
-            raise InputError(f"--labels {text}: write NAME=COLUMN, such as big=correct_big")
+        name, column = _split_column("--labels", text, "big=correct_big")
         if name not in columns:
             raise InputError(f"--labels {text}: no model has that name: {nearest(name, columns)}")
         out[name] = column
@@ -225,21 +218,31 @@ def _dropped_note(n: int) -> tuple[str, ...]:
     return (f"{n} rows were dropped because something was missing",) if n else ()
 
 
-def _model_columns(options: argparse.Namespace, path: str) -> dict[str, Any]:
+def _column_names(path: str, format: str | None) -> tuple[str, ...]:
+    """Give the names of the columns of a file, or of the first file of a folder or pattern."""
+    return open_reader(find_files(path, format)[0]).names
+
+
+def _split_column(option: str, text: str, example: str) -> tuple[str, str]:
+    """Split NAME=COLUMN."""
+    name, _, column = (part.strip() for part in text.partition("="))
+    if not (name and column):
+        raise InputError(f"{option} {text}: write NAME=COLUMN, such as {example}")
+    return name, column
+
+
+def _model_columns(models: Sequence[str], known: tuple[str, ...]) -> dict[str, Any]:
     """Parse --models: the columns of each model."""
-    known = open_reader(find_files(path, options.format)[0]).names
     out: dict[str, Any] = {}
-    for text in options.models:
-        name, sign, typed = (part.strip() for part in text.partition("="))
-        if not (name and sign and typed):
-            raise InputError(
-                f"--models {text}: write NAME=COLUMN, such as big=p_big; files come before it"
-            )
+    for text in models:
+        name, typed = _split_column("--models", text, "big=p_big; files come before it")
         if name in out:
             raise InputError(f"--models names {name!r} twice: give each model its own name")
-        columns: list[str] = []
-        for one in typed.split(","):
-            columns += _matching_columns(one.strip(), known, text)
+        columns = [
+            column
+            for each in typed.split(",")
+            for column in _matching_columns(each.strip(), known, text)
+        ]
         alone = typed in known or ("*" not in typed and len(columns) == 1)
         out[name] = columns[0] if alone else columns
     return out
@@ -289,11 +292,13 @@ def _check_classes_named(read: Mapping[str, Rows]) -> None:
     """
     named = {name: rows.chosen.named for name, rows in read.items() if rows.multiclass}
     if len(set(named.values())) > 1:
-        mute = next(name for name, is_so in named.items() if not is_so)
-        loud = next(name for name, is_so in named.items() if is_so)
+        unnamed, other = (
+            next(name for name, is_named in named.items() if is_named == wanted)
+            for wanted in (False, True)
+        )
         raise InputError(
-            f"the columns of {loud} say which class each is of, those of {mute} do not: say the "
-            f"order of the classes in {mute} with --classes A,B,..."
+            f"the columns of {other} say which class each is of, those of {unnamed} do not: say "
+            f"the order of the classes in {unnamed} with --classes A,B,..."
         )
 
 
@@ -309,11 +314,11 @@ def parse_split(options: argparse.Namespace) -> tuple[str | None, str]:
     place = os.path.expanduser(value)
     if os.path.exists(place) or glob.glob(place):
         return None, ""
-    known = open_reader(find_files(next(iter(named_files(options).values())), options.format)[0])
-    if name not in known.names:
+    known = _column_names(next(iter(named_files(options).values())), options.format)
+    if name not in known:
         raise InputError(
             f"--scale-on {given[0]}: there is no file {value!r}, nor a column {name!r} to divide "
-            f"rows by: {nearest(name, known.names)}"
+            f"rows by: {nearest(name, known)}"
         )
     return name, value
 
@@ -364,14 +369,14 @@ def validation_models(options: argparse.Namespace, models: Models) -> Models:
     try:
         for path in named_files(own).values():
             find_files(path, options.format)
-        found = read_models(own)
+        validation = read_models(own)
     except InputError as error:
         raise InputError(f"--scale-on: {error}") from error
-    names, others = list(models.predictions), list(found.predictions)
+    names, others = list(models.predictions), list(validation.predictions)
     if sorted(names) != sorted(others):
         raise InputError(
             f"--scale-on has the models {', '.join(others)}, and the rows to compare have "
             f"{', '.join(names)}: give the same names, with NAME=FILE where files are called "
             "otherwise"
         )
-    return found
+    return validation

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.options import READS_FILES, add_columns, add_option
+from calibrant._cli.options import READS_FILES, add_columns
 from calibrant._cli.output import (
     Outcome,
     check_page_options,
@@ -16,7 +16,7 @@ from calibrant._cli.output import (
     print_lines,
     print_status,
 )
-from calibrant._cli.parsing import changed, distinct
+from calibrant._cli.parsing import Parser, changed, distinct
 from calibrant._cli.terminal import working
 from calibrant._core.errors import InputError, counted
 
@@ -35,33 +35,31 @@ DESCRIPTION = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     parser.add_argument("state", metavar="STATE", help="file of the state")
-    add_option(parser, "--update FILE", "files, folders or patterns to add", nargs="+")
-    add_option(parser, "--again", "add files even if they were added before")
-    add_option(parser, "--time COLUMN", "column of times, for --update")
-    add_option(
-        parser,
+    parser.option("--update FILE", "files, folders or patterns to add", nargs="+")
+    parser.option("--again", "add files even if they were added before")
+    parser.option("--time COLUMN", "column of times, for --update")
+    parser.option(
         "--groups COLUMN",
         "column of clusters (patient, session), each of which counts once; its rows lie in one "
         "window and in one file",
     )
-    add_option(parser, "-o --out PAGE", "also write a page with a time axis (.html)")
-    begun = parser.add_argument_group("of a state that is begun")
-    add_option(
-        begun,
+    parser.option("-o --out PAGE", "also write a page with a time axis (.html)")
+    begun = parser.group("of a state that is begun")
+    begun.option(
         "--every WIDTH",
         "width of windows: 1d (default), 6h, 15m; 1w from Monday on, 1w-sun from Sunday",
     )
-    add_option(begun, "--keep N", "windows to keep; older ones are merged")
-    add_option(begun, "--measures NAME,...", "what to sum for, or all", type=_measures)
+    begun.option("--keep N", "windows to keep; older ones are merged")
+    begun.option("--measures NAME,...", "what to sum for, or all", type=_measures)
     add_columns(parser)
-    add_option(parser, "--bins BINS", "of a state that is begun; default 15")
-    add_option(parser, "--start TIME", "start of the first window to show")
-    add_option(parser, "--stop TIME", "start of the first window not to show")
-    add_option(parser, "--baseline N", "compare each window with the N before it")
-    add_option(parser, "--alarm", "end with 1 where there is an alarm, for a scheduler")
-    add_option(parser, "--title TITLE", "title of the page")
+    parser.option("--bins BINS", "of a state that is begun; default 15")
+    parser.option("--start TIME", "start of the first window to show")
+    parser.option("--stop TIME", "start of the first window not to show")
+    parser.option("--baseline N", "compare each window with the N before it")
+    parser.option("--alarm", "end with 1 where there is an alarm, for a scheduler")
+    parser.option("--title TITLE", "title of the page")
 
 
 def _measures(text: str) -> list[str] | str:

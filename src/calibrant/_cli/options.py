@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
-from typing import Any
-
-from calibrant._cli import parsing
+from calibrant._cli.parsing import Group, Parser, names
 from calibrant._core.messages import Naming
 
 FORMATS = (
@@ -30,120 +26,75 @@ READS_FILES = (
 )
 CLUSTERS = "column that names the cluster of each row"
 
-# The value of an option as --help shows it, and how it is parsed. Other values stay text.
-_PARSED: dict[str, Callable[[str], Any]] = {
-    "BINS": parsing.bins,
-    "COLUMN,...": parsing.names,
-    "COLUMN[,...]": parsing.names,
-    "DEPTH": parsing.at_least_one,
-    "LEVEL": parsing.share,
-    "MEASURE=LIMIT": parsing.named_number,
-    "N": parsing.at_least_one,
-    "NAME,...": parsing.distinct,
-    "SEED": parsing.whole,
-    "SHARE": parsing.shares,
-    "TOLERANCE": parsing.share,
-    "WORD=P,...": parsing.word_table,
-}
 
-
-def add_option(parser: argparse._ActionsContainer, option: str, help: str, **settings: Any) -> None:
-    """Add an option, written as --help shows it: its names and its value, such as `--id COLUMN`.
-
-    Without a value or choices it is a flag. `settings` are those of argparse.
-    """
-    names = [word for word in option.split() if word.startswith("-")]
-    value = option.removeprefix(" ".join(names)).strip()
-    if value:
-        settings.setdefault("type", _PARSED.get(value))
-        # argparse makes the same of the name; shells complete it in small letters.
-        if value.lower() != names[-1].removeprefix("--"):
-            settings["metavar"] = value
-    elif "choices" not in settings:
-        settings.setdefault("action", "store_true")
-    parser.add_argument(*names, help=help, **settings)
-
-
-def add_files(parser: argparse.ArgumentParser) -> None:
+def add_files(parser: Parser) -> None:
     """Add the files of one set of rows."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
 
 
-def add_models(parser: argparse.ArgumentParser) -> None:
+def add_models(parser: Parser) -> None:
     """Add the files of one model or of several."""
     parser.add_argument(
         "files", nargs="+", metavar="[NAME=]FILE", help="one file, or one per model"
     )
 
 
-def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True) -> None:
+def add_columns(parser: Parser, *, weight: bool = True) -> None:
     """Add the options that name columns (labels, predictions, weights, votes) and the format."""
-    group = parser.add_argument_group("columns")
-    add_option(group, "--label COLUMN", "labels (y_true)", type=parsing.names)
-    add_option(
-        group,
+    group = parser.group("columns")
+    group.option("--label COLUMN", "labels (y_true)", type=names)
+    group.option(
         "--proba COLUMN[,...]",
         "predictions (y_proba): a column, or one per class; repeat it, or give a list",
         action="extend",
     )
     if weight:
-        add_option(group, "--weight COLUMN", "weight of each row")
+        group.option("--weight COLUMN", "weight of each row")
     else:
         parser.set_defaults(weight=None)
-    add_option(
-        group,
+    group.option(
         "--votes COLUMN",
         "number of votes behind each soft label, or behind a count of votes for class 1",
     )
-    add_option(
-        group,
+    group.option(
         "--counts COLUMN,...",
         "counts of votes, a column for each class, in place of labels; for a binary problem, "
         "NEGATIVE,POSITIVE",
     )
-    add_option(
-        group,
-        "--item COLUMN",
-        "rows are one vote each (--label), on the item that this column names",
+    group.option(
+        "--item COLUMN", "rows are one vote each (--label), on the item that this column names"
     )
-    add_option(group, "--annotator COLUMN", "who gave the vote, where rows are one vote each")
-    add_option(
-        group,
+    group.option("--annotator COLUMN", "who gave the vote, where rows are one vote each")
+    group.option(
         "--classes NAME,...",
         "labels in the order of the columns of predictions; for a binary problem, "
         "NEGATIVE,POSITIVE",
-        type=parsing.names,
+        type=names,
     )
-    add_option(group, "--answer COLUMN", "answers, to be compared with --gold, in place of labels")
-    add_option(group, "--gold COLUMN", "right answers")
-    add_option(group, "--from-logits", "predictions are logits")
-    add_option(group, "--from-logprobs", "predictions are log-probabilities")
-    add_option(group, "--percent", 'predictions are percentages: 85, or "85%%"')
-    add_option(
-        group,
+    group.option("--answer COLUMN", "answers, to be compared with --gold, in place of labels")
+    group.option("--gold COLUMN", "right answers")
+    group.option("--from-logits", "predictions are logits")
+    group.option("--from-logprobs", "predictions are log-probabilities")
+    group.option("--percent", 'predictions are percentages: 85, or "85%%"')
+    group.option(
         "--words WORD=P,...",
         "predictions are words, each with its probability: likely=0.7,unlikely=0.2; or a file "
         "with such a pair a line, or with a JSON record",
     )
-    add_option(
-        group,
+    group.option(
         "--missing",
         "rows in which something is missing: an error (the default), or dropped and counted",
         choices=("error", "drop"),
         default="error",
     )
-    add_option(
-        group,
-        "--format",
-        "format of the files, if their names or fields do not say",
-        choices=FORMATS,
+    group.option(
+        "--format", "format of the files, if their names or fields do not say", choices=FORMATS
     )
-    add_option(group, "--filter NAME", "filter of a log of lm-evaluation-harness, of several")
+    group.option("--filter NAME", "filter of a log of lm-evaluation-harness, of several")
 
 
-def add_bins(parser: argparse.ArgumentParser) -> None:
-    add_option(
-        parser,
+def add_bins(parser: Parser) -> None:
+    parser.option(
         "--bins BINS",
         "a count (the default is 15), edges such as 0,0.5,1, quantile:15, or a count that "
         "follows from the rows: cbrt (their cube root) or auto (the same, from 5 to 100)",
@@ -151,21 +102,20 @@ def add_bins(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_slices(parser: argparse.ArgumentParser, purpose: str) -> None:
+def add_slices(parser: Parser, purpose: str) -> None:
     """Add the options of slices and clusters."""
-    add_option(parser, "--by COLUMN,...", purpose)
-    add_option(parser, "--groups COLUMN", f"{CLUSTERS} (patient, day), for intervals and p-values")
+    parser.option("--by COLUMN,...", purpose)
+    parser.option("--groups COLUMN", f"{CLUSTERS} (patient, day), for intervals and p-values")
 
 
-def add_chance(parser: argparse.ArgumentParser) -> None:
+def add_chance(parser: Parser) -> None:
     """Add the options of intervals: level and seed."""
-    add_option(parser, "--level LEVEL", "confidence level of intervals; default 0.95", default=0.95)
-    add_option(parser, "--seed SEED", "seed of the resampling; default 0", default=0)
+    parser.option("--level LEVEL", "confidence level of intervals; default 0.95", default=0.95)
+    parser.option("--seed SEED", "seed of the resampling; default 0", default=0)
 
 
-def add_tolerance(parser: argparse.ArgumentParser, where: str = "") -> None:
-    add_option(
-        parser,
+def add_tolerance(parser: Parser, where: str = "") -> None:
+    parser.option(
         "--tolerance TOLERANCE",
         f"largest error that would not matter{where}, as a gap between prediction and outcome; "
         "default 0.05",
@@ -173,9 +123,8 @@ def add_tolerance(parser: argparse.ArgumentParser, where: str = "") -> None:
     )
 
 
-def add_own_labels(parser: argparse._ActionsContainer) -> None:
-    add_option(
-        parser,
+def add_own_labels(parser: Parser | Group) -> None:
+    parser.option(
         "--own-labels",
         "each file has its model's own labels, such as whether its own answer was right; of "
         "columns called correct this is known",

@@ -14,11 +14,11 @@ from calibrant._cli.options import (
     add_chance,
     add_columns,
     add_files,
-    add_option,
     add_slices,
     add_tolerance,
 )
 from calibrant._cli.output import Outcome, check_page_options, check_writable, print_status
+from calibrant._cli.parsing import Parser
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
 from calibrant._cli.terminal import working
 from calibrant._core.errors import InputError, counted
@@ -41,49 +41,42 @@ MOST_IN_MEMORY, MOST_FOR_PAGE = 10_000_000, 200_000_000
 MOST_LISTED, MOST_EVALUATED = 20, 60
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     add_files(parser)
-    add_option(parser, "-o --out PAGE", "also write a report page (.html)")
+    parser.option("-o --out PAGE", "also write a report page (.html)")
     add_columns(parser)
-    add_option(
-        parser,
+    parser.option(
         "--multilabel",
         "rows may have several labels: every column of --label, with its own of --proba, is a "
         "problem of its own; empty where a label was not annotated",
     )
     add_bins(parser)
-    add_option(parser, "--measures NAME,...", "evaluate only these measures")
+    parser.option("--measures NAME,...", "evaluate only these measures")
     add_slices(parser, "evaluate each value of these columns too")
-    add_option(
-        parser,
+    parser.option(
         "--segments COLUMN,...",
         "search the values of these columns, and their crossings, for rows where predictions are "
         "wrong",
     )
-    add_option(parser, "--depth DEPTH", "most columns that segments are crossings of; default 2")
+    parser.option("--depth DEPTH", "most columns that segments are crossings of; default 2")
     add_tolerance(parser)
     add_chance(parser)
-    add_option(
-        parser,
-        "--all-intervals",
-        "intervals for every measure, not only for those that are quick",
+    parser.option(
+        "--all-intervals", "intervals for every measure, not only for those that are quick"
     )
-    add_option(
-        parser,
+    parser.option(
         "--clinical",
         "also slope, O:E, C-statistic, ICI and others of a binary outcome, with intervals",
     )
-    add_option(parser, "--title TITLE", "title of the page; default: the files' names")
-    add_option(
-        parser,
+    parser.option("--title TITLE", "title of the page; default: the files' names")
+    parser.option(
         "--recalibrate NAME,...",
         "recalibration maps that the page shows side by side, such as beta,isotonic; default: "
         "those that suit the rows",
     )
-    add_option(parser, "--stream", "never keep the rows in memory: any size, no intervals")
-    add_option(parser, "--one-pass", "read once, with approximate quantile bins; implies --stream")
-    add_option(
-        parser,
+    parser.option("--stream", "never keep the rows in memory: any size, no intervals")
+    parser.option("--one-pass", "read once, with approximate quantile bins; implies --stream")
+    parser.option(
         "--progress",
         "show progress also where there is no terminal",
         action="store_true",

@@ -7,8 +7,8 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from calibrant._cli.inputs import given
-from calibrant._cli.options import add_option
 from calibrant._cli.output import Outcome, check_folder, print_line, print_lines
+from calibrant._cli.parsing import Parser
 
 if TYPE_CHECKING:
     from calibrant._research.papers.folder import Reproduction
@@ -20,14 +20,14 @@ DESCRIPTION = (
 )
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     parser.add_argument(
         "paper", metavar="PAPER", help="soft-mean, logit-smoothing, truthful or ambiguous"
     )
-    add_option(parser, "-o --out FOLDER", "folder for the page, tables and figures")
-    add_option(parser, "--data FILE", "folder of saved predictions (.npz), or a pool's table")
-    add_option(parser, "--quick", "fewer replications")
-    add_option(parser, "--seed SEED", "a seed instead of the paper's")
+    parser.option("-o --out FOLDER", "folder for the page, tables and figures")
+    parser.option("--data FILE", "folder of saved predictions (.npz), or a pool's table")
+    parser.option("--quick", "fewer replications")
+    parser.option("--seed SEED", "a seed instead of the paper's")
 
 
 def run(options: argparse.Namespace) -> Outcome:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.options import CLUSTERS, READS_FILES, add_bins, add_columns, add_option
+from calibrant._cli.options import CLUSTERS, READS_FILES, add_bins, add_columns
 from calibrant._cli.output import (
     Outcome,
     atomic_write,
@@ -16,7 +16,7 @@ from calibrant._cli.output import (
     print_line,
     print_status,
 )
-from calibrant._cli.parsing import changed
+from calibrant._cli.parsing import Parser, changed
 from calibrant._core.atomic_files import version_of
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
@@ -33,10 +33,9 @@ AUTO = "auto"
 ON_THE_FIT = "Before and after, on the rows of the fit: every map looks too good there"
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    add_option(parser, "--fit FILE", "held-out rows to fit a map to")
-    add_option(
-        parser,
+def add_options(parser: Parser) -> None:
+    parser.option("--fit FILE", "held-out rows to fit a map to")
+    parser.option(
         "--map --method",
         "the map; default temperature. auto: the simplest of those whose log loss, on rows of "
         "the fit that a map was not fitted to, is within one standard error of the lowest",
@@ -44,39 +43,33 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         choices=(*METHODS, AUTO),
         default="temperature",
     )
-    add_option(
-        parser,
-        "--groups COLUMN",
-        f"{CLUSTERS} (patient, day): --map auto keeps a cluster together",
+    parser.option(
+        "--groups COLUMN", f"{CLUSTERS} (patient, day): --map auto keeps a cluster together"
     )
-    add_option(
-        parser,
+    parser.option(
         "--prior SHARE",
         "with --method prior-shift: the share of class 1 where the map is used (of all classes: "
         "a,b,c)",
     )
-    add_option(
-        parser,
+    parser.option(
         "--source-prior SHARE",
         "with --method prior-shift: the share at which the predictions are calibrated; by "
         "default that of the labels, if --prior is given",
     )
-    add_option(parser, "--apply FILE", "rows to put through the map")
-    add_option(parser, "--scaler FILE", "the map's file (.json)")
-    add_option(
-        parser,
+    parser.option("--apply FILE", "rows to put through the map")
+    parser.option("--scaler FILE", "the map's file (.json)")
+    parser.option(
         "--no-fitted-rows",
         "write the map without the hashes of up to 4,096 rows by which rows of the fit are "
         "recognised",
         dest="fitted_rows",
         action="store_false",
     )
-    add_option(
-        parser,
+    parser.option(
         "-o --out FILE",
         "recalibrated rows (.csv, .jsonl, .parquet, .arrow, .npz); without --apply, the map",
     )
-    add_option(parser, "--keep COLUMN,...", "columns to copy to the output")
+    parser.option("--keep COLUMN,...", "columns to copy to the output")
     add_columns(parser)
     add_bins(parser)
 
