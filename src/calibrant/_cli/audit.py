@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from calibrant.results._audit import Audit
 
 
-HELP = "put measures' claims to the test"
 DESCRIPTION = (
     "Test on simulated data with known truth whether measures are truthful, continuous, complete "
     "and sound, whether weights are shares, and how far they depend on the number of bins. Exit "

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from calibrant.results._check import Check
     from calibrant.results._evaluation import Evaluation
 
-HELP = "hold predictions to limits: 0 pass, 1 fail, 2 undecided"
 DESCRIPTION = (
     "Check measures against limits, with their confidence intervals. Exit code 0: every interval "
     "lies within its limit; 1: an interval lies beyond its limit; 2: undecided, an interval "

@@ -6,56 +6,38 @@ not be done (bad input, a wrong option, a file that cannot be read or written); 
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
-from types import ModuleType
 from typing import TextIO
 
-from calibrant._cli import (
-    INTERRUPTED,
-    NOT_DONE,
-    audit,
-    check,
-    compare,
-    completion,
-    conventions,
-    decide,
-    demo,
-    info,
-    merge,
-    monitor,
-    report,
-    reproduce,
-    scale,
-)
+from calibrant._cli import INTERRUPTED, NOT_DONE
 from calibrant._cli.options import OptionNames
 from calibrant._cli.output import Outcome, print_json
-from calibrant._cli.parsing import Parser
+from calibrant._cli.parsing import DEBUG_HELP, Parser, Verb
 from calibrant._cli.terminal import visible
 from calibrant._core.errors import CalibrantError, CalibrantWarning
 from calibrant._core.messages import named_by
 from calibrant._core.version import __version__
 
-VERBS: tuple[ModuleType, ...] = (
-    report,
-    compare,
-    check,
-    decide,
-    scale,
-    conventions,
-    audit,
-    reproduce,
-    monitor,
-    merge,
-    info,
-    demo,
-    completion,
-)
-_DEBUG_HELP = "show where an error comes from"
+# The verbs and their lines in the help. A verb is a module of its own.
+VERBS = {
+    "report": "evaluate predictions in files",
+    "compare": "several models on the same rows",
+    "check": "hold predictions to limits: 0 pass, 1 fail, 2 undecided",
+    "decide": "net benefit of acting on predictions, by threshold",
+    "scale": "recalibrate: fit a map, put predictions through it",
+    "conventions": "what each well-known tool would report",
+    "audit": "put measures' claims to the test",
+    "reproduce": "do a paper's experiments again",
+    "monitor": "calibration over time, in a state that grows",
+    "merge": "put saved states together",
+    "info": "what this installation can do",
+    "demo": "evaluate the example that comes with Calibrant",
+    "completion": "complete verbs and options in a shell",
+}
 _AFTER_HELP = (
     "exit codes: 0 done, or the check passed; 1 the check failed; 2 the check is undecided; "
     "3 it could not be done; 130 interrupted"
@@ -123,19 +105,10 @@ def build_parser() -> Parser:
         epilog=_AFTER_HELP,
     )
     parser.add_argument("--version", action="version", version=f"calibrant {__version__}")
-    parser.option("--debug", _DEBUG_HELP)
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for verb in VERBS:
-        name = verb.__name__.rpartition(".")[2]
-        sub = commands.add_parser(
-            name, help=verb.HELP, summary=verb.HELP, description=verb.DESCRIPTION
-        )
-        verb.add_options(sub)
-        sub.set_defaults(run=verb.run)
-        if verb is not completion:  # it prints a script
-            sub.option("--json", "print JSON only")
-        # The option may stand before or after the verb; its default must not undo the first.
-        sub.option("--debug", _DEBUG_HELP, default=argparse.SUPPRESS)
+    parser.option("--debug", DEBUG_HELP)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Verb)
+    for name, line in VERBS.items():
+        commands.add_parser(name, help=line, module=name, summary=line)
     return parser
 
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from calibrant._cli.models import Models
     from calibrant.results._comparison import Comparison
 
-HELP = "several models on the same rows"
 DESCRIPTION = (
     "Compare models on the same rows: ranks, differences and their confidence intervals. Either "
     "one file with the predictions of several models, named by --models, or one file per model "

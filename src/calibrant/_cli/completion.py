@@ -18,7 +18,6 @@ FILES = {
 }
 
 
-HELP = "complete verbs and options in a shell"
 DESCRIPTION = (
     'Print a script that completes verbs, options and files. bash: eval "$(calibrant completion '
     'bash)" in ~/.bashrc; zsh: write it to a file _calibrant in a folder of $fpath; fish: write it '
@@ -36,9 +35,9 @@ def run(options: argparse.Namespace) -> None:
     except ImportError:
         raise MissingExtra("shtab", "cli", "shell completion") from None
     parser: Parser = options.parser
-    for _, each in parser.verbs():
-        each.description = each.summary  # menus have room for one line
-        for action in each._actions:
+    for verb in parser.verbs():
+        verb.description = verb.summary  # menus have room for one line
+        for action in verb._actions:
             kind = FILES.get(str(action.metavar))
             if kind is not None:
                 action.complete = getattr(shtab, kind)  # type: ignore[attr-defined]

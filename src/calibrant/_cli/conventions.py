@@ -10,7 +10,6 @@ from calibrant._cli.output import Outcome, print_line, print_lines
 from calibrant._cli.parsing import Parser, bin_count
 from calibrant._core.errors import counted
 
-HELP = "what each well-known tool would report"
 DESCRIPTION = (
     "What each well-known tool would report as ECE for the same predictions, and why they differ. "
     f"None of them needs to be installed. {READS_FILES}"

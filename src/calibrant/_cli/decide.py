@@ -21,7 +21,6 @@ from calibrant._core.errors import InputError
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import Rows
 
-HELP = "net benefit of acting on predictions, by threshold"
 DESCRIPTION = (
     "Decision curves of a binary outcome: the net benefit of acting where a prediction reaches a "
     "threshold, for models, for everyone and for no one, and what recalibration would add. One "

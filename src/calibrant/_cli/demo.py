@@ -15,7 +15,6 @@ from calibrant._cli.output import (
 )
 from calibrant._cli.parsing import Parser
 
-HELP = "evaluate the example that comes with Calibrant"
 DESCRIPTION = (
     "Evaluate the example that comes with Calibrant: a student network, its labels and its "
     "teacher's probabilities."

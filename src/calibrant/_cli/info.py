@@ -10,7 +10,6 @@ from calibrant._cli.output import Outcome, print_line
 from calibrant._cli.parsing import Parser
 from calibrant._core.version import __version__
 
-HELP = "what this installation can do"
 DESCRIPTION = "What this installation can do: its engine, and the packages that it can use."
 # Packages that add formats, colours, figures and engines.
 PACKAGES = (

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from calibrant.results._evaluation import Evaluation
     from calibrant.results._windows import Windows
 
-HELP = "put saved states together"
 DESCRIPTION = (
     "Merge states that Accumulator.save or Monitor.save wrote, and evaluate them. If one of them "
     "cannot be read or does not fit, nothing is written."

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from calibrant.results._windows import Windows
 
 ALARMED = 1
-HELP = "calibration over time, in a state that grows"
 DESCRIPTION = (
     "Add files to the state of a Monitor, and show its windows: errors, what chance alone would "
     "show, and evidence against calibration that may be looked at as often as one likes. A state "

@@ -6,6 +6,7 @@ import argparse
 import math
 import shlex
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any, NoReturn
 
 from calibrant._cli import NOT_DONE
@@ -238,10 +239,9 @@ class Parser(_WithOptions, argparse.ArgumentParser):
     argparse's 2 is that of an undecided check.
     """
 
-    def __init__(self, *, summary: str = "", **settings: Any) -> None:
+    def __init__(self, **settings: Any) -> None:
         # A mistyped option must not be taken for an abbreviation of another one.
         super().__init__(**{"allow_abbrev": False, **settings})
-        self.summary = summary
 
     def group(self, title: str) -> Group:
         """Begin a group of options."""
@@ -252,7 +252,7 @@ class Parser(_WithOptions, argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         parsed, rest = self.parse_known_args(args, namespace)
         if rest:
-            verb = next((each for name, each in self.verbs() if name == parsed.command), self)
+            verb = getattr(parsed, "verb", self)
             known = [text for action in verb._actions for text in action.option_strings]
             hint = f": {_nearest_option(rest[0], known)}" if rest[0].startswith("-") else ""
             verb.error(f"{rest[0]!r} is not understood{hint}")
@@ -260,11 +260,13 @@ class Parser(_WithOptions, argparse.ArgumentParser):
         parsed.typed, parsed.parser = shlex.join([self.prog, *args]), self
         return parsed
 
-    def verbs(self) -> Iterator[tuple[str, Parser]]:
-        """Yield the name and the parser of each verb."""
+    def verbs(self) -> Iterator[Verb]:
+        """Yield the parser of each verb, with its options."""
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
-                yield from action.choices.items()
+                for verb in action.choices.values():
+                    verb.declare()
+                    yield verb
 
     def error(self, message: str) -> NoReturn:
         self.exit(NOT_DONE, f"{self.prog}: {visible(message)} (see {self.prog} --help)\n")
@@ -277,3 +279,33 @@ class Parser(_WithOptions, argparse.ArgumentParser):
             raise argparse.ArgumentError(
                 None if what == "command" else action, f"no {what} is called {value!r}: {hint}"
             )
+
+
+DEBUG_HELP = "show where an error comes from"
+
+
+class Verb(Parser):
+    """The parser of a verb, whose module is imported once its options are needed."""
+
+    def __init__(self, *, module: str, summary: str, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.name, self.summary = module, summary
+        self._declared = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self.declare()
+        return super().parse_known_args(args, namespace)
+
+    def declare(self) -> None:
+        """Add the options of the verb, and those that all verbs have."""
+        if self._declared:
+            return
+        self._declared = True
+        module = import_module(f"calibrant._cli.{self.name}")
+        self.description = module.DESCRIPTION
+        module.add_options(self)
+        self.set_defaults(run=module.run, verb=self)
+        if self.name != "completion":  # it prints a script
+            self.option("--json", "print JSON only")
+        # The option may stand before or after the verb; its default must not undo the first.
+        self.option("--debug", DEBUG_HELP, default=argparse.SUPPRESS)

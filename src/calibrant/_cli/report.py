@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from calibrant.results._annotators import Annotators
     from calibrant.results._evaluation import Evaluation
 
-HELP = "evaluate predictions in files"
 DESCRIPTION = (
     "Evaluate predictions in files. Several files, folders and patterns are one set of rows. Up to "
     "ten million predictions are read into memory and get confidence intervals; more are summed as "

@@ -13,7 +13,6 @@ from calibrant._cli.parsing import Parser
 if TYPE_CHECKING:
     from calibrant._research.papers.folder import Reproduction
 
-HELP = "do a paper's experiments again"
 DESCRIPTION = (
     "Reproduce a paper's experiments: printed values beside measured ones, and errors of the paper "
     "marked."

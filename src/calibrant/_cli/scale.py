@@ -24,7 +24,6 @@ from calibrant._core.map_names import METHODS
 if TYPE_CHECKING:
     from calibrant._cli.recalibration import FittedMap
 
-HELP = "recalibrate: fit a map, put predictions through it"
 DESCRIPTION = (
     "Fit a recalibration map to held-out rows (--fit), put predictions through it (--apply), or "
     "both. A map is kept in a JSON file: written by --fit, read without it. " + READS_FILES
