@@ -138,7 +138,7 @@ def _run_check(options: argparse.Namespace) -> tuple[Check, tuple[str, ...]]:
     state = state_among(options.files)
     if state is not None:
         return _check_state(state, options)
-    options, taken = inputs.columns_of_logs(options, by=False, held=not options.point)
+    options, taken = inputs.columns_of_logs(options, by=False, in_memory=not options.point)
     result, messages = _check_rows(options)
     return result, (*messages, *taken)
 

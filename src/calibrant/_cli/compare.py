@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> Outcome:
     elif options.scale_on is not None:
         validation = validation_models(options, models)
     with working("intervals of the differences"):
-        comparison = _compared(models, options, validation)
+        comparison = _compare_models(models, options, validation)
     if options.table is not None:
         tex = options.table.lower().endswith(".tex")
         text = comparison.to_latex() if tex else comparison.to_markdown() + "\n"
@@ -131,11 +131,14 @@ def run(options: argparse.Namespace) -> Outcome:
 
 
 def _check_table(path: str | None) -> None:
+    """Raise an error if the file name of a table does not end in .tex or .md."""
     if path is not None and not path.lower().endswith((".tex", ".md")):
         raise InputError(f"{path}: a table is LaTeX or Markdown; name it .tex or .md")
 
 
-def _compared(models: Models, options: argparse.Namespace, validation: Models | None) -> Comparison:
+def _compare_models(
+    models: Models, options: argparse.Namespace, validation: Models | None
+) -> Comparison:
     from calibrant._api.compare import compare
 
     first = models.first
@@ -143,7 +146,7 @@ def _compared(models: Models, options: argparse.Namespace, validation: Models | 
         first.y_true if models.labels is None else models.labels,
         models.predictions,
         classes=first.class_names,
-        scale_on=None if validation is None else _to_fit(validation),
+        scale_on=None if validation is None else _validation_arguments(validation),
         scaler=options.method or "temperature",
         **inputs.row_arguments(first, options),
         **inputs.given(options, "measures", "bins", "tolerance", "level", "seed"),
@@ -163,7 +166,8 @@ def _compared(models: Models, options: argparse.Namespace, validation: Models | 
     )
 
 
-def _to_fit(validation: Models) -> dict[str, Any]:
+def _validation_arguments(validation: Models) -> dict[str, Any]:
+    """Collect the validation rows as the mapping that `compare` takes as `scale_on`."""
     rows = validation.first
     return {
         "y_true": rows.y_true if validation.labels is None else validation.labels,

@@ -72,19 +72,20 @@ def open_logs(paths: Sequence[str], format: str | None) -> list[Any]:
 
 
 def columns_of_logs(
-    options: argparse.Namespace, *, by: bool, held: bool = True
+    options: argparse.Namespace, *, by: bool, in_memory: bool
 ) -> tuple[argparse.Namespace, tuple[str, ...]]:
     """Fill in options from logs of evaluations, unless they are given: clusters (epochs of a
-    sample) and, if `by`, slices (tasks). Return the options, and messages on what was filled in.
+    sample) where rows are in memory and, if `by`, slices (tasks). Return the options, and messages
+    on what was filled in.
     """
     logs = [getattr(log, "inner", log) for log in open_logs(options.files, options.format)]
     if not logs:
         return options, ()
     messages, taken = [], {}
-    if held and options.groups is None and any(log.clusters for log in logs):
+    if in_memory and options.groups is None and any(log.clusters for log in logs):
         taken["groups"] = next(log.clusters for log in logs if log.clusters)
         messages.append(f"clusters are {taken['groups']!r}: epochs of a sample belong together")
-    elif held and options.groups is None and _have_samples_twice(logs):
+    elif in_memory and options.groups is None and _have_samples_twice(logs):
         taken["groups"] = "sample"
         messages.append("clusters are 'sample': answers of several models to it belong together")
     tasks = {record.get("task") for log in logs for record in log.records}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from calibrant._cli.output import Outcome, check_writable, print_lines, print_status
 from calibrant._cli.parsing import Parser
-from calibrant._cli.states import load_state
+from calibrant._cli.states import load_state, lock_state
 from calibrant._core.errors import CalibrantError, InputError, StateError, counted
 
 if TYPE_CHECKING:
@@ -44,9 +44,8 @@ def run(options: argparse.Namespace) -> Outcome:
 def _merge_into_file(options: argparse.Namespace) -> Accumulator | Monitor:
     """Merge into a file under a lock; the file may be one of the states."""
     from calibrant._core.atomic_files import version_of
-    from calibrant._core.file_locks import locked
 
-    with locked(options.out, lambda: print_status(f"{options.out}: waiting for another process")):
+    with lock_state(options.out):
         version = version_of(options.out)
         merged = _merge_states(options)
         if version_of(options.out) != version:
@@ -86,6 +85,7 @@ def _kind_with_article(state: Any) -> str:
 
 
 def _check_unique(paths: list[str]) -> None:
+    """Raise an error if two paths are one file."""
     seen: dict[str, str] = {}
     for path in paths:
         real = os.path.realpath(path)

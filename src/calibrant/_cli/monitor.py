@@ -17,8 +17,10 @@ from calibrant._cli.output import (
     print_status,
 )
 from calibrant._cli.parsing import Parser, changed, distinct
+from calibrant._cli.states import lock_state
 from calibrant._cli.terminal import working
 from calibrant._core.errors import InputError, counted
+from calibrant._core.messages import name_of
 
 if TYPE_CHECKING:
     from calibrant._api.streaming.monitor import Monitor
@@ -86,12 +88,8 @@ def run(options: argparse.Namespace) -> Outcome:
 
 def _add_files(options: argparse.Namespace) -> Monitor:
     """Add files to the state under a lock."""
-    from calibrant._core.file_locks import locked
-
     check_writable(options.state, options.update, options.format)
-    with locked(
-        options.state, lambda: print_status(f"{options.state}: waiting for another process")
-    ):
+    with lock_state(options.state):
         begun = os.path.exists(options.state)
         monitor = _load_monitor(options) if begun else None
         before = (0, 0) if monitor is None else (monitor.n_rows, _n_dropped(monitor))
@@ -132,32 +130,34 @@ def _load_monitor(options: argparse.Namespace) -> Monitor:
             f"there is no state {options.state!r} yet: begin it with --update FILE --time COLUMN"
         )
     try:
-        found = Monitor.load(options.state)
+        monitor = Monitor.load(options.state)
     except OSError as error:
         raise StateError(f"{options.state} cannot be read: {error.strerror}") from error
     asked = Monitor(**_recipe(options))
     own, other = (
         {**each.recipe(), "bins": str(each.rule), "grouped": each.grouped}
-        for each in (found, asked)
+        for each in (monitor, asked)
     )
-    if found.grouped and options.update is not None and options.groups is None:
+    if monitor.grouped and options.update is not None and options.groups is None:
         raise InputError(
             f"{options.state} counts clusters: name their column with --groups, as when it was "
             "begun"
         )
-    if options.groups is not None and not found.grouped:
-        raise InputError(
-            f"--groups: {options.state} was begun without clusters, and sums cannot be changed: "
-            "leave it out, or begin another state"
-        )
+    if options.groups is not None and not monitor.grouped:
+        raise _begun_otherwise(options.state, "groups", "without clusters")
     for name in _recipe(options):
         if own[name] != other[name]:
             before = "all" if name == "measures" and own[name] is None else own[name]
-            raise InputError(
-                f"--{name.replace('_', '-')}: {options.state} was begun with {before!r}, and "
-                "sums cannot be changed: leave it out, or begin another state"
-            )
-    return found
+            raise _begun_otherwise(options.state, name, f"with {before!r}")
+    return monitor
+
+
+def _begun_otherwise(state: str, argument: str, how: str) -> InputError:
+    """Make the error for an option that differs from the recipe of a state."""
+    return InputError(
+        f"{name_of(argument)}: {state} was begun {how}, and sums cannot be changed: leave it out, "
+        "or begin another state"
+    )
 
 
 def _add_each_file(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
@@ -173,10 +173,7 @@ def _add_each_file(monitor: Monitor | None, options: argparse.Namespace) -> Moni
     if monitor is not None:
         missing = monitor.recipe()["missing"]
         if options.missing == "drop" and missing != "drop":
-            raise InputError(
-                f"--missing: {options.state} was begun with {missing!r}, and sums cannot be "
-                "changed: leave it out, or begin another state"
-            )
+            raise _begun_otherwise(options.state, "missing", f"with {missing!r}")
         own = changed(own, missing=missing)
     for file in find_files(options.update, options.format):
         if monitor is not None and own.classes is None:

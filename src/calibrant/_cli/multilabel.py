@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> Outcome:
     check_apart(labels, predictions)
     if options.classes is not None:
         check_paired(options.classes, labels, ("classes", "y_true"))
-    result = _evaluated(options, labels, predictions)
+    result = _evaluate_labels(options, labels, predictions)
 
     def show() -> None:
         from calibrant._cli.tables import print_summary, print_table
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> Outcome:
     return Outcome(result.to_dict, show)
 
 
-def _evaluated(
+def _evaluate_labels(
     options: argparse.Namespace, labels: list[str], predictions: list[str]
 ) -> Multilabel:
     import numpy as np
@@ -76,7 +76,7 @@ def _evaluated(
         columns=list(dict.fromkeys([*labels, *groups])),
     )
     y_proba = rows.y_proba.reshape(len(rows.y_proba), -1)
-    y_true = np.stack([_numbers(name, rows.columns[name]) for name in labels], axis=1)
+    y_true = np.stack([_label_values(name, rows.columns[name]) for name in labels], axis=1)
     with working("labels"):
         return multilabel(
             y_true,
@@ -94,9 +94,9 @@ _WORDS = {"true": 1.0, "false": 0.0}
 _GAPS = ("", "na", "nan", "null", "none")
 
 
-def _numbers(name: str, column: NDArray[Any]) -> NDArray[Any]:
-    """A column that was read as text: numbers, or true and false; what is empty is not
-    annotated.
+def _label_values(name: str, column: NDArray[Any]) -> NDArray[Any]:
+    """Parse a column of labels that was read as text: numbers, or true and false. An empty value
+    becomes NaN: the label was not annotated.
     """
     import numpy as np
 

@@ -152,7 +152,7 @@ _FLAGS = {
 
 
 class OptionNames(Naming):
-    """Arguments as the options that give them: `missing='drop'` is `--missing drop`."""
+    """Name arguments by the options that give them: `missing='drop'` is `--missing drop`."""
 
     is_command, between = True, " "
 
@@ -163,11 +163,11 @@ class OptionNames(Naming):
         if isinstance(value, str | bool) and (argument, value) in _FLAGS:
             return _FLAGS[argument, value]
         option = self.name(argument)
-        return option if value is ... or value is True else f"{option} {_typed(value)}"
+        return option if value is ... or value is True else f"{option} {_as_typed(value)}"
 
 
-def _typed(value: object) -> str:
-    """A value as it is typed behind its option."""
+def _as_typed(value: object) -> str:
+    """Write a value as it is typed behind its option."""
     from calibrant._core.binning import Quantile
 
     if value == [...]:

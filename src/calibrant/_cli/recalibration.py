@@ -32,13 +32,13 @@ from calibrant.scaling._predictions import to_predictions
 
 @dataclass(frozen=True, eq=False)
 class FittedMap:
-    """A map, the order of the classes it was fitted to (of columns whose classes have no names,
-    that of the columns), a summary of the fit, and why this map, where it was chosen by the rows.
-    """
+    """A map, and what is known of its fit."""
 
     scaler: Scaler
+    # The order of the classes, or of the columns where classes have no names.
     classes: tuple[str, ...] | None
     column_names: tuple[str, ...] | None = None
+    # Rows and measures of the fit, and why this map was chosen; a loaded map has neither.
     summary: dict[str, Any] = field(default_factory=dict)
     choice: Recommendation | None = None
 
@@ -156,8 +156,8 @@ def load_map(path: str) -> FittedMap:
 
 
 def read_rows_to_map(request: ReadRequest, fitted_map: FittedMap) -> tuple[Rows, bool]:
-    """The rows of a file in the order of the map's classes, and whether they have labels: a map
-    needs none.
+    """Read the rows of a file in the class order of the map, and tell whether they have labels.
+    A map needs none.
     """
     if request.from_logits and not fitted_map.scaler.from_logits:
         raise InputError("the map was fitted to probabilities: --from-logits does not fit it")

@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> Outcome:
     if state is not None:
         return _report_state(state, options)
     streamed = options.stream or options.one_pass
-    options, taken = inputs.columns_of_logs(options, by=True, held=not streamed)
+    options, taken = inputs.columns_of_logs(options, by=True, in_memory=not streamed)
     if streamed and options.all_intervals:
         raise InputError(
             "--all-intervals needs the rows in memory: leave it out, or --stream and --one-pass"
@@ -135,7 +135,7 @@ def _outcome(
 
 
 def _report_state(path: str, options: argparse.Namespace) -> Outcome:
-    """Evaluate the sums of a stream; the page of a monitor is over time."""
+    """Evaluate the sums of a stream. The page of a monitor has a time axis."""
     from calibrant._api.streaming.monitor import Monitor
 
     check_no_rows_needed(by=options.by, groups=options.groups, segments=options.segments)
@@ -220,6 +220,7 @@ def _segment_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any
 
 
 def _wants_clinical(options: argparse.Namespace, *, multiclass: bool) -> bool:
+    """Whether --clinical is given; raise an error where there is no clinical summary."""
     if options.clinical and multiclass:
         raise InputError("--clinical is for binary outcomes; these rows have several classes")
     if options.clinical and options.measures is not None:
@@ -292,6 +293,7 @@ def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace)
 
 
 def _named_slices(result: Evaluation, options: argparse.Namespace) -> Evaluation:
+    """Name the slices by the columns of --by."""
     if result.slices is None:
         return result
     return replace(result, slices=replace(result.slices, by=", ".join(options.by)))

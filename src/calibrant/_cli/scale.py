@@ -134,14 +134,14 @@ def _check_options(options: argparse.Namespace) -> None:
 
 def _check_nothing_lost(options: argparse.Namespace, map_file: str | None) -> None:
     """Raise an error if the output would replace an input, or a map a file of rows."""
-    from calibrant._cli.written_rows import check_rows_name
+    from calibrant._cli.written_rows import check_map_name
 
     read = [options.fit, options.apply, None if options.fit is not None else options.scaler]
     for path in dict.fromkeys((options.out, map_file)):
         check_writable(path, read, options.format)
     if map_file is None:
         return
-    check_rows_name(map_file)
+    check_map_name(map_file)
     if options.apply is not None and os.path.realpath(map_file) == os.path.realpath(options.out):
         raise InputError("--scaler and -o name one file: the map and the rows need one each")
 
@@ -212,7 +212,7 @@ def _show(fitted_map: FittedMap, result: dict[str, Any]) -> None:
 
 
 def _table_title(share: float | None) -> str:
-    """Say how many rows of the fit are among these; none recognised does not mean none."""
+    """Say what share of these rows the map was fitted to. Some may not be recognised."""
     from calibrant.scaling._same_rows import among
 
     if share is None:

@@ -31,7 +31,7 @@ def format_of(path: str | Path) -> str:
     return FORMATS[suffix]
 
 
-def check_rows_name(path: str | Path) -> None:
+def check_map_name(path: str | Path) -> None:
     """Raise an error if a map would be written to a name of a file of rows."""
     suffix = Path(path).suffix.lower()
     if suffix != ".json" and suffix in FORMATS:
@@ -103,8 +103,8 @@ def take_classes(rows: Rows, order: list[int], classes: tuple[Any, ...]) -> Rows
 
 
 def _class_names(rows: Rows) -> tuple[str, ...] | None:
-    """Names for the columns and labels. Numbers are names only if they count from 1: those from 0
-    are the numbers of columns, and others would be taken for these.
+    """Give the names for columns and labels, or None. Numbers are names only if they count from 1:
+    a reader takes others for the numbers of columns, which count from 0.
     """
     classes = rows.chosen.classes if rows.multiclass else None
     if classes is None:
@@ -128,8 +128,8 @@ def _labels(named: tuple[str, ...], y_true: NDArray[Any]) -> NDArray[Any]:
 
 
 def renamed_labels(path: str | Path, rows: Rows) -> str | None:
-    """Which labels are written as other ones: files of one matrix, and predictions of one class,
-    have numbers.
+    """Say which labels are written as numbers, or None if all are written as they were read. Files
+    of one matrix, and predictions of one class, have numbers.
     """
     classes = rows.chosen.classes
     if classes is None or rows.y_true.ndim == 2:
