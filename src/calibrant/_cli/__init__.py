@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
-# Exit codes of commands that ended without a result; `check` has its own.
-NOT_DONE, INTERRUPTED = 3, 130
+from calibrant._cli.exit_codes import INTERRUPTED
+
 _AGAIN_AFTER = 1.0  # seconds: longer than it takes to remove a file that is half written
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TextIO
 
-from calibrant._cli import INTERRUPTED, NOT_DONE
+from calibrant._cli.exit_codes import INTERRUPTED, NOT_DONE
 from calibrant._cli.options import OptionNames
 from calibrant._cli.output import Outcome, print_json
 from calibrant._cli.parsing import DEBUG_HELP, Parser, Verb

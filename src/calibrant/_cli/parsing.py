@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any, NoReturn
 
-from calibrant._cli import NOT_DONE
+from calibrant._cli.exit_codes import NOT_DONE
 from calibrant._cli.terminal import visible
 from calibrant._core.errors import InputError, nearest
 
