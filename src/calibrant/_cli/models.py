@@ -201,9 +201,12 @@ def ids_of_logs(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[
     """
     if options.models is not None or options.model_column is not None:
         return options, ()
-    logs = inputs.open_logs(list(named_files(options).values()), options.format)
-    if not logs:
-        return options, ()
+    logs: list[Any] = []
+    for path in named_files(options).values():  # one by one: two models may share a file
+        opened = inputs.open_logs([path], options.format)
+        if not opened:
+            return options, ()
+        logs += opened
     messages, taken = [], {}
     if options.id is None:
         taken["id"] = "id"
