@@ -9,7 +9,7 @@ import pytest
 from command import BETTER, OUTCOMES, REPORTS, binary, csv, run
 
 import calibrant as cal
-from calibrant._cli.naming import OptionNames
+from calibrant._cli.options import OptionNames
 from calibrant._core.messages import name_of, named_by, setting, settings, values_of
 from cli.command import main
 

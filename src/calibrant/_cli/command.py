@@ -11,46 +11,33 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, TextIO
+from typing import TextIO
 
-from calibrant._cli import (
-    audit,
-    check,
-    compare,
-    completion,
-    conventions,
-    decide,
-    demo,
-    info,
-    merge,
-    monitor,
-    report,
-    reproduce,
-    scale,
-)
 from calibrant._cli.exit_codes import INTERRUPTED, NOT_DONE
-from calibrant._cli.naming import OptionNames
-from calibrant._cli.output import Outcome
-from calibrant._cli.parsing import Parser
+from calibrant._cli.options import OptionNames
+from calibrant._cli.output import Outcome, print_json
+from calibrant._cli.parsing import DEBUG_HELP, Parser, Verb
+from calibrant._cli.terminal import visible
 from calibrant._core.errors import CalibrantError, CalibrantWarning
 from calibrant._core.messages import named_by
 from calibrant._core.version import __version__
 
-VERBS = (
-    report,
-    compare,
-    check,
-    decide,
-    scale,
-    conventions,
-    audit,
-    reproduce,
-    monitor,
-    merge,
-    info,
-    demo,
-    completion,
-)
+# The verbs and their lines in the help. A verb is a module of its own.
+VERBS = {
+    "report": "evaluate predictions in files",
+    "compare": "several models on the same rows",
+    "check": "hold predictions to limits: 0 pass, 1 fail, 2 undecided",
+    "decide": "net benefit of acting on predictions, by threshold",
+    "scale": "recalibrate: fit a map, put predictions through it",
+    "conventions": "what each well-known tool would report",
+    "audit": "put measures' claims to the test",
+    "reproduce": "do a paper's experiments again",
+    "monitor": "calibration over time, in a state that grows",
+    "merge": "put saved states together",
+    "info": "what this installation can do",
+    "demo": "evaluate the example that comes with Calibrant",
+    "completion": "complete verbs and options in a shell",
+}
 _AFTER_HELP = (
     "exit codes: 0 done, or the check passed; 1 the check failed; 2 the check is undecided; "
     "3 it could not be done; 130 interrupted"
@@ -80,7 +67,10 @@ def run(
             outcome: Outcome | None = options.run(options)
             if outcome is not None:
                 code = outcome.code
-                outcome.show()
+                if options.json:
+                    print_json(outcome.record())
+                else:
+                    outcome.show()
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -91,8 +81,6 @@ def run(
         # NumPy may be half imported and cannot be imported again, so nothing here imports it.
         return _print_end("interrupted", INTERRUPTED, debug="--debug" in given)
     except Exception as error:
-        from calibrant._cli.terminal import visible
-
         return _print_end(visible(_error_message(error)), NOT_DONE, debug="--debug" in given)
 
 
@@ -117,25 +105,11 @@ def build_parser() -> Parser:
         epilog=_AFTER_HELP,
     )
     parser.add_argument("--version", action="version", version=f"calibrant {__version__}")
-    parser.add_argument("--debug", action="store_true", help="show where an error comes from")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for verb in VERBS:
-        verb.add(commands)
-    for sub in commands.choices.values():
-        # The option may stand before or after the verb; its default must not undo the first.
-        sub.add_argument(
-            "--debug",
-            action="store_true",
-            default=_suppressed(),
-            help="show where an error comes from",
-        )
+    parser.option("--debug", DEBUG_HELP)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Verb)
+    for name, line in VERBS.items():
+        commands.add_parser(name, help=line, module=name, summary=line)
     return parser
-
-
-def _suppressed() -> Any:
-    import argparse
-
-    return argparse.SUPPRESS
 
 
 def _error_message(error: Exception) -> str:
@@ -155,8 +129,6 @@ def _error_message(error: Exception) -> str:
 def _print_end(message: str, code: int, *, debug: bool) -> int:
     if debug:
         import traceback
-
-        from calibrant._cli.terminal import visible
 
         for part in traceback.format_exception(*sys.exc_info()):
             # Lines of the stack stay lines; line breaks in a message are made visible.
@@ -188,8 +160,6 @@ def _show_warnings(*, debug: bool) -> None:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        from calibrant._cli.terminal import visible
-
         if str(message) not in shown:  # a verb may read the same rows several times
             shown.add(str(message))
             print(f"calibrant: {visible(str(message))}", file=sys.stderr)

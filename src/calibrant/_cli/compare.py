@@ -7,14 +7,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
+from calibrant._cli.options import (
+    READS_FILES,
+    add_bins,
+    add_chance,
+    add_columns,
+    add_models,
+    add_own_labels,
+    add_slices,
+    add_tolerance,
+)
 from calibrant._cli.output import (
+    Outcome,
     atomic_write,
     check_page_options,
     check_writable,
-    print_json,
     print_status,
 )
-from calibrant._cli.parsing import add_json, changed, distinct, share
+from calibrant._cli.parsing import Parser, changed
+from calibrant._cli.terminal import working
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
 
@@ -22,105 +33,75 @@ if TYPE_CHECKING:
     from calibrant._cli.models import Models
     from calibrant.results._comparison import Comparison
 
+DESCRIPTION = (
+    "Compare models on the same rows: ranks, differences and their confidence intervals. Either "
+    "one file with the predictions of several models, named by --models, or one file per model "
+    "with the same labels in the same order, or matched by --id; one folder or pattern alone "
+    "stands for one file per model; or rows of all models one below the other (--model-column). "
+    "Where labels are each model's own, every confidence meets those of its model. " + READS_FILES
+)
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "compare",
-        help="several models on the same rows",
-        description="Compare models on the same rows: ranks, differences and their confidence "
-        "intervals. Either one file with the predictions of several models, named by --models, or "
-        "one file per model with the same labels in the same order, or matched by --id; one "
-        "folder or pattern alone stands for one file per model; or rows of all models one below "
-        "the other (--model-column). Where labels are each model's own, every confidence meets "
-        "those of its model. " + inputs.DESCRIPTION,
-    )
-    parser.add_argument(
-        "files", nargs="+", metavar="[NAME=]FILE", help="one file, or one per model"
-    )
-    parser.add_argument("-o", "--out", metavar="PAGE", help="also write a comparison page (.html)")
-    parser.add_argument("--title", help="title of the page")
-    parser.add_argument(
-        "--models",
+
+def add_options(parser: Parser) -> None:
+    add_models(parser)
+    parser.option("-o --out PAGE", "also write a comparison page (.html)")
+    parser.option("--title TITLE", "title of the page")
+    parser.option(
+        "--models NAME=COLUMN[,...]",
+        "models in one file: a column, one for each class, or a pattern such as big_*",
         nargs="+",
-        metavar="NAME=COLUMN[,...]",
-        help="models in one file: a column, one for each class, or a pattern such as big_*",
     )
-    parser.add_argument(
-        "--labels",
+    parser.option(
+        "--labels NAME=COLUMN",
+        "with --models: the column of each model's own labels, such as whether its own answer was "
+        "right",
         nargs="+",
-        metavar="NAME=COLUMN",
-        help="with --models: the column of each model's own labels, such as whether its own answer "
-        "was right",
     )
-    parser.add_argument(
-        "--model-column",
-        metavar="COLUMN",
-        help="long format: a column that says which model a row is of; rows are matched by --id",
+    parser.option(
+        "--model-column COLUMN",
+        "long format: a column that says which model a row is of; rows are matched by --id",
     )
-    parser.add_argument("--id", metavar="COLUMN", help="match the rows of files by this column")
-    parser.add_argument(
-        "--own-labels",
-        action="store_true",
-        help="each file has its model's own labels, such as whether its own answer was right; of "
-        "columns called correct this is known",
-    )
-    inputs.add_columns(parser)
-    inputs.add_bins(parser)
-    parser.add_argument(
-        "--measures", type=distinct, metavar="NAME,...", help="compare only these measures"
-    )
-    inputs.add_groups(parser, "compare within each value of these columns too")
-    parser.add_argument(
-        "--tolerance",
-        type=share,
-        default=0.05,
-        help="largest error that would not matter in a slice, as a gap between prediction and "
-        "outcome; default 0.05",
-    )
-    parser.add_argument(
-        "--scale-on",
+    parser.option("--id COLUMN", "match the rows of files by this column")
+    add_own_labels(parser)
+    add_columns(parser)
+    add_bins(parser)
+    parser.option("--measures NAME,...", "compare only these measures")
+    add_slices(parser, "compare within each value of these columns too")
+    add_tolerance(parser, " in a slice")
+    parser.option(
+        "--scale-on [NAME=]FILE | COLUMN=VALUE",
+        "recalibrate each model first, by a map fitted to these validation files (or to the rows "
+        "in which a column has a value, which are then not compared)",
         nargs="+",
-        metavar="[NAME=]FILE | COLUMN=VALUE",
-        help="recalibrate each model first, by a map fitted to these validation files (or to the "
-        "rows in which a column has a value, which are then not compared)",
     )
-    parser.add_argument(
-        "--method", choices=METHODS, help="the map of --scale-on; default temperature"
-    )
-    parser.add_argument(
+    parser.option("--method", "the map of --scale-on; default temperature", choices=METHODS)
+    parser.option(
         "--ceiling",
-        action="store_true",
-        help="rows of how well annotators predict each other, in the same table; needs votes "
+        "rows of how well annotators predict each other, in the same table; needs votes "
         "(--counts, or --votes beside shares)",
     )
-    inputs.add_chance(parser)
-    parser.add_argument(
-        "--table", metavar="FILE", help="also write the table for a paper (.tex or .md)"
-    )
-    add_json(parser)
-    parser.set_defaults(run=run)
+    add_chance(parser)
+    parser.option("--table FILE", "also write the table for a paper (.tex or .md)")
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> Outcome:
     from calibrant._cli.models import (
-        given_paths,
         ids_of_logs,
         named_files,
         parse_split,
-        path_of,
+        paths_of,
         read_models,
         split_models,
         validation_models,
     )
-    from calibrant._cli.terminal import working
 
     check_page_options(options.out, options.title)
     _check_table(options.table)
     if options.method is not None and options.scale_on is None:
         raise InputError("--method is the map of --scale-on: say which rows to fit it to")
-    fitted = [path_of(text) for text in options.scale_on or ()]
+    read = [*named_files(options).values(), *paths_of(options.scale_on or ())]
     for path in (options.out, options.table):
-        check_writable(path, [*named_files(options).values(), *fitted], options.format)
+        check_writable(path, read, options.format)
     column, value = parse_split(options)
     options, taken = ids_of_logs(changed(options, split=column))
     models = read_models(options)
@@ -131,7 +112,7 @@ def run(options: argparse.Namespace) -> None:
     elif options.scale_on is not None:
         validation = validation_models(options, models)
     with working("intervals of the differences"):
-        comparison = _compared(models, options, validation)
+        comparison = _compare_models(models, options, validation)
     if options.table is not None:
         tex = options.table.lower().endswith(".tex")
         text = comparison.to_latex() if tex else comparison.to_markdown() + "\n"
@@ -143,21 +124,21 @@ def run(options: argparse.Namespace) -> None:
             comparison.save(
                 options.out,
                 name=options.title,
-                source=inputs.without_folders(options, given_paths(options)),
+                source=inputs.without_folders(options, paths_of(options.files)),
             )
         print_status(f"written: {options.out}")
-    if options.json:
-        print_json(comparison.to_dict())
-    else:
-        _show(comparison)
+    return Outcome(comparison.to_dict, lambda: _show(comparison))
 
 
 def _check_table(path: str | None) -> None:
+    """Raise an error if the file name of a table does not end in .tex or .md."""
     if path is not None and not path.lower().endswith((".tex", ".md")):
         raise InputError(f"{path}: a table is LaTeX or Markdown; name it .tex or .md")
 
 
-def _compared(models: Models, options: argparse.Namespace, validation: Models | None) -> Comparison:
+def _compare_models(
+    models: Models, options: argparse.Namespace, validation: Models | None
+) -> Comparison:
     from calibrant._api.compare import compare
 
     first = models.first
@@ -165,7 +146,7 @@ def _compared(models: Models, options: argparse.Namespace, validation: Models | 
         first.y_true if models.labels is None else models.labels,
         models.predictions,
         classes=first.class_names,
-        scale_on=None if validation is None else _to_fit(validation),
+        scale_on=None if validation is None else _validation_arguments(validation),
         scaler=options.method or "temperature",
         **inputs.row_arguments(first, options),
         **inputs.given(options, "measures", "bins", "tolerance", "level", "seed"),
@@ -185,7 +166,8 @@ def _compared(models: Models, options: argparse.Namespace, validation: Models | 
     )
 
 
-def _to_fit(validation: Models) -> dict[str, Any]:
+def _validation_arguments(validation: Models) -> dict[str, Any]:
+    """Collect the validation rows as the mapping that `compare` takes as `scale_on`."""
     rows = validation.first
     return {
         "y_true": rows.y_true if validation.labels is None else validation.labels,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from calibrant._cli.parsing import Parser
 from calibrant._core.errors import MissingExtra
@@ -19,16 +18,15 @@ FILES = {
 }
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "completion",
-        help="complete verbs and options in a shell",
-        description="Print a script that completes verbs, options and files. bash: "
-        'eval "$(calibrant completion bash)" in ~/.bashrc; zsh: write it to a file _calibrant in '
-        "a folder of $fpath; fish: write it to ~/.config/fish/completions/calibrant.fish.",
-    )
+DESCRIPTION = (
+    'Print a script that completes verbs, options and files. bash: eval "$(calibrant completion '
+    'bash)" in ~/.bashrc; zsh: write it to a file _calibrant in a folder of $fpath; fish: write it '
+    "to ~/.config/fish/completions/calibrant.fish."
+)
+
+
+def add_options(parser: Parser) -> None:
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
-    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -37,9 +35,9 @@ def run(options: argparse.Namespace) -> None:
     except ImportError:
         raise MissingExtra("shtab", "cli", "shell completion") from None
     parser: Parser = options.parser
-    for name, each in parser.verbs():
-        each.description = parser.help_of(name)  # menus have room for one line
-        for action in each._actions:
+    for verb in parser.verbs():
+        verb.description = verb.summary  # menus have room for one line
+        for action in verb._actions:
             kind = FILES.get(str(action.metavar))
             if kind is not None:
                 action.complete = getattr(shtab, kind)  # type: ignore[attr-defined]

@@ -6,59 +6,57 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import check_writable, print_json, print_status
-from calibrant._cli.parsing import add_json
+from calibrant._cli.options import (
+    CLUSTERS,
+    READS_FILES,
+    add_chance,
+    add_columns,
+    add_models,
+)
+from calibrant._cli.output import Outcome, check_writable, print_status
+from calibrant._cli.parsing import Parser
+from calibrant._cli.terminal import working
 from calibrant._core.errors import InputError
 
 if TYPE_CHECKING:
     from calibrant._data.readers.read_rows import Rows
 
+DESCRIPTION = (
+    "Decision curves of a binary outcome: the net benefit of acting where a prediction reaches a "
+    "threshold, for models, for everyone and for no one, and what recalibration would add. One "
+    "file with one model, one file with the predictions of several (--models), or one file per "
+    f"model with the same rows. {READS_FILES}"
+)
 MAPS = ("default", "isotonic", "platt", "none")
 PICTURES = (".png", ".svg", ".pdf")
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "decide",
-        help="net benefit of acting on predictions, by threshold",
-        description="Decision curves of a binary outcome: the net benefit of acting where a "
-        "prediction reaches a threshold, for models, for everyone and for no one, and what "
-        "recalibration would add. One file with one model, one file with the predictions of "
-        "several (--models), or one file per model with the same rows. " + inputs.DESCRIPTION,
-    )
-    parser.add_argument(
-        "files", nargs="+", metavar="[NAME=]FILE", help="one file, or one per model"
-    )
-    parser.add_argument("-o", "--out", metavar="PICTURE", help="also draw it (.png, .svg, .pdf)")
-    parser.add_argument(
-        "--models",
+def add_options(parser: Parser) -> None:
+    add_models(parser)
+    parser.option("-o --out PICTURE", "also draw it (.png, .svg, .pdf)")
+    parser.option(
+        "--models NAME=COLUMN",
+        "models in one file: a column each, or a pattern such as big_*",
         nargs="+",
-        metavar="NAME=COLUMN",
-        help="models in one file: a column each, or a pattern such as big_*",
     )
-    parser.add_argument("--id", metavar="COLUMN", help="match the rows of files by this column")
-    parser.add_argument(
-        "--thresholds",
+    parser.option("--id COLUMN", "match the rows of files by this column")
+    parser.option(
+        "--thresholds LIST",
+        "numbers such as 0.05,0.1,0.2, or FROM:TO:STEP; default 0.01:0.99:0.01",
         type=thresholds,
-        metavar="LIST",
-        help="numbers such as 0.05,0.1,0.2, or FROM:TO:STEP; default 0.01:0.99:0.01",
     )
-    parser.add_argument(
+    parser.option(
         "--recalibration",
+        "map behind the gain; default: isotonic with 200 or more of the rarer outcome, else platt",
         choices=MAPS,
         default="default",
-        help="map behind the gain; default: isotonic with 200 or more of the rarer outcome, else "
-        "platt",
     )
-    inputs.add_columns(parser)
-    parser.add_argument(
-        "--groups", metavar="COLUMN", help="column that names the cluster of each row"
-    )
-    inputs.add_chance(parser)
-    add_json(parser)
+    add_columns(parser)
+    parser.option("--groups COLUMN", CLUSTERS)
+    add_chance(parser)
     # The reader of models expects these options of `compare`. Labels of each model's own are not
     # allowed here: acting on everyone would have a curve for each of them.
-    parser.set_defaults(run=run, own_labels=None, model_column=None, labels=None)
+    parser.set_defaults(own_labels=None, model_column=None, labels=None)
 
 
 def thresholds(text: str) -> list[float]:
@@ -77,10 +75,9 @@ def thresholds(text: str) -> list[float]:
         ) from None
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> Outcome:
     from calibrant._api.decision_curve import decision_curve
     from calibrant._cli.models import named_files
-    from calibrant._cli.terminal import working
 
     _check_picture(options.out)
     check_writable(options.out, named_files(options).values(), options.format)
@@ -98,13 +95,14 @@ def run(options: argparse.Namespace) -> None:
     if options.out is not None:
         curve.plot(recalibrated=options.recalibration != "none").save(options.out)
         print_status(f"written: {options.out}")
-    if options.json:
-        print_json(curve.to_dict())
-        return
-    from calibrant._cli.tables import print_summary, print_table
 
-    print_summary(curve.title, (*messages, *curve._messages()))
-    print_table(curve.display_columns(), "Net benefit by threshold (acting on none: 0)")
+    def show() -> None:
+        from calibrant._cli.tables import print_summary, print_table
+
+        print_summary(curve.title, (*messages, *curve._messages()))
+        print_table(curve.display_columns(), "Net benefit by threshold (acting on none: 0)")
+
+    return Outcome(curve.to_dict, show)
 
 
 def _read(

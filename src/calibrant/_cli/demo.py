@@ -6,47 +6,41 @@ import argparse
 from typing import Any
 
 from calibrant._cli.output import (
+    Outcome,
     atomic_write,
     check_folder,
     check_own_files,
-    print_json,
     print_line,
+    print_lines,
 )
-from calibrant._cli.parsing import add_json
+from calibrant._cli.parsing import Parser
+
+DESCRIPTION = (
+    "Evaluate the example that comes with Calibrant: a student network, its labels and its "
+    "teacher's probabilities."
+)
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "demo",
-        help="evaluate the example that comes with Calibrant",
-        description="Evaluate the example that comes with Calibrant: a student network, its "
-        "labels and its teacher's probabilities.",
+def add_options(parser: Parser) -> None:
+    parser.option(
+        "-o --out FOLDER",
+        "instead, write the example's predictions to files, to try the other verbs on",
     )
-    parser.add_argument(
-        "-o",
-        "--out",
-        metavar="FOLDER",
-        help="instead, write the example's predictions to files, to try the other verbs on",
-    )
-    add_json(parser)
-    parser.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> Outcome:
     if options.out is not None:
-        _write_files(options)
-    else:
-        _evaluate(options)
+        return _write_files(options.out)
+    description, results = _results()
+    return Outcome(
+        lambda: {name: result.to_dict() for name, result in results.items()},
+        lambda: _show(description, *results.values()),
+    )
 
 
-def _evaluate(options: argparse.Namespace) -> None:
+def _show(description: str, hard: Any, soft: Any, tools: Any, compared: Any) -> None:
     from calibrant._cli.tables import print_evaluation, print_table
 
-    description, results = _results()
-    if options.json:
-        print_json({name: result.to_dict() for name, result in results.items()})
-        return
-    hard, soft, tools, compared = results.values()
     print(f"{description}\n")
     print_evaluation(hard, "The student against the labels")
     columns: dict[str, list[Any]] = {
@@ -82,36 +76,36 @@ def _results() -> tuple[str, dict[str, Any]]:
         f"scaled by T = {scaler.temperature_:.2f}": scaler.transform(example.test_logits),
     }
     compared = compare(example.test_labels, models)
-    found = {"hard": hard, "soft": soft, "conventions": tools, "comparison": compared}
-    return example.description, found
+    results = {"hard": hard, "soft": soft, "conventions": tools, "comparison": compared}
+    return example.description, results
 
 
-def _write_files(options: argparse.Namespace) -> None:
+def _write_files(folder: str) -> Outcome:
     """Write validation.csv and test.csv (ten classes), and shirt.csv (one against the rest)."""
     import os
     import shlex
 
-    check_folder(options.out)
+    check_folder(folder)
     contents = _contents()
-    check_own_files(options.out, contents, lambda name, found: found == contents[name].encode())
-    os.makedirs(options.out, exist_ok=True)
-    paths = {name: os.path.join(options.out, name) for name in contents}
+    check_own_files(folder, contents, lambda name, content: content == contents[name].encode())
+    os.makedirs(folder, exist_ok=True)
+    paths = {name: os.path.join(folder, name) for name in contents}
     for name, path in paths.items():
-        with atomic_write(path) as beside:
-            beside.write_text(contents[name], encoding="utf-8", newline="\n")
-    if options.json:
-        print_json({"written": list(paths.values())})
-        return
-    print_line(f"Written: {', '.join(paths.values())}. Try:")
-    print_line()
-    validation, test, shirt = (shlex.quote(path) for path in paths.values())
-    for line in (
-        f"calibrant report {test} -o page.html",
-        f"calibrant check {shirt} --max ece=0.05",
-        f"calibrant scale --fit {validation} --apply {test} -o recalibrated.csv",
-        f"calibrant conventions {test}",
-    ):
-        print_line(f"    {line}")
+        with atomic_write(path) as temp:
+            temp.write_text(contents[name], encoding="utf-8", newline="\n")
+
+    def show() -> None:
+        validation, test, shirt = (shlex.quote(path) for path in paths.values())
+        print_lines(f"Written: {', '.join(paths.values())}. Try:", ())
+        for line in (
+            f"calibrant report {test} -o page.html",
+            f"calibrant check {shirt} --max ece=0.05",
+            f"calibrant scale --fit {validation} --apply {test} -o recalibrated.csv",
+            f"calibrant conventions {test}",
+        ):
+            print_line(f"    {line}")
+
+    return Outcome(lambda: {"written": list(paths.values())}, show)
 
 
 def _contents() -> dict[str, str]:

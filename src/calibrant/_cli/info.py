@@ -6,10 +6,11 @@ import argparse
 import platform
 from typing import Any
 
-from calibrant._cli.output import print_json, print_line
-from calibrant._cli.parsing import add_json
+from calibrant._cli.output import Outcome, print_line
+from calibrant._cli.parsing import Parser
 from calibrant._core.version import __version__
 
+DESCRIPTION = "What this installation can do: its engine, and the packages that it can use."
 # Packages that add formats, colours, figures and engines.
 PACKAGES = (
     "pyarrow",
@@ -25,23 +26,18 @@ PACKAGES = (
 )
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "info",
-        help="what this installation can do",
-        description="What this installation can do: its engine, and the packages that it can use.",
-    )
-    add_json(parser)
-    parser.set_defaults(run=run)
+def add_options(parser: Parser) -> None:
+    """Add none: there is nothing to choose."""
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> Outcome:
+    facts = installation()
+    return Outcome(lambda: facts, lambda: _show(facts))
+
+
+def _show(facts: dict[str, Any]) -> None:
     from calibrant._engines.arrays.selection import why_not_native
 
-    facts = installation()
-    if options.json:
-        print_json(facts)
-        return
     for name, value in facts.items():
         shown = ", ".join(value) or "none" if isinstance(value, list) else value
         print_line(f"{name:12} {shown}")

@@ -1,4 +1,4 @@
-"""Options that name files and columns, shared by all verbs, and how they are read."""
+"""From options to what the library is called with: requests to read, and arguments by row."""
 
 from __future__ import annotations
 
@@ -9,134 +9,13 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from calibrant._cli.parsing import bins, changed, names, share, whole, word_table
+from calibrant._cli.parsing import changed
 from calibrant._core.errors import InputError
 
 if TYPE_CHECKING:
     from calibrant._data.readers.columns import ReadRequest
     from calibrant._data.readers.read_rows import Rows
-
-FORMATS = (
-    "parquet",
-    "csv",
-    "jsonl",
-    "arrow",
-    "npz",
-    "json",
-    "lm-eval",
-    "inspect",
-    "excel",
-    "stata",
-    "sas",
-    "r",
-)
-DESCRIPTION = (
-    "Files are Parquet, CSV, JSONL, JSON lists, Arrow, NPZ, logs of lm-evaluation-harness and "
-    "Inspect AI, or tables of Excel, Stata, SAS or R. Columns are found by their usual names "
-    "unless you name them; the output says which were used."
-)
-
-
-def add_columns(parser: argparse.ArgumentParser, *, weight: bool = True, many: bool = True) -> None:
-    """Add the options that name columns: labels, predictions, weights, votes."""
-    group = parser.add_argument_group("columns")
-    group.add_argument("--label", type=names, metavar="COLUMN", help="labels (y_true)")
-    if many:
-        group.add_argument(
-            "--proba",
-            type=names,
-            action="extend",
-            metavar="COLUMN[,...]",
-            help="predictions (y_proba): a column, or one per class; repeat it, or give a list",
-        )
-    if weight:
-        group.add_argument("--weight", metavar="COLUMN", help="weight of each row")
-    group.add_argument(
-        "--votes",
-        metavar="COLUMN",
-        help="number of votes behind each soft label, or behind a count of votes for class 1",
-    )
-    group.add_argument(
-        "--counts",
-        type=names,
-        metavar="COLUMN,...",
-        help="counts of votes, a column for each class, in place of labels; for a binary problem, "
-        "NEGATIVE,POSITIVE",
-    )
-    group.add_argument(
-        "--item",
-        metavar="COLUMN",
-        help="rows are one vote each (--label), on the item that this column names",
-    )
-    group.add_argument(
-        "--annotator", metavar="COLUMN", help="who gave the vote, where rows are one vote each"
-    )
-    group.add_argument(
-        "--classes",
-        type=names,
-        metavar="NAME,...",
-        help="labels in the order of the columns of predictions; for a binary problem, "
-        "NEGATIVE,POSITIVE",
-    )
-    group.add_argument(
-        "--answer", metavar="COLUMN", help="answers, to be compared with --gold, in place of labels"
-    )
-    group.add_argument("--gold", metavar="COLUMN", help="right answers")
-    group.add_argument("--from-logits", action="store_true", help="predictions are logits")
-    group.add_argument(
-        "--from-logprobs", action="store_true", help="predictions are log-probabilities"
-    )
-    group.add_argument(
-        "--percent", action="store_true", help='predictions are percentages: 85, or "85%%"'
-    )
-    group.add_argument(
-        "--words",
-        type=word_table,
-        metavar="WORD=P,...",
-        help="predictions are words, each with its probability: likely=0.7,unlikely=0.2; or a file "
-        "with such a pair a line, or with a JSON record",
-    )
-    group.add_argument(
-        "--missing",
-        choices=("error", "drop"),
-        default="error",
-        help="rows in which something is missing: an error (the default), or dropped and counted",
-    )
-    group.add_argument(
-        "--format", choices=FORMATS, help="format of the files, if their names or fields do not say"
-    )
-    group.add_argument(
-        "--filter", metavar="NAME", help="filter of a log of lm-evaluation-harness, of several"
-    )
-
-
-def add_bins(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--bins",
-        type=bins,
-        default=15,
-        help="a count (the default is 15), edges such as 0,0.5,1, quantile:15, or a count that "
-        "follows from the rows: cbrt (their cube root) or auto (the same, from 5 to 100)",
-    )
-
-
-def add_groups(parser: argparse.ArgumentParser, purpose: str) -> None:
-    """Add the options of slices and clusters."""
-    parser.add_argument("--by", type=names, metavar="COLUMN,...", help=purpose)
-    parser.add_argument(
-        "--groups",
-        metavar="COLUMN",
-        help="column that names the cluster of each row (patient, day), for intervals and p-values",
-    )
-
-
-def add_chance(parser: argparse.ArgumentParser) -> None:
-    """Add the options of intervals: level and seed."""
-    parser.add_argument(
-        "--level", type=share, default=0.95, help="confidence level of intervals; default 0.95"
-    )
-    parser.add_argument("--seed", type=whole, default=0, help="seed of the resampling; default 0")
-
+    from calibrant._data.samples import Samples
 
 # Options that name further columns, and the arguments that errors name them by.
 _OTHER_COLUMNS = {
@@ -151,52 +30,62 @@ _OTHER_COLUMNS = {
 }
 
 
+def column_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """Collect the arguments that say what the columns of files hold."""
+    return {
+        "y_true": one_or_several(options.label),
+        "y_proba": one_or_several(options.proba),
+        "sample_weight": options.weight,
+        "counts": one_or_several(options.counts),
+        **given(options, "votes", "classes", "from_logits", "from_logprobs", "percent", "words"),
+        **given(options, "answer", "gold", "missing", "format", "filter"),
+    }
+
+
 def request_of(options: argparse.Namespace, path: Any) -> ReadRequest:
     """Make the request to read a file from the options."""
     from calibrant._data.columns import check_apart
-    from calibrant._data.readers.columns import ReadRequest, answers_of
-    from calibrant._data.readers.written import written_as
+    from calibrant._data.readers.columns import ReadRequest
 
-    check_apart(options.label, getattr(options, "proba", None))
+    check_apart(options.label, options.proba)
     others: dict[str, str] = {}
     for option, argument in _OTHER_COLUMNS.items():
         named = getattr(options, option, None) or []
         for name in [named] if isinstance(named, str) else named:
             others.setdefault(name, argument)
-    return ReadRequest(
-        path[0] if isinstance(path, list) and len(path) == 1 else path,
-        y_true=one_or_several(options.label),
-        y_proba=one_or_several(getattr(options, "proba", None)),
-        sample_weight=getattr(options, "weight", None),
-        written=written_as(**given(options, "from_logits", "from_logprobs", "percent", "words")),
-        answers=answers_of(options.answer, options.gold),
-        counts=one_or_several(options.counts),
+    return ReadRequest.build(
+        one_or_several(path) if isinstance(path, list) else path,
+        **column_arguments(options),
+        **given(options, "item", "annotator"),
         others=others,
-        **given(options, "classes", "from_logits", "missing", "format", "filter"),
-        **given(options, "votes", "item", "annotator"),
     )
 
 
-def columns_of_logs(
-    options: argparse.Namespace, *, by: bool, held: bool = True
-) -> tuple[argparse.Namespace, tuple[str, ...]]:
-    """Fill in options from logs of evaluations, unless they are given: clusters (epochs of a
-    sample) and, if `by`, slices (tasks). Return the options, and messages on what was filled in.
-    """
+def open_logs(paths: Sequence[str], format: str | None) -> list[Any]:
+    """Open the files if all are logs of evaluations; an empty list if one is not."""
     from calibrant._data.readers.find import LOGS
     from calibrant._data.readers.recognise import find_files
     from calibrant._data.readers.source import open_reader
 
-    files = find_files(options.files, options.format)
-    if not all(file.format in LOGS for file in files):
+    files = find_files(paths, format)
+    return [open_reader(file) for file in files] if all(f.format in LOGS for f in files) else []
+
+
+def columns_of_logs(
+    options: argparse.Namespace, *, by: bool, in_memory: bool
+) -> tuple[argparse.Namespace, tuple[str, ...]]:
+    """Fill in options from logs of evaluations, unless they are given: clusters (epochs of a
+    sample) where rows are in memory and, if `by`, slices (tasks). Return the options, and messages
+    on what was filled in.
+    """
+    logs = [getattr(log, "inner", log) for log in open_logs(options.files, options.format)]
+    if not logs:
         return options, ()
-    logs: list[Any] = [open_reader(file) for file in files]
-    logs = [getattr(log, "inner", log) for log in logs]
     messages, taken = [], {}
-    if held and options.groups is None and any(log.clusters for log in logs):
+    if in_memory and options.groups is None and any(log.clusters for log in logs):
         taken["groups"] = next(log.clusters for log in logs if log.clusters)
         messages.append(f"clusters are {taken['groups']!r}: epochs of a sample belong together")
-    elif held and options.groups is None and _have_samples_twice(logs):
+    elif in_memory and options.groups is None and _have_samples_twice(logs):
         taken["groups"] = "sample"
         messages.append("clusters are 'sample': answers of several models to it belong together")
     tasks = {record.get("task") for log in logs for record in log.records}
@@ -213,22 +102,27 @@ def _have_samples_twice(logs: Sequence[Any]) -> bool:
 
 
 def streamed_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    """Make the arguments of `evaluate_file` from the options."""
-    request = request_of(options, options.files)
-    if request.item is not None:
+    """Collect the arguments of `evaluate_file` that say what to read."""
+    if options.item is not None:
         raise InputError(
             "--item counts votes by item, which needs the rows in memory: give fewer rows, or "
             "leave out --stream"
         )
-    return {
-        "path": request.path,
-        "y_true": request.y_true,
-        "y_proba": request.y_proba,
-        "sample_weight": request.sample_weight,
-        "counts": request.counts,
-        **given(options, "classes", "from_logits", "from_logprobs", "percent", "words", "answer"),
-        **given(options, "gold", "filter", "missing", "format", "votes"),
-    }
+    return {"path": one_or_several(options.files), **column_arguments(options)}
+
+
+def samples_of(rows: Rows, *, from_logits: bool) -> Samples:
+    """Make samples of rows that were read."""
+    from calibrant._data.to_samples import to_samples
+
+    return to_samples(
+        rows.y_true,
+        rows.y_proba,
+        rows.sample_weight,
+        from_logits,
+        rows.class_names,
+        votes=rows.votes,
+    )
 
 
 def given(options: argparse.Namespace, *names: str) -> dict[str, Any]:

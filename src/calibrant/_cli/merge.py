@@ -6,81 +6,77 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from calibrant._cli.output import check_writable, print_line, print_status
-from calibrant._cli.parsing import add_json
-from calibrant._cli.states import load_state
+from calibrant._cli.output import Outcome, check_writable, print_lines, print_status
+from calibrant._cli.parsing import Parser
+from calibrant._cli.states import load_state, lock_state
 from calibrant._core.errors import CalibrantError, InputError, StateError, counted
 
 if TYPE_CHECKING:
     from calibrant._api.streaming.accumulator import Accumulator
     from calibrant._api.streaming.monitor import Monitor
+    from calibrant.results._evaluation import Evaluation
+    from calibrant.results._windows import Windows
+
+DESCRIPTION = (
+    "Merge states that Accumulator.save or Monitor.save wrote, and evaluate them. If one of them "
+    "cannot be read or does not fit, nothing is written."
+)
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "merge",
-        help="put saved states together",
-        description="Merge states that Accumulator.save or Monitor.save wrote, and evaluate them. "
-        "If one of them cannot be read or does not fit, nothing is written.",
-    )
+def add_options(parser: Parser) -> None:
     parser.add_argument("states", nargs="+", metavar="STATE", help="a saved state")
-    parser.add_argument(
-        "-o", "--out", metavar="STATE", help="file for the merged state; an old one is replaced"
-    )
-    parser.add_argument(
-        "--again", action="store_true", help="merge even if one file was added to two states"
-    )
-    add_json(parser)
-    parser.set_defaults(run=run)
+    parser.option("-o --out STATE", "file for the merged state; an old one is replaced")
+    parser.option("--again", "merge even if one file was added to two states")
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> Outcome:
     check_writable(options.out)
-    merged = (
-        _merge_states(options.states, options.again)
-        if options.out is None
-        else _merge_into_file(options)
-    )
+    into_file = options.out is not None
+    merged = _merge_into_file(options) if into_file else _merge_states(options)
     summary = f"{len(options.states)} state{'s' if len(options.states) > 1 else ''} merged"
-    print_status(f"{summary}{f' into {options.out}' if options.out else ''}")
-    _show(merged, as_json=options.json)
+    print_status(f"{summary}{f' into {options.out}' if into_file else ''}")
+    result = merged.evaluate() if merged.n_rows else None
+    return Outcome(
+        lambda: None if result is None else result.to_dict(), lambda: _show(result, merged.n_rows)
+    )
 
 
 def _merge_into_file(options: argparse.Namespace) -> Accumulator | Monitor:
     """Merge into a file under a lock; the file may be one of the states."""
     from calibrant._core.atomic_files import version_of
-    from calibrant._core.file_locks import locked
 
-    with locked(options.out, lambda: print_status(f"{options.out}: waiting for another process")):
+    with lock_state(options.out):
         version = version_of(options.out)
-        merged = _merge_states(options.states, options.again)
+        merged = _merge_states(options)
         if version_of(options.out) != version:
             raise StateError(
                 f"{options.out} was written by another process in the meantime: nothing was "
                 "written. Merge once more"
             )
-        _save(merged, options.out)
+        try:
+            merged.save(options.out)
+        except OSError as error:
+            raise StateError(f"{options.out} cannot be written: {error.strerror}") from error
     return merged
 
 
-def _merge_states(paths: list[str], again: bool) -> Accumulator | Monitor:
-    _check_unique(paths)
-    total: Any = load_state(paths[0])
-    for path in paths[1:]:
+def _merge_states(options: argparse.Namespace) -> Accumulator | Monitor:
+    first, *others = options.states
+    _check_unique(options.states)
+    total: Any = load_state(first)
+    merged: Accumulator | Monitor = total
+    for path in others:
         state: Any = load_state(path)
         if type(state) is not type(total):
             raise StateError(
-                f"{path} holds {_kind_with_article(state)} while {paths[0]} holds "
+                f"{path} holds {_kind_with_article(state)} while {first} holds "
                 f"{_kind_with_article(total)}: only states of one kind can be merged"
             )
+        again = {"again": options.again} if type(state).__name__ == "Monitor" else {}
         try:
-            if type(state).__name__ == "Monitor":
-                total.merge(state, again=again)
-            else:
-                total.merge(state)
+            total.merge(state, **again)
         except CalibrantError as error:
-            raise StateError(f"{path} does not fit {paths[0]}: {error}") from error
-    merged: Accumulator | Monitor = total
+            raise StateError(f"{path} does not fit {first}: {error}") from error
     return merged
 
 
@@ -89,6 +85,7 @@ def _kind_with_article(state: Any) -> str:
 
 
 def _check_unique(paths: list[str]) -> None:
+    """Raise an error if two paths are one file."""
     seen: dict[str, str] = {}
     for path in paths:
         real = os.path.realpath(path)
@@ -97,30 +94,14 @@ def _check_unique(paths: list[str]) -> None:
         seen[real] = path
 
 
-def _save(state: Accumulator | Monitor, path: str) -> None:
-    try:
-        state.save(path)
-    except OSError as error:
-        raise StateError(f"{path} cannot be written: {error.strerror}") from error
-
-
-def _show(state: Accumulator | Monitor, *, as_json: bool) -> None:
-    from calibrant._api.streaming.accumulator import Accumulator
+def _show(result: Evaluation | Windows | None, n_rows: int) -> None:
     from calibrant._cli.tables import print_evaluation, print_table
+    from calibrant.results._evaluation import Evaluation
 
-    if not state.n_rows:
-        print_line("null" if as_json else "no rows yet")
-        return
-    if as_json:
-        print(state.evaluate().to_json())
-    elif isinstance(state, Accumulator):
-        print_evaluation(state.evaluate(), f"A stream of {counted(state.n_rows, 'row', '')}")
+    if result is None:
+        print("no rows yet")
+    elif isinstance(result, Evaluation):
+        print_evaluation(result, f"A stream of {counted(n_rows, 'row', '')}")
     else:
-        windows = state.evaluate()
-        for line in (
-            f"{counted(state.n_rows, 'row', '')}",
-            *(f"  {note}" for note in windows.notes),
-            "",
-        ):
-            print_line(line)
-        print_table(windows.display_columns(), windows.title)
+        print_lines(counted(n_rows, "row", ""), result.notes)
+        print_table(result.display_columns(), result.title)

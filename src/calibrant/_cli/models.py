@@ -10,7 +10,7 @@ import glob
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -30,7 +30,6 @@ from calibrant._data.columns import (
     check_labels_are_own,
 )
 from calibrant._data.readers.columns import ReadRequest
-from calibrant._data.readers.find import LOGS
 from calibrant._data.readers.read_rows import Rows, read_rows
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import open_reader
@@ -46,6 +45,24 @@ class Models:
     notes: tuple[str, ...]
     # Labels by model, where each has its own.
     labels: dict[str, NDArray[Any]] | None = None
+
+    @classmethod
+    def matched(
+        cls,
+        read: Mapping[str, Rows],
+        messages: tuple[str, ...],
+        notes: tuple[str, ...],
+        *,
+        own_labels: bool = True,
+    ) -> Models:
+        """Collect models whose rows were matched. Labels are kept by model if `own_labels`."""
+        return cls(
+            first=next(iter(read.values())),
+            predictions={name: rows.y_proba for name, rows in read.items()},
+            messages=messages,
+            notes=notes,
+            labels={name: rows.y_true for name, rows in read.items()} if own_labels else None,
+        )
 
 
 def read_models(options: argparse.Namespace) -> Models:
@@ -93,14 +110,9 @@ def named_files(options: argparse.Namespace) -> dict[str, str]:
     return {name: path for name, (_, path) in zip(names, typed, strict=True)}
 
 
-def given_paths(options: argparse.Namespace) -> list[str]:
-    """Give the paths of a command without the names in front of them."""
-    return [path_of(text) for text in options.files]
-
-
-def path_of(text: str) -> str:
-    """Give the path of [NAME=]FILE."""
-    return _split_name(text)[1]
+def paths_of(texts: Sequence[str]) -> list[str]:
+    """Give the paths of [NAME=]FILE, without the names."""
+    return [_split_name(text)[1] for text in texts]
 
 
 def _split_name(text: str) -> list[str]:
@@ -115,9 +127,9 @@ def _is_folder_or_pattern(text: str) -> bool:
 
 
 def _read_one_file(options: argparse.Namespace, path: str) -> Models:
-    columns = _model_columns(options, path)
+    known = _column_names(path, options.format)
+    columns = _model_columns(options.models, known)
     request = inputs.request_of(options, path)
-    known = open_reader(find_files(path, options.format)[0]).names
     own = _label_columns(options, columns)
     for name, typed in columns.items():
         check_apart(request.y_true if own is None else own[name], typed)
@@ -139,21 +151,10 @@ def _read_one_file(options: argparse.Namespace, path: str) -> Models:
     if not common.size:
         raise InputError(f"{path}: in each row some model's prediction is missing: nothing is left")
     kept = {name: rows.take_positions(common) for name, rows in read.items()}
-    first = next(iter(kept.values()))
     messages = tuple(dict.fromkeys(line for rows in read.values() for line in rows.messages))
     total = next(iter(read.values()))
-    n_gone = total.n + total.n_missing - common.size
-    return Models(
-        first,
-        {name: rows.y_proba for name, rows in kept.items()},
-        messages,
-        _dropped_note(n_gone),
-        None if own is None else _labels(kept),
-    )
-
-
-def _labels(read: Mapping[str, Rows]) -> dict[str, NDArray[Any]]:
-    return {name: rows.y_true for name, rows in read.items()}
+    notes = _dropped_note(total.n + total.n_missing - common.size)
+    return Models.matched(kept, messages, notes, own_labels=own is not None)
 
 
 def _label_columns(
@@ -166,9 +167,7 @@ def _label_columns(
         raise InputError("--labels says which labels are whose: leave out --label and --answer")
     out: dict[str, str] = {}
     for text in options.labels:
-        name, sign, column = (part.strip() for part in text.partition("="))
-        if not (name and sign and column):
-            raise InputError(f"--labels {text}: write NAME=COLUMN, such as big=correct_big")
+        name, column = _split_column("--labels", text, "big=correct_big")
         if name not in columns:
             raise InputError(f"--labels {text}: no model has that name: {nearest(name, columns)}")
         out[name] = column
@@ -193,13 +192,7 @@ def _read_long_table(options: argparse.Namespace) -> Models:
         raise InputError(f"--model-column {options.model_column} names one model, {names[0]!r}")
     read = {name: rows.take(np.flatnonzero(whose == name)) for name in names}
     kept, notes = match_by_id(read, options.id, drop=options.missing == "drop", own=True)
-    return Models(
-        next(iter(kept.values())),
-        {name: each.y_proba for name, each in kept.items()},
-        rows.messages,
-        (*_dropped_note(rows.n_missing), *notes),
-        _labels(kept),
-    )
+    return Models.matched(kept, rows.messages, (*_dropped_note(rows.n_missing), *notes))
 
 
 def ids_of_logs(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[str, ...]]:
@@ -209,11 +202,11 @@ def ids_of_logs(options: argparse.Namespace) -> tuple[argparse.Namespace, tuple[
     if options.models is not None or options.model_column is not None:
         return options, ()
     logs: list[Any] = []
-    for path in named_files(options).values():
-        files = find_files(path, options.format)
-        if not all(file.format in LOGS for file in files):
+    for path in named_files(options).values():  # one by one: two models may share a file
+        opened = inputs.open_logs([path], options.format)
+        if not opened:
             return options, ()
-        logs += [open_reader(file) for file in files]
+        logs += opened
     messages, taken = [], {}
     if options.id is None:
         taken["id"] = "id"
@@ -228,21 +221,31 @@ def _dropped_note(n: int) -> tuple[str, ...]:
     return (f"{n} rows were dropped because something was missing",) if n else ()
 
 
-def _model_columns(options: argparse.Namespace, path: str) -> dict[str, Any]:
+def _column_names(path: str, format: str | None) -> tuple[str, ...]:
+    """Give the names of the columns of a file, or of the first file of a folder or pattern."""
+    return open_reader(find_files(path, format)[0]).names
+
+
+def _split_column(option: str, text: str, example: str) -> tuple[str, str]:
+    """Split NAME=COLUMN."""
+    name, _, column = (part.strip() for part in text.partition("="))
+    if not (name and column):
+        raise InputError(f"{option} {text}: write NAME=COLUMN, such as {example}")
+    return name, column
+
+
+def _model_columns(models: Sequence[str], known: tuple[str, ...]) -> dict[str, Any]:
     """Parse --models: the columns of each model."""
-    known = open_reader(find_files(path, options.format)[0]).names
     out: dict[str, Any] = {}
-    for text in options.models:
-        name, sign, typed = (part.strip() for part in text.partition("="))
-        if not (name and sign and typed):
-            raise InputError(
-                f"--models {text}: write NAME=COLUMN, such as big=p_big; files come before it"
-            )
+    for text in models:
+        name, typed = _split_column("--models", text, "big=p_big; files come before it")
         if name in out:
             raise InputError(f"--models names {name!r} twice: give each model its own name")
-        columns: list[str] = []
-        for one in typed.split(","):
-            columns += _matching_columns(one.strip(), known, text)
+        columns = [
+            column
+            for each in typed.split(",")
+            for column in _matching_columns(each.strip(), known, text)
+        ]
         alone = typed in known or ("*" not in typed and len(columns) == 1)
         out[name] = columns[0] if alone else columns
     return out
@@ -282,10 +285,8 @@ def _read_file_each(options: argparse.Namespace, files: Mapping[str, str]) -> Mo
     else:
         drop = options.missing == "drop"
         read, more = match_by_id(read, options.id, drop=drop, own=options.own_labels)
-    first = next(iter(read.values()))
     messages = tuple(f"{name}: {line}" for name, rows in read.items() for line in rows.messages)
-    predictions = {name: rows.y_proba for name, rows in read.items()}
-    return Models(first, predictions, messages, (*notes, *more), _labels(read))
+    return Models.matched(read, messages, (*notes, *more))
 
 
 def _check_classes_named(read: Mapping[str, Rows]) -> None:
@@ -294,11 +295,13 @@ def _check_classes_named(read: Mapping[str, Rows]) -> None:
     """
     named = {name: rows.chosen.named for name, rows in read.items() if rows.multiclass}
     if len(set(named.values())) > 1:
-        mute = next(name for name, is_so in named.items() if not is_so)
-        loud = next(name for name, is_so in named.items() if is_so)
+        unnamed, other = (
+            next(name for name, is_named in named.items() if is_named == wanted)
+            for wanted in (False, True)
+        )
         raise InputError(
-            f"the columns of {loud} say which class each is of, those of {mute} do not: say the "
-            f"order of the classes in {mute} with --classes A,B,..."
+            f"the columns of {other} say which class each is of, those of {unnamed} do not: say "
+            f"the order of the classes in {unnamed} with --classes A,B,..."
         )
 
 
@@ -314,11 +317,11 @@ def parse_split(options: argparse.Namespace) -> tuple[str | None, str]:
     place = os.path.expanduser(value)
     if os.path.exists(place) or glob.glob(place):
         return None, ""
-    known = open_reader(find_files(next(iter(named_files(options).values())), options.format)[0])
-    if name not in known.names:
+    known = _column_names(next(iter(named_files(options).values())), options.format)
+    if name not in known:
         raise InputError(
             f"--scale-on {given[0]}: there is no file {value!r}, nor a column {name!r} to divide "
-            f"rows by: {nearest(name, known.names)}"
+            f"rows by: {nearest(name, known)}"
         )
     return name, value
 
@@ -369,14 +372,14 @@ def validation_models(options: argparse.Namespace, models: Models) -> Models:
     try:
         for path in named_files(own).values():
             find_files(path, options.format)
-        found = read_models(own)
+        validation = read_models(own)
     except InputError as error:
         raise InputError(f"--scale-on: {error}") from error
-    names, others = list(models.predictions), list(found.predictions)
+    names, others = list(models.predictions), list(validation.predictions)
     if sorted(names) != sorted(others):
         raise InputError(
             f"--scale-on has the models {', '.join(others)}, and the rows to compare have "
             f"{', '.join(names)}: give the same names, with NAME=FILE where files are called "
             "otherwise"
         )
-    return found
+    return validation

@@ -8,15 +8,19 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
+from calibrant._cli.options import READS_FILES, add_columns
 from calibrant._cli.output import (
     Outcome,
     check_page_options,
     check_writable,
-    print_line,
+    print_lines,
     print_status,
 )
-from calibrant._cli.parsing import add_json, at_least_one, bins, changed, distinct
+from calibrant._cli.parsing import Parser, changed, distinct
+from calibrant._cli.states import lock_state
+from calibrant._cli.terminal import working
 from calibrant._core.errors import InputError, counted
+from calibrant._core.messages import name_of
 
 if TYPE_CHECKING:
     from calibrant._api.streaming.monitor import Monitor
@@ -24,68 +28,44 @@ if TYPE_CHECKING:
     from calibrant.results._windows import Windows
 
 ALARMED = 1
+DESCRIPTION = (
+    "Add files to the state of a Monitor, and show its windows: errors, what chance alone would "
+    "show, and evidence against calibration that may be looked at as often as one likes. A state "
+    "that is not there yet is begun; rows are summed and forgotten, so add each file once: a file "
+    f"whose content was added before is an error. {READS_FILES}"
+)
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "monitor",
-        help="calibration over time, in a state that grows",
-        description="Add files to the state of a Monitor, and show its windows: errors, what "
-        "chance alone would show, and evidence against calibration that may be looked at as often "
-        "as one likes. A state that is not there yet is begun; rows are summed and forgotten, so "
-        "add each file once: a file whose content was added before is an error. "
-        + inputs.DESCRIPTION,
-    )
+def add_options(parser: Parser) -> None:
     parser.add_argument("state", metavar="STATE", help="file of the state")
-    parser.add_argument(
-        "--update", nargs="+", metavar="FILE", help="files, folders or patterns to add"
+    parser.option("--update FILE", "files, folders or patterns to add", nargs="+")
+    parser.option("--again", "add files even if they were added before")
+    parser.option("--time COLUMN", "column of times, for --update")
+    parser.option(
+        "--groups COLUMN",
+        "column of clusters (patient, session), each of which counts once; its rows lie in one "
+        "window and in one file",
     )
-    parser.add_argument(
-        "--again", action="store_true", help="add files even if they were added before"
+    parser.option("-o --out PAGE", "also write a page with a time axis (.html)")
+    begun = parser.group("of a state that is begun")
+    begun.option(
+        "--every WIDTH",
+        "width of windows: 1d (default), 6h, 15m; 1w from Monday on, 1w-sun from Sunday",
     )
-    parser.add_argument("--time", metavar="COLUMN", help="column of times, for --update")
-    parser.add_argument(
-        "--groups",
-        metavar="COLUMN",
-        help="column of clusters (patient, session), each of which counts once; its rows lie in "
-        "one window and in one file",
-    )
-    parser.add_argument(
-        "-o", "--out", metavar="PAGE", help="also write a page with a time axis (.html)"
-    )
-    begun = parser.add_argument_group("of a state that is begun")
-    begun.add_argument(
-        "--every",
-        metavar="WIDTH",
-        help="width of windows: 1d (default), 6h, 15m; 1w from Monday on, 1w-sun from Sunday",
-    )
-    begun.add_argument(
-        "--keep", type=at_least_one, metavar="N", help="windows to keep; older ones are merged"
-    )
-    begun.add_argument(
-        "--measures", type=_measures, metavar="NAME,...", help="what to sum for, or all"
-    )
-    inputs.add_columns(parser)
-    parser.add_argument("--bins", type=bins, help="of a state that is begun; default 15")
-    parser.add_argument("--start", metavar="TIME", help="start of the first window to show")
-    parser.add_argument("--stop", metavar="TIME", help="start of the first window not to show")
-    parser.add_argument(
-        "--baseline",
-        type=at_least_one,
-        metavar="N",
-        help="compare each window with the N before it",
-    )
-    parser.add_argument(
-        "--alarm", action="store_true", help="end with 1 where there is an alarm, for a scheduler"
-    )
-    parser.add_argument("--title", help="title of the page")
-    add_json(parser)
-    parser.set_defaults(run=run)
+    begun.option("--keep N", "windows to keep; older ones are merged")
+    begun.option("--measures NAME,...", "what to sum for, or all", type=_measures)
+    add_columns(parser)
+    parser.option("--bins BINS", "of a state that is begun; default 15")
+    parser.option("--start TIME", "start of the first window to show")
+    parser.option("--stop TIME", "start of the first window not to show")
+    parser.option("--baseline N", "compare each window with the N before it")
+    parser.option("--alarm", "end with 1 where there is an alarm, for a scheduler")
+    parser.option("--title TITLE", "title of the page")
 
 
 def _measures(text: str) -> list[str] | str:
-    found = distinct(text)
-    return "all" if found == ["all"] else found
+    measures = distinct(text)
+    return "all" if measures == ["all"] else measures
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -102,17 +82,14 @@ def run(options: argparse.Namespace) -> Outcome:
         windows.save(options.out, name=options.title, source=source)
         print_status(f"written: {options.out}")
     code = ALARMED if options.alarm and windows.alarm is not None else 0
-    return Outcome(code, lambda: _show(windows, monitor, options))
+    title = f"{options.state}: {counted(monitor.n_rows, 'row')}"
+    return Outcome(windows.to_dict, lambda: _show(windows, title), code)
 
 
 def _add_files(options: argparse.Namespace) -> Monitor:
     """Add files to the state under a lock."""
-    from calibrant._core.file_locks import locked
-
     check_writable(options.state, options.update, options.format)
-    with locked(
-        options.state, lambda: print_status(f"{options.state}: waiting for another process")
-    ):
+    with lock_state(options.state):
         begun = os.path.exists(options.state)
         monitor = _load_monitor(options) if begun else None
         before = (0, 0) if monitor is None else (monitor.n_rows, _n_dropped(monitor))
@@ -153,39 +130,40 @@ def _load_monitor(options: argparse.Namespace) -> Monitor:
             f"there is no state {options.state!r} yet: begin it with --update FILE --time COLUMN"
         )
     try:
-        found = Monitor.load(options.state)
+        monitor = Monitor.load(options.state)
     except OSError as error:
         raise StateError(f"{options.state} cannot be read: {error.strerror}") from error
     asked = Monitor(**_recipe(options))
     own, other = (
         {**each.recipe(), "bins": str(each.rule), "grouped": each.grouped}
-        for each in (found, asked)
+        for each in (monitor, asked)
     )
-    if found.grouped and options.update is not None and options.groups is None:
+    if monitor.grouped and options.update is not None and options.groups is None:
         raise InputError(
             f"{options.state} counts clusters: name their column with --groups, as when it was "
             "begun"
         )
-    if options.groups is not None and not found.grouped:
-        raise InputError(
-            f"--groups: {options.state} was begun without clusters, and sums cannot be changed: "
-            "leave it out, or begin another state"
-        )
+    if options.groups is not None and not monitor.grouped:
+        raise _begun_otherwise(options.state, "groups", "without clusters")
     for name in _recipe(options):
         if own[name] != other[name]:
             before = "all" if name == "measures" and own[name] is None else own[name]
-            raise InputError(
-                f"--{name.replace('_', '-')}: {options.state} was begun with {before!r}, and "
-                "sums cannot be changed: leave it out, or begin another state"
-            )
-    return found
+            raise _begun_otherwise(options.state, name, f"with {before!r}")
+    return monitor
+
+
+def _begun_otherwise(state: str, argument: str, how: str) -> InputError:
+    """Make the error for an option that differs from the recipe of a state."""
+    return InputError(
+        f"{name_of(argument)}: {state} was begun {how}, and sums cannot be changed: leave it out, "
+        "or begin another state"
+    )
 
 
 def _add_each_file(monitor: Monitor | None, options: argparse.Namespace) -> Monitor:
     """Add the rows of each file. One file at a time is in memory."""
     from calibrant._api.streaming.added_files import AddedFiles
     from calibrant._api.streaming.monitor import Monitor
-    from calibrant._cli.terminal import working
     from calibrant._data.readers.read_rows import read_rows
     from calibrant._data.readers.recognise import find_files
 
@@ -195,10 +173,7 @@ def _add_each_file(monitor: Monitor | None, options: argparse.Namespace) -> Moni
     if monitor is not None:
         missing = monitor.recipe()["missing"]
         if options.missing == "drop" and missing != "drop":
-            raise InputError(
-                f"--missing: {options.state} was begun with {missing!r}, and sums cannot be "
-                "changed: leave it out, or begin another state"
-            )
+            raise _begun_otherwise(options.state, "missing", f"with {missing!r}")
         own = changed(own, missing=missing)
     for file in find_files(options.update, options.format):
         if monitor is not None and own.classes is None:
@@ -264,14 +239,8 @@ def _as_times(values: Any) -> Any:
 _DAY = re.compile(r"\s*(?:19|20)\d\d[01]\d[0-3]\d\s*")
 
 
-def _show(windows: Windows, monitor: Monitor, options: argparse.Namespace) -> None:
+def _show(windows: Windows, title: str) -> None:
     from calibrant._cli.tables import print_table
 
-    if options.json:
-        print(windows.to_json())
-        return
-    print_line(f"{options.state}: {counted(monitor.n_rows, 'row')}")
-    for note in windows.notes:
-        print_line(f"  {note}")
-    print_line()
+    print_lines(title, windows.notes)
     print_table(windows.display_columns(), windows.title)

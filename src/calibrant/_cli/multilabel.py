@@ -6,8 +6,10 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import print_json
+from calibrant._cli.output import Outcome
+from calibrant._cli.terminal import working
 from calibrant._core.errors import InputError, counted
+from calibrant._core.messages import name_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,33 +17,21 @@ if TYPE_CHECKING:
     from calibrant.results._multilabel import Multilabel
 
 # Options of one problem, or of a page, which a table of labels cannot have.
-_WITHOUT = {
-    "out": "-o",
-    "by": "--by",
-    "segments": "--segments",
-    "depth": "--depth",
-    "clinical": "--clinical",
-    "recalibrate": "--recalibrate",
-    "stream": "--stream",
-    "one_pass": "--one-pass",
-    "votes": "--votes",
-    "counts": "--counts",
-    "item": "--item",
-    "annotator": "--annotator",
-    "answer": "--answer",
-    "gold": "--gold",
-}
+_WITHOUT = (
+    *("out", "by", "segments", "depth", "clinical", "recalibrate", "stream", "one_pass"),
+    *("votes", "counts", "item", "annotator", "answer", "gold"),
+)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> Outcome:
     """Evaluate every label of the files; print the mean and the worst."""
     from calibrant._data.columns import check_apart, check_paired
 
-    for name, option in _WITHOUT.items():
-        if getattr(options, name, None):
+    for name in _WITHOUT:
+        if getattr(options, name):
             raise InputError(
-                f"{option} is not for --multilabel, which measures every label by itself and "
-                "prints a table: leave it out"
+                f"{name_of(name)} is not for --multilabel, which measures every label by itself "
+                "and prints a table: leave it out"
             )
     labels, predictions = options.label or [], options.proba or []
     if not labels or len(labels) != len(predictions):
@@ -52,27 +42,27 @@ def run(options: argparse.Namespace) -> None:
     check_apart(labels, predictions)
     if options.classes is not None:
         check_paired(options.classes, labels, ("classes", "y_true"))
-    result = _evaluated(options, labels, predictions)
-    if options.json:
-        print_json(result.to_dict())
-        return
-    from calibrant._cli.tables import print_summary, print_table
+    result = _evaluate_labels(options, labels, predictions)
 
-    print_summary(
-        f"{inputs.format_files(options.files)}: {counted(result.n, 'row')}, "
-        f"{counted(len(result.rows), 'label', '')}",
-        result._messages(),
-    )
-    print_table(result.display_columns(), "Labels, worst first")
+    def show() -> None:
+        from calibrant._cli.tables import print_summary, print_table
+
+        print_summary(
+            f"{inputs.format_files(options.files)}: {counted(result.n, 'row')}, "
+            f"{counted(len(result.rows), 'label', '')}",
+            result._messages(),
+        )
+        print_table(result.display_columns(), "Labels, worst first")
+
+    return Outcome(result.to_dict, show)
 
 
-def _evaluated(
+def _evaluate_labels(
     options: argparse.Namespace, labels: list[str], predictions: list[str]
 ) -> Multilabel:
     import numpy as np
 
     from calibrant._api.multilabel import multilabel
-    from calibrant._cli.terminal import working
     from calibrant._data.readers.read_rows import read_file
 
     groups = [] if options.groups is None else [options.groups]
@@ -86,7 +76,7 @@ def _evaluated(
         columns=list(dict.fromkeys([*labels, *groups])),
     )
     y_proba = rows.y_proba.reshape(len(rows.y_proba), -1)
-    y_true = np.stack([_numbers(name, rows.columns[name]) for name in labels], axis=1)
+    y_true = np.stack([_label_values(name, rows.columns[name]) for name in labels], axis=1)
     with working("labels"):
         return multilabel(
             y_true,
@@ -104,9 +94,9 @@ _WORDS = {"true": 1.0, "false": 0.0}
 _GAPS = ("", "na", "nan", "null", "none")
 
 
-def _numbers(name: str, column: NDArray[Any]) -> NDArray[Any]:
-    """A column that was read as text: numbers, or true and false; what is empty is not
-    annotated.
+def _label_values(name: str, column: NDArray[Any]) -> NDArray[Any]:
+    """Parse a column of labels that was read as text: numbers, or true and false. An empty value
+    becomes NaN: the label was not annotated.
     """
     import numpy as np
 

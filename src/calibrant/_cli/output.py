@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from calibrant._cli.terminal import visible
 from calibrant._core import atomic_files as whole_files
 from calibrant._core.errors import InputError
 
@@ -22,20 +23,21 @@ PAGE_ENDINGS = (".html", ".htm")
 
 @dataclass(frozen=True)
 class Outcome:
-    """The exit code of a verb that has one, and what prints its result.
+    """The end of a verb: its result as a record for JSON, what prints it, and the exit code.
 
     The code is known before anything is printed: a reader who stops early does not change it.
     """
 
-    code: int
-    show: Callable[[], None]
+    record: Callable[[], Any]
+    show: Callable[[], object]
+    code: int = 0
 
 
 def check_writable(
     path: str | None, inputs: Iterable[str | None] = (), format: str | None = None
 ) -> None:
-    """An error before the work and not after it, if a file cannot be put there, or if it is one
-    of the `inputs`, which would be lost.
+    """Raise an error, before the work, if a file cannot be written there, or if it is one of the
+    `inputs`, which would be lost.
     """
     if path is None:
         return
@@ -96,8 +98,9 @@ def check_folder(path: str | None) -> None:
 
 @contextmanager
 def atomic_write(path: str, *, since: Version | None = None) -> Iterator[Path]:
-    """A neighbour to write to, which takes the file's name once it is whole, and only then.
-    `since` is the file as it was; if another process has written it by then, that is an error.
+    """Yield a temporary path to write to. It takes the name of the file at the end, or is removed
+    after an error. It is an error if another process has written the file since its version
+    `since`.
     """
     try:
         with whole_files.atomic_write(path, since=since) as temp:
@@ -124,9 +127,15 @@ def print_line(text: str = "", *, file: TextIO | None = None) -> None:
     """Print a line. Names come from users and files, so signs that would move the cursor, change
     colours or start a line are made visible.
     """
-    from calibrant._cli.terminal import visible
-
     print(visible(text), file=sys.stdout if file is None else file)
+
+
+def print_lines(title: str, lines: Iterable[str]) -> None:
+    """Print a title, the lines that belong to it, and an empty line."""
+    print_line(title)
+    for line in lines:
+        print_line(f"  {line}")
+    print_line()
 
 
 def check_own_files(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import math
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any, NoReturn
 
 from calibrant._cli.exit_codes import NOT_DONE
+from calibrant._cli.terminal import visible
 from calibrant._core.errors import InputError, nearest
 
 # Names that options have in Python and in other programs.
@@ -54,55 +56,6 @@ def _nearest_option(given: str, known: list[str]) -> str:
     if meant in known:
         return f"did you mean {meant!r}?"
     return nearest(option, known, cutoff=0.6)
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line and name the nearest choice. The exit code is 3, because
-    argparse's 2 is that of an undecided check.
-    """
-
-    def __init__(self, **settings: Any) -> None:
-        # A mistyped option must not be taken for an abbreviation of another one.
-        super().__init__(**{"allow_abbrev": False, **settings})
-
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        parsed, rest = self.parse_known_args(args, namespace)
-        if rest:
-            verb = next((each for name, each in self.verbs() if name == parsed.command), self)
-            known = [text for action in verb._actions for text in action.option_strings]
-            hint = f": {_nearest_option(rest[0], known)}" if rest[0].startswith("-") else ""
-            verb.error(f"{rest[0]!r} is not understood{hint}")
-        # Pages show what was typed; completion describes the parser.
-        parsed.typed, parsed.parser = shlex.join([self.prog, *args]), self
-        return parsed
-
-    def verbs(self) -> Iterator[tuple[str, argparse.ArgumentParser]]:
-        """Yield the name and the parser of each verb."""
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                yield from action.choices.items()
-
-    def help_of(self, name: str) -> str | None:
-        """Give the help line of a verb."""
-        groups = [a for a in self._actions if isinstance(a, argparse._SubParsersAction)]
-        return next(
-            (each.help for group in groups for each in group._choices_actions if each.dest == name),
-            None,
-        )
-
-    def error(self, message: str) -> NoReturn:
-        from calibrant._cli.terminal import visible
-
-        self.exit(NOT_DONE, f"{self.prog}: {visible(message)} (see {self.prog} --help)\n")
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            what = "command" if action.dest == "command" else "value"
-            meant = _OTHER_VERBS.get(value) if what == "command" else None
-            hint = f"did you mean {meant!r}?" if meant else nearest(value, map(str, action.choices))
-            raise argparse.ArgumentError(
-                None if what == "command" else action, f"no {what} is called {value!r}: {hint}"
-            )
 
 
 def names(text: str) -> list[str]:
@@ -240,5 +193,119 @@ def changed(options: argparse.Namespace, **values: Any) -> argparse.Namespace:
     return argparse.Namespace(**{**vars(options), **values})
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON only")
+# The value of an option as --help shows it, and how it is parsed. Other values stay text.
+_PARSED: dict[str, Callable[[str], Any]] = {
+    "BINS": bins,
+    "COLUMN,...": names,
+    "COLUMN[,...]": names,
+    "DEPTH": at_least_one,
+    "LEVEL": share,
+    "MEASURE=LIMIT": named_number,
+    "N": at_least_one,
+    "NAME,...": distinct,
+    "SEED": whole,
+    "SHARE": shares,
+    "TOLERANCE": share,
+    "WORD=P,...": word_table,
+}
+
+
+class _WithOptions(argparse._ActionsContainer):
+    """A parser, or a group of its options."""
+
+    def option(self, option: str, help: str, **settings: Any) -> None:
+        """Add an option, written as --help shows it: its names and its value, as in `--id COLUMN`.
+
+        Without a value or choices it is a flag. `settings` are those of argparse.
+        """
+        names = [word for word in option.split() if word.startswith("-")]
+        value = option.removeprefix(" ".join(names)).strip()
+        if value:
+            settings.setdefault("type", _PARSED.get(value))
+            # argparse makes the same of the name; shells complete it in small letters.
+            if value.lower() != names[-1].removeprefix("--"):
+                settings["metavar"] = value
+        elif "choices" not in settings:
+            settings.setdefault("action", "store_true")
+        self.add_argument(*names, help=help, **settings)
+
+
+class Group(_WithOptions, argparse._ArgumentGroup):
+    """Options under a heading of their own."""
+
+
+class Parser(_WithOptions, argparse.ArgumentParser):
+    """A parser whose errors are one line and name the nearest choice. The exit code is 3, because
+    argparse's 2 is that of an undecided check.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        # A mistyped option must not be taken for an abbreviation of another one.
+        super().__init__(**{"allow_abbrev": False, **settings})
+
+    def group(self, title: str) -> Group:
+        """Begin a group of options."""
+        group = Group(self, title)
+        self._action_groups.append(group)
+        return group
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        parsed, rest = self.parse_known_args(args, namespace)
+        if rest:
+            verb = getattr(parsed, "verb", self)
+            known = [text for action in verb._actions for text in action.option_strings]
+            hint = f": {_nearest_option(rest[0], known)}" if rest[0].startswith("-") else ""
+            verb.error(f"{rest[0]!r} is not understood{hint}")
+        # Pages show what was typed; completion describes the parser.
+        parsed.typed, parsed.parser = shlex.join([self.prog, *args]), self
+        return parsed
+
+    def verbs(self) -> Iterator[Verb]:
+        """Yield the parser of each verb, with its options."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for verb in action.choices.values():
+                    verb.declare()
+                    yield verb
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(NOT_DONE, f"{self.prog}: {visible(message)} (see {self.prog} --help)\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            what = "command" if action.dest == "command" else "value"
+            meant = _OTHER_VERBS.get(value) if what == "command" else None
+            hint = f"did you mean {meant!r}?" if meant else nearest(value, map(str, action.choices))
+            raise argparse.ArgumentError(
+                None if what == "command" else action, f"no {what} is called {value!r}: {hint}"
+            )
+
+
+DEBUG_HELP = "show where an error comes from"
+
+
+class Verb(Parser):
+    """The parser of a verb, whose module is imported once its options are needed."""
+
+    def __init__(self, *, module: str, summary: str, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.name, self.summary = module, summary
+        self._declared = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self.declare()
+        return super().parse_known_args(args, namespace)
+
+    def declare(self) -> None:
+        """Add the options of the verb, and those that all verbs have."""
+        if self._declared:
+            return
+        self._declared = True
+        module = import_module(f"calibrant._cli.{self.name}")
+        self.description = module.DESCRIPTION
+        module.add_options(self)
+        self.set_defaults(run=module.run, verb=self)
+        if self.name != "completion":  # it prints a script
+            self.option("--json", "print JSON only")
+        # The option may stand before or after the verb; its default must not undo the first.
+        self.option("--debug", DEBUG_HELP, default=argparse.SUPPRESS)

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._cli.inputs import groups_of
+from calibrant._cli.inputs import groups_of, samples_of
+from calibrant._cli.written_rows import take_classes
 from calibrant._core.errors import InputError, StateError
 from calibrant._core.map_names import METHODS
 from calibrant._core.progress import TaskProgress
@@ -20,7 +21,6 @@ from calibrant._data.readers.columns import ReadRequest, choose_columns, has_usu
 from calibrant._data.readers.read_rows import Rows, read_rows
 from calibrant._data.readers.recognise import find_files
 from calibrant._data.readers.source import open_reader
-from calibrant._data.to_samples import to_samples
 from calibrant._inference.budget import COMPARED_PREDICTIONS
 from calibrant._measures.catalogue import listed
 from calibrant.results._recommendation import Recommendation
@@ -32,13 +32,13 @@ from calibrant.scaling._predictions import to_predictions
 
 @dataclass(frozen=True, eq=False)
 class FittedMap:
-    """A map, the order of the classes it was fitted to (of columns whose classes have no names,
-    that of the columns), a summary of the fit, and why this map, where it was chosen by the rows.
-    """
+    """A map, and what is known of its fit."""
 
     scaler: Scaler
+    # The order of the classes, or of the columns where classes have no names.
     classes: tuple[str, ...] | None
     column_names: tuple[str, ...] | None = None
+    # Rows and measures of the fit, and why this map was chosen; a loaded map has neither.
     summary: dict[str, Any] = field(default_factory=dict)
     choice: Recommendation | None = None
 
@@ -63,17 +63,16 @@ def fit_map(
     priors: tuple[Any, Any] = (None, None),
 ) -> FittedMap:
     """Fit a map to the rows of a file; without a `kind`, the one that suits them best."""
-    rows = read_rows(request)
+    rows, from_logits = read_rows(request), request.from_logits
     choice = None
+    if kind is None:
+        choice = _choose_map(rows, from_logits, groups_of(rows, groups))
+        kind = METHODS[choice.best] if choice.helps else None
     if kind is not None:
-        scaler = new_scaler(kind, from_logits=request.from_logits)
-    else:
-        choice = _choose_map(rows, request.from_logits, groups_of(rows, groups))
-        if choice.helps:
-            scaler = new_scaler(METHODS[choice.best], from_logits=request.from_logits)
-        else:
-            k = 2 if np.ndim(rows.y_proba) == 1 else np.shape(rows.y_proba)[1]
-            scaler = unchanging_scaler(k, from_logits=request.from_logits)
+        scaler = new_scaler(kind, from_logits=from_logits)
+    else:  # no map is better than none
+        k = rows.y_proba.shape[1] if rows.multiclass else 2
+        scaler = unchanging_scaler(k, from_logits=from_logits)
     if type(scaler).__name__ == "HistogramBinning":
         scaler.set_params(bins=bins)
     if any(prior is not None for prior in priors):
@@ -86,20 +85,21 @@ def fit_map(
         classes=rows.class_names,
     )
     classes, spec = rows.chosen.classes, rows.chosen.y_proba
-    fitted_map = FittedMap(
-        scaler,
-        None if classes is None else tuple(map(str, classes)),
-        spec.names if classes is None and spec.stacked else None,
-    )
     summary = {
         "n": rows.n,
         "n_missing": rows.n_missing,
         "inferred": [*rows.messages, *_votes_message(rows, scaler), *_prior_message(priors[0])],
-        "measures": before_and_after(rows, fit, fitted_map, bins),
+        "measures": before_and_after(rows, fit, scaler, bins),
     }
     if choice is not None:
         summary["choice"] = choice.to_dict()
-    return replace(fitted_map, summary=summary, choice=choice)
+    return FittedMap(
+        scaler,
+        None if classes is None else tuple(map(str, classes)),
+        spec.names if classes is None and spec.stacked else None,
+        summary,
+        choice,
+    )
 
 
 def _choose_map(rows: Rows, from_logits: bool, groups: Any) -> Recommendation:
@@ -108,14 +108,7 @@ def _choose_map(rows: Rows, from_logits: bool, groups: Any) -> Recommendation:
     from calibrant._api.recommend import choose_map
     from calibrant._api.rows import group_index
 
-    samples = to_samples(
-        rows.y_true,
-        rows.y_proba,
-        rows.sample_weight,
-        from_logits,
-        rows.class_names,
-        votes=rows.votes,
-    )
+    samples = samples_of(rows, from_logits=from_logits)
     index = group_index(groups, samples, None)
     n_units = samples.n if index is None else int(index.max()) + 1
     progress = TaskProgress(in_log=True)
@@ -163,8 +156,8 @@ def load_map(path: str) -> FittedMap:
 
 
 def read_rows_to_map(request: ReadRequest, fitted_map: FittedMap) -> tuple[Rows, bool]:
-    """The rows of a file in the order of the map's classes, and whether they have labels: a map
-    needs none.
+    """Read the rows of a file in the class order of the map, and tell whether they have labels.
+    A map needs none.
     """
     if request.from_logits and not fitted_map.scaler.from_logits:
         raise InputError("the map was fitted to probabilities: --from-logits does not fit it")
@@ -208,15 +201,7 @@ def _in_class_order(rows: Rows, classes: tuple[str, ...]) -> Rows:
             f"the map was fitted to predictions of {classes[1]}, and --classes says that these are "
             f"of {own[1]}: give --classes {','.join(classes)}, and 1 - p as predictions"
         )
-    order = [own.index(name) for name in classes]
-    soft = rows.y_true.ndim == 2
-    return replace(
-        rows,
-        y_proba=rows.y_proba[:, order],
-        y_true=rows.y_true[:, order] if soft else np.argsort(order)[rows.y_true],
-        chosen=replace(rows.chosen, classes=classes),
-        vote_table=None,
-    )
+    return take_classes(rows, [own.index(name) for name in classes], classes)
 
 
 def _read_labelled(request: ReadRequest) -> tuple[Rows, bool]:
@@ -247,48 +232,33 @@ def apply_map(rows: Rows, fitted_map: FittedMap) -> tuple[NDArray[np.float64], f
     return out, fitted_map.scaler.share_fitted(rows.y_proba)
 
 
-def before_and_after(
-    rows: Rows, after: NDArray[np.float64], fitted_map: FittedMap, bins: Any
-) -> Columns:
+def before_and_after(rows: Rows, after: NDArray[np.float64], scaler: Scaler, bins: Any) -> Columns:
     """Make a table of measures: as reported, recalibrated, their difference, and the bias-corrected
     difference with its limits.
     """
     from calibrant._api.compare import compare
     from calibrant._api.evaluate import evaluate
 
-    predictions = to_predictions(rows.y_proba, given=fitted_map.scaler.from_logits).probabilities()
-    names = tuple(m.name for m in listed("scale", rows.shape))
-    both = {"as reported": predictions, "recalibrated": after}
-    if predictions.size > COMPARED_PREDICTIONS:
-        values = [
-            evaluate(
-                rows.y_true,
-                p,
-                bins=bins,
-                measures=names,
-                sample_weight=rows.sample_weight,
-                votes=rows.votes,
-            )
-            for p in both.values()
-        ]
-        return {
-            "measure": list(names),
-            **{n: [v[m] for m in names] for n, v in zip(both, values, strict=True)},
-        }
-    compared = compare(
-        rows.y_true,
-        both,
-        bins=bins,
-        measures=names,
-        sample_weight=rows.sample_weight,
-        votes=rows.votes,
-    )
-    differences = [compared.difference("recalibrated", "as reported", name) for name in names]
-    return {
-        "measure": list(names),
-        **{n: [compared.value(n, m) for m in names] for n in both},
-        "difference": [d.value for d in differences],
-        "estimate": [d.estimate for d in differences],
-        "low": [d.low for d in differences],
-        "high": [d.high for d in differences],
+    before = to_predictions(rows.y_proba, given=scaler.from_logits).probabilities()
+    both = {"as reported": before, "recalibrated": after}
+    names = [measure.name for measure in listed("scale", rows.shape)]
+    how: dict[str, Any] = {
+        "bins": bins,
+        "measures": names,
+        "sample_weight": rows.sample_weight,
+        "votes": rows.votes,
     }
+    table: dict[str, list[Any]] = {"measure": names}
+    if before.size > COMPARED_PREDICTIONS:
+        for title, predictions in both.items():
+            values = evaluate(rows.y_true, predictions, **how)
+            table[title] = [values[name] for name in names]
+        return table
+    compared = compare(rows.y_true, both, **how)
+    for title in both:
+        table[title] = [compared.value(title, name) for name in names]
+    differences = [compared.difference("recalibrated", "as reported", name) for name in names]
+    table["difference"] = [each.value for each in differences]
+    for limit in ("estimate", "low", "high"):
+        table[limit] = [getattr(each, limit) for each in differences]
+    return table

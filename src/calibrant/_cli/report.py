@@ -8,9 +8,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import check_page_options, check_writable, print_json, print_status
-from calibrant._cli.parsing import add_json, at_least_one, distinct, names, share
+from calibrant._cli.options import (
+    READS_FILES,
+    add_bins,
+    add_chance,
+    add_columns,
+    add_files,
+    add_slices,
+    add_tolerance,
+)
+from calibrant._cli.output import Outcome, check_page_options, check_writable, print_status
+from calibrant._cli.parsing import Parser
 from calibrant._cli.states import check_no_rows_needed, state_among, sums_in
+from calibrant._cli.terminal import working
 from calibrant._core.errors import InputError, counted
 
 if TYPE_CHECKING:
@@ -18,97 +28,66 @@ if TYPE_CHECKING:
     from calibrant.results._annotators import Annotators
     from calibrant.results._evaluation import Evaluation
 
+DESCRIPTION = (
+    "Evaluate predictions in files. Several files, folders and patterns are one set of rows. Up to "
+    "ten million predictions are read into memory and get confidence intervals; more are summed as "
+    "they are read. The state of an Accumulator or a Monitor, alone, is evaluated too. "
+    + READS_FILES
+)
 # The most predictions that are kept in memory, and the most for a page; (n, k) are n k predictions.
 MOST_IN_MEMORY, MOST_FOR_PAGE = 10_000_000, 200_000_000
 # The most annotators that are listed, and the most whose votes predictions are compared with.
 MOST_LISTED, MOST_EVALUATED = 20, 60
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "report",
-        help="evaluate predictions in files",
-        description="Evaluate predictions in files. Several files, folders and patterns are one "
-        "set of rows. Up to ten million predictions are read into memory and get confidence "
-        "intervals; more are summed as they are read. The state of an Accumulator or a Monitor, "
-        "alone, is evaluated too. " + inputs.DESCRIPTION,
-    )
-    parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
-    parser.add_argument("-o", "--out", metavar="PAGE", help="also write a report page (.html)")
-    inputs.add_columns(parser)
-    parser.add_argument(
+def add_options(parser: Parser) -> None:
+    add_files(parser)
+    parser.option("-o --out PAGE", "also write a report page (.html)")
+    add_columns(parser)
+    parser.option(
         "--multilabel",
-        action="store_true",
-        help="rows may have several labels: every column of --label, with its own of --proba, is a "
+        "rows may have several labels: every column of --label, with its own of --proba, is a "
         "problem of its own; empty where a label was not annotated",
     )
-    inputs.add_bins(parser)
-    parser.add_argument(
-        "--measures", type=distinct, metavar="NAME,...", help="evaluate only these measures"
+    add_bins(parser)
+    parser.option("--measures NAME,...", "evaluate only these measures")
+    add_slices(parser, "evaluate each value of these columns too")
+    parser.option(
+        "--segments COLUMN,...",
+        "search the values of these columns, and their crossings, for rows where predictions are "
+        "wrong",
     )
-    inputs.add_groups(parser, "evaluate each value of these columns too")
-    parser.add_argument(
-        "--segments",
-        type=names,
-        metavar="COLUMN,...",
-        help="search the values of these columns, and their crossings, for rows where predictions "
-        "are wrong",
+    parser.option("--depth DEPTH", "most columns that segments are crossings of; default 2")
+    add_tolerance(parser)
+    add_chance(parser)
+    parser.option(
+        "--all-intervals", "intervals for every measure, not only for those that are quick"
     )
-    parser.add_argument(
-        "--depth", type=at_least_one, help="most columns that segments are crossings of; default 2"
-    )
-    parser.add_argument(
-        "--tolerance",
-        type=share,
-        default=0.05,
-        help="largest error that would not matter, as a gap between prediction and outcome; "
-        "default 0.05",
-    )
-    inputs.add_chance(parser)
-    parser.add_argument(
-        "--all-intervals",
-        action="store_true",
-        help="intervals for every measure, not only for those that are quick",
-    )
-    parser.add_argument(
+    parser.option(
         "--clinical",
-        action="store_true",
-        help="also slope, O:E, C-statistic, ICI and others of a binary outcome, with intervals",
+        "also slope, O:E, C-statistic, ICI and others of a binary outcome, with intervals",
     )
-    parser.add_argument("--title", help="title of the page; default: the files' names")
-    parser.add_argument(
-        "--recalibrate",
-        type=distinct,
-        metavar="NAME,...",
-        help="recalibration maps that the page shows side by side, such as beta,isotonic; default: "
+    parser.option("--title TITLE", "title of the page; default: the files' names")
+    parser.option(
+        "--recalibrate NAME,...",
+        "recalibration maps that the page shows side by side, such as beta,isotonic; default: "
         "those that suit the rows",
     )
-    parser.add_argument(
-        "--stream",
-        action="store_true",
-        help="never keep the rows in memory: any size, no intervals",
-    )
-    parser.add_argument(
-        "--one-pass",
-        action="store_true",
-        help="read once, with approximate quantile bins; implies --stream",
-    )
-    parser.add_argument(
+    parser.option("--stream", "never keep the rows in memory: any size, no intervals")
+    parser.option("--one-pass", "read once, with approximate quantile bins; implies --stream")
+    parser.option(
         "--progress",
+        "show progress also where there is no terminal",
         action="store_true",
         default=None,
-        help="show progress also where there is no terminal",
     )
-    add_json(parser)
-    parser.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> Outcome:
     if options.multilabel:
         from calibrant._cli import multilabel
 
-        multilabel.run(options)
-        return
+        return multilabel.run(options)
     check_page_options(options.out, options.title)
     check_writable(options.out, options.files, options.format)
     if options.recalibrate is not None:
@@ -119,10 +98,9 @@ def run(options: argparse.Namespace) -> None:
             raise InputError("--recalibrate is about the page: say where to write it with -o PAGE")
     state = state_among(options.files)
     if state is not None:
-        _report_state(state, options)
-        return
+        return _report_state(state, options)
     streamed = options.stream or options.one_pass
-    options, taken = inputs.columns_of_logs(options, by=True, held=not streamed)
+    options, taken = inputs.columns_of_logs(options, by=True, in_memory=not streamed)
     if streamed and options.all_intervals:
         raise InputError(
             "--all-intervals needs the rows in memory: leave it out, or --stream and --one-pass"
@@ -133,26 +111,32 @@ def run(options: argparse.Namespace) -> None:
     if result is None:
         result = _evaluate_streamed(options)
     result = replace(result, inferred=(*result.inferred, *taken))
-    if options.out is not None:
-        print_status(f"written: {options.out}")
-    if options.json:
-        more = {} if voters is None else {"annotators": voters.to_dict()}
-        print_json({**result.to_dict(), **more})
-        return
-    from calibrant._cli.tables import print_evaluation, print_table
-
-    print_evaluation(
-        result, f"{inputs.format_files(options.files)}: {counted(result.recipe['n'], 'row')}"
-    )
-    if voters is not None:
-        shown = {name: values[:MOST_LISTED] for name, values in voters.display_columns().items()}
-        print_table(shown, voters.title)
+    title = f"{inputs.format_files(options.files)}: {counted(result.recipe['n'], 'row')}"
+    return _outcome(result, title, options.out, voters)
 
 
-def _report_state(path: str, options: argparse.Namespace) -> None:
-    """Evaluate the sums of a stream; the page of a monitor is over time."""
+def _outcome(
+    result: Evaluation, title: str, page: str | None, voters: Annotators | None = None
+) -> Outcome:
+    if page is not None:
+        print_status(f"written: {page}")
+
+    def show() -> None:
+        from calibrant._cli.tables import print_evaluation, print_table
+
+        print_evaluation(result, title)
+        if voters is not None:
+            columns = voters.display_columns()
+            listed = {name: values[:MOST_LISTED] for name, values in columns.items()}
+            print_table(listed, voters.title)
+
+    more = {} if voters is None else {"annotators": voters.to_dict()}
+    return Outcome(lambda: {**result.to_dict(), **more}, show)
+
+
+def _report_state(path: str, options: argparse.Namespace) -> Outcome:
+    """Evaluate the sums of a stream. The page of a monitor has a time axis."""
     from calibrant._api.streaming.monitor import Monitor
-    from calibrant._cli.tables import print_evaluation
 
     check_no_rows_needed(by=options.by, groups=options.groups, segments=options.segments)
     state, total = sums_in(path)
@@ -161,19 +145,14 @@ def _report_state(path: str, options: argparse.Namespace) -> None:
             raise InputError("a page needs rows, or the windows of a Monitor: leave out -o")
         name = options.title or os.path.basename(path)
         state.evaluate().save(options.out, name=name, source={"state": os.path.basename(path)})
-        print_status(f"written: {options.out}")
     result = total.evaluate(measures=options.measures)
-    if options.json:
-        print_json(result.to_dict())
-        return
-    print_evaluation(result, f"{path}: sums of {counted(total.n_rows, 'row')}")
+    return _outcome(result, f"{path}: sums of {counted(total.n_rows, 'row')}", options.out)
 
 
 def _evaluate_in_memory(options: argparse.Namespace) -> tuple[Evaluation | None, Annotators | None]:
     """Evaluate rows in memory, with intervals, and write the page; return the evaluation and the
     annotators. The evaluation is None if there are too many rows.
     """
-    from calibrant._cli.terminal import working
     from calibrant._data.readers.read_rows import TooLarge, read_rows
 
     page = options.out is not None
@@ -201,7 +180,6 @@ def _annotators(rows: Rows, options: argparse.Namespace) -> Annotators | None:
     if votes is None or votes.annotator is None:
         return None
     from calibrant._api.annotators import annotators
-    from calibrant._cli.terminal import working
 
     several = len(set(votes.annotator.tolist()))
     if several < 2:
@@ -217,16 +195,8 @@ def _annotators(rows: Rows, options: argparse.Namespace) -> Annotators | None:
 def _evaluate_rows(rows: Rows, options: argparse.Namespace) -> Evaluation:
     from calibrant._api.evaluate_samples import Options, evaluate_samples
     from calibrant._api.rows import group_index
-    from calibrant._data.to_samples import to_samples
 
-    samples = to_samples(
-        rows.y_true,
-        rows.y_proba,
-        rows.sample_weight,
-        options.from_logits,
-        rows.class_names,
-        votes=rows.votes,
-    )
+    samples = inputs.samples_of(rows, from_logits=options.from_logits)
     return evaluate_samples(
         samples,
         Options(
@@ -250,6 +220,7 @@ def _segment_arguments(rows: Rows, options: argparse.Namespace) -> dict[str, Any
 
 
 def _wants_clinical(options: argparse.Namespace, *, multiclass: bool) -> bool:
+    """Whether --clinical is given; raise an error where there is no clinical summary."""
     if options.clinical and multiclass:
         raise InputError("--clinical is for binary outcomes; these rows have several classes")
     if options.clinical and options.measures is not None:
@@ -322,6 +293,7 @@ def _with_file_info(result: Evaluation, rows: Rows, options: argparse.Namespace)
 
 
 def _named_slices(result: Evaluation, options: argparse.Namespace) -> Evaluation:
+    """Name the slices by the columns of --by."""
     if result.slices is None:
         return result
     return replace(result, slices=replace(result.slices, by=", ".join(options.by)))

@@ -4,55 +4,47 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING
 
-from calibrant._cli.output import check_folder, print_json, print_line
-from calibrant._cli.parsing import add_json, whole
+from calibrant._cli.inputs import given
+from calibrant._cli.output import Outcome, check_folder, print_line, print_lines
+from calibrant._cli.parsing import Parser
+
+if TYPE_CHECKING:
+    from calibrant._research.papers.folder import Reproduction
+
+DESCRIPTION = (
+    "Reproduce a paper's experiments: printed values beside measured ones, and errors of the paper "
+    "marked."
+)
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "reproduce",
-        help="do a paper's experiments again",
-        description="Reproduce a paper's experiments: printed values beside measured ones, and "
-        "errors of the paper marked.",
-    )
+def add_options(parser: Parser) -> None:
     parser.add_argument(
         "paper", metavar="PAPER", help="soft-mean, logit-smoothing, truthful or ambiguous"
     )
-    parser.add_argument(
-        "-o", "--out", metavar="FOLDER", help="folder for the page, tables and figures"
-    )
-    parser.add_argument(
-        "--data", metavar="FILE", help="folder of saved predictions (.npz), or a pool's table"
-    )
-    parser.add_argument("--quick", action="store_true", help="fewer replications")
-    parser.add_argument("--seed", type=whole, help="a seed instead of the paper's")
-    add_json(parser)
-    parser.set_defaults(run=run)
+    parser.option("-o --out FOLDER", "folder for the page, tables and figures")
+    parser.option("--data FILE", "folder of saved predictions (.npz), or a pool's table")
+    parser.option("--quick", "fewer replications")
+    parser.option("--seed SEED", "a seed instead of the paper's")
 
 
-def run(options: argparse.Namespace) -> None:
-    from calibrant._cli.tables import print_table
+def run(options: argparse.Namespace) -> Outcome:
     from calibrant._research.papers.reproduce import reproduce
 
     check_folder(options.out)
     done = reproduce(
-        options.paper,
-        out=options.out,
-        data=options.data,
-        quick=options.quick,
-        seed=options.seed,
-        progress=not options.json,
+        options.paper, **given(options, "out", "data", "quick", "seed"), progress=not options.json
     )
-    if options.json:
-        print_json(done.to_dict())
-        return
-    print_line(f"{done.title}: {done.paper}")
-    print_line()
+    return Outcome(done.to_dict, lambda: _show(done, options.out))
+
+
+def _show(done: Reproduction, folder: str | None) -> None:
+    from calibrant._cli.tables import print_table
+
+    print_lines(f"{done.title}: {done.paper}", ())
     for section in done.sections:
-        print_line(section.heading)
-        print_line()
+        print_lines(section.heading, ())
         for paragraph in section.paragraphs:
             for line in (*textwrap.wrap(paragraph, 100), ""):
                 print_line(line)
@@ -61,6 +53,6 @@ def run(options: argparse.Namespace) -> None:
                 print_table(table.columns, table.caption)
     for erratum in done.errata:
         print_line(f"Erratum {erratum.number}, {erratum.where}: {erratum.paper} -> {erratum.found}")
-    if options.out is not None:
+    if folder is not None:
         print_line()
-        print_line(f"Written: {options.out}/index.html, with tables and figures beside it")
+        print_line(f"Written: {folder}/index.html, with tables and figures beside it")

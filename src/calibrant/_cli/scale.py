@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from calibrant._cli import inputs
-from calibrant._cli.output import atomic_write, check_writable, print_json, print_line, print_status
-from calibrant._cli.parsing import add_json, changed, names, shares
+from calibrant._cli.options import CLUSTERS, READS_FILES, add_bins, add_columns
+from calibrant._cli.output import (
+    Outcome,
+    atomic_write,
+    check_writable,
+    print_line,
+    print_status,
+)
+from calibrant._cli.parsing import Parser, changed
 from calibrant._core.atomic_files import version_of
 from calibrant._core.errors import InputError, counted
 from calibrant._core.map_names import METHODS
@@ -16,73 +24,56 @@ from calibrant._core.map_names import METHODS
 if TYPE_CHECKING:
     from calibrant._cli.recalibration import FittedMap
 
+DESCRIPTION = (
+    "Fit a recalibration map to held-out rows (--fit), put predictions through it (--apply), or "
+    "both. A map is kept in a JSON file: written by --fit, read without it. " + READS_FILES
+)
 AUTO = "auto"
 ON_THE_FIT = "Before and after, on the rows of the fit: every map looks too good there"
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "scale",
-        help="recalibrate: fit a map, put predictions through it",
-        description="Fit a recalibration map to held-out rows (--fit), put predictions through it "
-        "(--apply), or both. A map is kept in a JSON file: written by --fit, read without it. "
-        + inputs.DESCRIPTION,
-    )
-    parser.add_argument("--fit", metavar="FILE", help="held-out rows to fit a map to")
-    parser.add_argument(
-        "--map",
-        "--method",
+def add_options(parser: Parser) -> None:
+    parser.option("--fit FILE", "held-out rows to fit a map to")
+    parser.option(
+        "--map --method",
+        "the map; default temperature. auto: the simplest of those whose log loss, on rows of "
+        "the fit that a map was not fitted to, is within one standard error of the lowest",
         dest="method",
         choices=(*METHODS, AUTO),
         default="temperature",
-        help="the map; default temperature. auto: the simplest of those whose log loss, on rows of "
-        "the fit that a map was not fitted to, is within one standard error of the lowest",
     )
-    parser.add_argument(
-        "--groups",
-        metavar="COLUMN",
-        help="column that names the cluster of each row (patient, day): --map auto keeps a cluster "
-        "together",
+    parser.option(
+        "--groups COLUMN", f"{CLUSTERS} (patient, day): --map auto keeps a cluster together"
     )
-    parser.add_argument(
-        "--prior",
-        type=shares,
-        metavar="SHARE",
-        help="with --method prior-shift: the share of class 1 where the map is used (of all "
-        "classes: a,b,c)",
+    parser.option(
+        "--prior SHARE",
+        "with --method prior-shift: the share of class 1 where the map is used (of all classes: "
+        "a,b,c)",
     )
-    parser.add_argument(
-        "--source-prior",
-        type=shares,
-        metavar="SHARE",
-        help="with --method prior-shift: the share at which the predictions are calibrated; by "
+    parser.option(
+        "--source-prior SHARE",
+        "with --method prior-shift: the share at which the predictions are calibrated; by "
         "default that of the labels, if --prior is given",
     )
-    parser.add_argument("--apply", metavar="FILE", help="rows to put through the map")
-    parser.add_argument("--scaler", metavar="FILE", help="the map's file (.json)")
-    parser.add_argument(
+    parser.option("--apply FILE", "rows to put through the map")
+    parser.option("--scaler FILE", "the map's file (.json)")
+    parser.option(
         "--no-fitted-rows",
+        "write the map without the hashes of up to 4,096 rows by which rows of the fit are "
+        "recognised",
         dest="fitted_rows",
         action="store_false",
-        help="write the map without the hashes of up to 4,096 rows by which rows of the fit are "
-        "recognised",
     )
-    parser.add_argument(
-        "-o",
-        "--out",
-        metavar="FILE",
-        help="recalibrated rows (.csv, .jsonl, .parquet, .arrow, .npz); without --apply, the map",
+    parser.option(
+        "-o --out FILE",
+        "recalibrated rows (.csv, .jsonl, .parquet, .arrow, .npz); without --apply, the map",
     )
-    parser.add_argument(
-        "--keep", type=names, metavar="COLUMN,...", help="columns to copy to the output"
-    )
-    inputs.add_columns(parser)
-    inputs.add_bins(parser)
-    add_json(parser)
-    parser.set_defaults(run=run)
+    parser.option("--keep COLUMN,...", "columns to copy to the output")
+    add_columns(parser)
+    add_bins(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> Outcome:
     from calibrant._cli.recalibration import fit_map, load_map
 
     _check_options(options)
@@ -116,10 +107,7 @@ def run(options: argparse.Namespace) -> None:
     for path in dict.fromkeys((written_map, options.out)):
         if path is not None:
             print_status(f"written: {path}")
-    if options.json:
-        print_json(result)
-    else:
-        _show(fitted_map, result)
+    return Outcome(lambda: result, lambda: _show(fitted_map, result))
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -146,14 +134,14 @@ def _check_options(options: argparse.Namespace) -> None:
 
 def _check_nothing_lost(options: argparse.Namespace, map_file: str | None) -> None:
     """Raise an error if the output would replace an input, or a map a file of rows."""
-    from calibrant._cli.written_rows import check_rows_name
+    from calibrant._cli.written_rows import check_map_name
 
     read = [options.fit, options.apply, None if options.fit is not None else options.scaler]
     for path in dict.fromkeys((options.out, map_file)):
         check_writable(path, read, options.format)
     if map_file is None:
         return
-    check_rows_name(map_file)
+    check_map_name(map_file)
     if options.apply is not None and os.path.realpath(map_file) == os.path.realpath(options.out):
         raise InputError("--scaler and -o name one file: the map and the rows need one each")
 
@@ -181,7 +169,7 @@ def _apply(fitted_map: FittedMap, options: argparse.Namespace) -> dict[str, Any]
     rows, labelled = read_rows_to_map(request, fitted_map)
     after, share = apply_map(rows, fitted_map)
     with atomic_write(options.out) as temp:
-        write_rows(temp, rows, after, labelled=labelled)
+        write_rows(temp, replace(rows, y_proba=after), labelled=labelled)
     renamed = renamed_labels(options.out, rows) if labelled else None
     return {
         "file": options.apply,
@@ -190,7 +178,9 @@ def _apply(fitted_map: FittedMap, options: argparse.Namespace) -> dict[str, Any]
         "n_missing": rows.n_missing,
         "inferred": [*rows.messages, *([] if renamed is None else [renamed])],
         "share_fitted": share,
-        "measures": before_and_after(rows, after, fitted_map, options.bins) if labelled else None,
+        "measures": before_and_after(rows, after, fitted_map.scaler, options.bins)
+        if labelled
+        else None,
     }
 
 
@@ -222,7 +212,7 @@ def _show(fitted_map: FittedMap, result: dict[str, Any]) -> None:
 
 
 def _table_title(share: float | None) -> str:
-    """Say how many rows of the fit are among these; none recognised does not mean none."""
+    """Say what share of these rows the map was fitted to. Some may not be recognised."""
     from calibrant.scaling._same_rows import overlap_sentence
 
     if share is None:

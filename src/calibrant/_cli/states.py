@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from calibrant._cli.output import print_status
 from calibrant._core.errors import InputError, StateError
 from calibrant._core.messages import name_of
 from calibrant._data.readers.find import is_state
@@ -16,13 +18,13 @@ if TYPE_CHECKING:
 
 def state_among(files: list[str]) -> str | None:
     """Find the state given in place of rows; raise an error if there are other files too."""
-    found = [path for path in files if is_state(Path(path))]
-    if found and len(files) > 1:
+    states = [path for path in files if is_state(Path(path))]
+    if states and len(files) > 1:
         raise InputError(
-            f"{found[0]} is a state of a stream, sums and not rows: give it alone, or put states "
+            f"{states[0]} is a state of a stream, sums and not rows: give it alone, or put states "
             "together with calibrant merge"
         )
-    return found[0] if found else None
+    return states[0] if states else None
 
 
 def load_state(path: str) -> Accumulator | Monitor:
@@ -39,6 +41,13 @@ def load_state(path: str) -> Accumulator | Monitor:
         if state.kind == "monitor":
             return Monitor.restored(state)
         return Accumulator.restored(state)
+
+
+def lock_state(path: str) -> AbstractContextManager[None]:
+    """Lock a state for this process; say so if another process holds it."""
+    from calibrant._core.file_locks import locked
+
+    return locked(path, lambda: print_status(f"{path}: waiting for another process"))
 
 
 def sums_in(path: str) -> tuple[Accumulator | Monitor, Accumulator]:

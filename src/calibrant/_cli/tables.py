@@ -52,7 +52,7 @@ def print_table(columns: Columns, title: str) -> None:
     from rich.table import Table
 
     table = Table(title=escape(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD)
-    fitting = _fitting(columns, console.width)
+    fitting = _columns_that_fit(columns, console.width)
     for name, values in fitting.items():
         numeric = any(isinstance(value, int | float) for value in values)
         table.add_column(escape(name), justify="right" if numeric else "left", overflow="fold")
@@ -61,7 +61,7 @@ def print_table(columns: Columns, title: str) -> None:
     console.print(table)
 
 
-def _fitting(columns: Columns, width: int) -> dict[str, Sequence[Any]]:
+def _columns_that_fit(columns: Columns, width: int) -> dict[str, Sequence[Any]]:
     """Drop columns until the table fits the width."""
     kept = dict(columns)
     for spare in _SPARE:
@@ -117,9 +117,7 @@ def print_reliability(evaluation: Evaluation) -> None:
 
 
 def reliability_bar(prediction: float, target: float) -> str:
-    """Where the mean prediction (o) and the mean target (x) lie between 0 and 1; * where they
-    meet.
-    """
+    """Draw the mean prediction (o) and the mean target (x) between 0 and 1; * where they meet."""
     if prediction != prediction:  # NaN: an empty bin
         return ""
     cells = ["."] * (_BAR + 1)

@@ -10,9 +10,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from calibrant.results._reliability import ReliabilityTable
+if TYPE_CHECKING:
+    from calibrant.results._reliability import ReliabilityTable
 
 # Letters are about twice as high as wide, so this is a square.
 WIDTH, HEIGHT = 61, 25
@@ -86,10 +87,10 @@ def _signs(file: TextIO) -> Signs:
 
 
 def diagram(table: ReliabilityTable, *, level: float, signs: Signs = FANCY) -> list[list[Span]]:
-    """Mean target above mean prediction, a point and an interval for each bin, and where the rows
-    are; the isotonic curve of the rows, where they are in memory.
+    """Draw mean target against mean prediction: a point and an interval for each bin, the number of
+    rows, and the isotonic curve if the rows are in memory.
 
-    Lines of spans, each a text and a style.
+    Returns lines of spans. A span is a text and a style.
     """
     cells: dict[tuple[int, int], Span] = {
         (_row(x / (WIDTH - 1)), x): (signs.diagonal, FAINT) for x in range(WIDTH)

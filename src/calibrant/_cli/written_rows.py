@@ -31,17 +31,17 @@ def format_of(path: str | Path) -> str:
     return FORMATS[suffix]
 
 
-def check_rows_name(path: str | Path) -> None:
+def check_map_name(path: str | Path) -> None:
     """Raise an error if a map would be written to a name of a file of rows."""
     suffix = Path(path).suffix.lower()
     if suffix != ".json" and suffix in FORMATS:
         raise InputError(f"{path}: a map is JSON; give it a name that ends in .json")
 
 
-def write_rows(path: Path, rows: Rows, mapped: NDArray[Any], *, labelled: bool) -> None:
+def write_rows(path: Path, rows: Rows, *, labelled: bool) -> None:
     """Write y_true, y_proba (y_proba_0, ... or y_proba_CLASS), weights and kept columns."""
     format = format_of(path)
-    columns = _columns(rows, mapped, labelled, whole=format == "npz")
+    columns = _columns(rows, labelled, as_matrix=format == "npz")
     if format == "npz":
         with path.open("wb") as file:
             np.savez(file, **columns)
@@ -59,22 +59,19 @@ def write_rows(path: Path, rows: Rows, mapped: NDArray[Any], *, labelled: bool) 
             arrow("writing Arrow", "pyarrow.feather").write_feather(table, str(path))
 
 
-def _columns(rows: Rows, mapped: NDArray[Any], labelled: bool, *, whole: bool) -> dict[str, Any]:
+def _columns(rows: Rows, labelled: bool, *, as_matrix: bool) -> dict[str, Any]:
     named = _class_names(rows)
-    rows, mapped = _in_number_order(rows, mapped)
+    rows = _in_number_order(rows)
     out: dict[str, Any] = {}
     if labelled:
         if rows.y_true.ndim == 2:
             counted = named if named and _are_numbered_from(1, named) else None
-            out |= _class_columns("y_true", rows.y_true, counted, whole)
-        elif named and not whole:
+            out |= _class_columns("y_true", rows.y_true, counted, as_matrix)
+        elif named and not as_matrix:
             out["y_true"] = _labels(named, rows.y_true)
         else:
             out["y_true"] = rows.y_true
-    if rows.multiclass:
-        out |= _class_columns("y_proba", mapped, named, whole)
-    else:
-        out["y_proba"] = mapped
+    out |= _class_columns("y_proba", rows.y_proba, named, as_matrix or not rows.multiclass)
     if rows.sample_weight is not None:
         out["weight"] = rows.sample_weight
     for name, values in rows.others.items():
@@ -84,21 +81,30 @@ def _columns(rows: Rows, mapped: NDArray[Any], labelled: bool, *, whole: bool) -
     return out
 
 
-def _in_number_order(rows: Rows, mapped: NDArray[Any]) -> tuple[Rows, NDArray[Any]]:
+def _in_number_order(rows: Rows) -> Rows:
     """Sort classes called 0 to k-1 by their numbers, so that y_proba_0 is class 0."""
     numbers = [number_of(name) for name in rows.chosen.classes or ()] if rows.multiclass else []
-    if not numbers or set(numbers) != set(range(len(numbers))):
-        return rows, mapped
-    classes = np.array(numbers, dtype=np.int64)
-    order = np.argsort(classes)
+    k = len(numbers)
+    if not numbers or set(numbers) != set(range(k)):
+        return rows
+    return take_classes(rows, [numbers.index(number) for number in range(k)], tuple(range(k)))
+
+
+def take_classes(rows: Rows, order: list[int], classes: tuple[Any, ...]) -> Rows:
+    """Reorder the columns and labels of the classes, which are then called `classes`."""
     soft = rows.y_true.ndim == 2
-    y_true = rows.y_true[:, order] if soft else classes[rows.y_true]
-    return replace(rows, y_true=y_true), mapped[:, order]
+    return replace(
+        rows,
+        y_proba=rows.y_proba[:, order],
+        y_true=rows.y_true[:, order] if soft else np.argsort(order)[rows.y_true],
+        chosen=replace(rows.chosen, classes=classes),
+        vote_table=None,
+    )
 
 
 def _class_names(rows: Rows) -> tuple[str, ...] | None:
-    """Names for the columns and labels. Numbers are names only if they count from 1: those from 0
-    are the numbers of columns, and others would be taken for these.
+    """Give the names for columns and labels, or None. Numbers are names only if they count from 1:
+    a reader takes others for the numbers of columns, which count from 0.
     """
     classes = rows.chosen.classes if rows.multiclass else None
     if classes is None:
@@ -122,8 +128,8 @@ def _labels(named: tuple[str, ...], y_true: NDArray[Any]) -> NDArray[Any]:
 
 
 def renamed_labels(path: str | Path, rows: Rows) -> str | None:
-    """Which labels are written as other ones: files of one matrix, and predictions of one class,
-    have numbers.
+    """Say which labels are written as numbers, or None if all are written as they were read. Files
+    of one matrix, and predictions of one class, have numbers.
     """
     classes = rows.chosen.classes
     if classes is None or rows.y_true.ndim == 2:
@@ -138,9 +144,10 @@ def renamed_labels(path: str | Path, rows: Rows) -> str | None:
 
 
 def _class_columns(
-    stem: str, values: NDArray[Any], named: tuple[str, ...] | None, whole: bool
+    stem: str, values: NDArray[Any], named: tuple[str, ...] | None, as_matrix: bool
 ) -> dict[str, Any]:
-    if whole:
+    """Give the columns of a matrix, one per class, or the array itself."""
+    if as_matrix:
         return {stem: values}
     ends = named or range(values.shape[1])
     return {f"{stem}_{end}": values[:, j] for j, end in enumerate(ends)}

@@ -19,7 +19,7 @@ from calibrant._data.columns import (
 )
 from calibrant._data.labels import Titles, number_of
 from calibrant._data.readers.chunks import Field, Reader, Role, new_class_error
-from calibrant._data.readers.written import PLAIN, Written
+from calibrant._data.readers.written import PLAIN, Written, written_as
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -105,6 +105,26 @@ class ReadRequest:
     # Columns to slice by, or other columns and the options that ask for them: read as text.
     by: Any = None
     others: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def build(
+        cls,
+        path: Any,
+        *,
+        from_logits: bool = False,
+        from_logprobs: bool = False,
+        percent: bool = False,
+        words: Mapping[str, float] | None = None,
+        answer: str | None = None,
+        gold: str | None = None,
+        **columns: Any,
+    ) -> ReadRequest:
+        """Make a request from the arguments of `evaluate_file`; contradictions are an error."""
+        written = written_as(
+            from_logits=from_logits, from_logprobs=from_logprobs, percent=percent, words=words
+        )
+        answers = answers_of(answer, gold)
+        return cls(path, from_logits=from_logits, written=written, answers=answers, **columns)
 
     @property
     def labels(self) -> Any:

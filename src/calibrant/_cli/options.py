@@ -1,0 +1,179 @@
+"""Declarations of options: how one is written, those that several verbs have, and their names."""
+
+from __future__ import annotations
+
+from calibrant._cli.parsing import Group, Parser, names
+from calibrant._core.messages import Naming
+
+FORMATS = (
+    "parquet",
+    "csv",
+    "jsonl",
+    "arrow",
+    "npz",
+    "json",
+    "lm-eval",
+    "inspect",
+    "excel",
+    "stata",
+    "sas",
+    "r",
+)
+READS_FILES = (
+    "Files are Parquet, CSV, JSONL, JSON lists, Arrow, NPZ, logs of lm-evaluation-harness and "
+    "Inspect AI, or tables of Excel, Stata, SAS or R. Columns are found by their usual names "
+    "unless you name them; the output says which were used."
+)
+CLUSTERS = "column that names the cluster of each row"
+
+
+def add_files(parser: Parser) -> None:
+    """Add the files of one set of rows."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="file, folder or pattern")
+
+
+def add_models(parser: Parser) -> None:
+    """Add the files of one model or of several."""
+    parser.add_argument(
+        "files", nargs="+", metavar="[NAME=]FILE", help="one file, or one per model"
+    )
+
+
+def add_columns(parser: Parser, *, weight: bool = True) -> None:
+    """Add the options that name columns (labels, predictions, weights, votes) and the format."""
+    group = parser.group("columns")
+    group.option("--label COLUMN", "labels (y_true)", type=names)
+    group.option(
+        "--proba COLUMN[,...]",
+        "predictions (y_proba): a column, or one per class; repeat it, or give a list",
+        action="extend",
+    )
+    if weight:
+        group.option("--weight COLUMN", "weight of each row")
+    else:
+        parser.set_defaults(weight=None)
+    group.option(
+        "--votes COLUMN",
+        "number of votes behind each soft label, or behind a count of votes for class 1",
+    )
+    group.option(
+        "--counts COLUMN,...",
+        "counts of votes, a column for each class, in place of labels; for a binary problem, "
+        "NEGATIVE,POSITIVE",
+    )
+    group.option(
+        "--item COLUMN", "rows are one vote each (--label), on the item that this column names"
+    )
+    group.option("--annotator COLUMN", "who gave the vote, where rows are one vote each")
+    group.option(
+        "--classes NAME,...",
+        "labels in the order of the columns of predictions; for a binary problem, "
+        "NEGATIVE,POSITIVE",
+        type=names,
+    )
+    group.option("--answer COLUMN", "answers, to be compared with --gold, in place of labels")
+    group.option("--gold COLUMN", "right answers")
+    group.option("--from-logits", "predictions are logits")
+    group.option("--from-logprobs", "predictions are log-probabilities")
+    group.option("--percent", 'predictions are percentages: 85, or "85%%"')
+    group.option(
+        "--words WORD=P,...",
+        "predictions are words, each with its probability: likely=0.7,unlikely=0.2; or a file "
+        "with such a pair a line, or with a JSON record",
+    )
+    group.option(
+        "--missing",
+        "rows in which something is missing: an error (the default), or dropped and counted",
+        choices=("error", "drop"),
+        default="error",
+    )
+    group.option(
+        "--format", "format of the files, if their names or fields do not say", choices=FORMATS
+    )
+    group.option("--filter NAME", "filter of a log of lm-evaluation-harness, of several")
+
+
+def add_bins(parser: Parser) -> None:
+    parser.option(
+        "--bins BINS",
+        "a count (the default is 15), edges such as 0,0.5,1, quantile:15, or a count that "
+        "follows from the rows: cbrt (their cube root) or auto (the same, from 5 to 100)",
+        default=15,
+    )
+
+
+def add_slices(parser: Parser, purpose: str) -> None:
+    """Add the options of slices and clusters."""
+    parser.option("--by COLUMN,...", purpose)
+    parser.option("--groups COLUMN", f"{CLUSTERS} (patient, day), for intervals and p-values")
+
+
+def add_chance(parser: Parser) -> None:
+    """Add the options of intervals: level and seed."""
+    parser.option("--level LEVEL", "confidence level of intervals; default 0.95", default=0.95)
+    parser.option("--seed SEED", "seed of the resampling; default 0", default=0)
+
+
+def add_tolerance(parser: Parser, where: str = "") -> None:
+    parser.option(
+        "--tolerance TOLERANCE",
+        f"largest error that would not matter{where}, as a gap between prediction and outcome; "
+        "default 0.05",
+        default=0.05,
+    )
+
+
+def add_own_labels(parser: Parser | Group) -> None:
+    parser.option(
+        "--own-labels",
+        "each file has its model's own labels, such as whether its own answer was right; of "
+        "columns called correct this is known",
+    )
+
+
+# Arguments whose option is not their own name with hyphens.
+_OPTIONS = {
+    "y_true": "--label",
+    "y_proba": "--proba",
+    "sample_weight": "--weight",
+    "ids": "--id",
+    "paired": "--unpaired",
+    "at_most": "--max",
+    "at_least": "--min",
+    "out": "-o",
+    "columns": "--label or --groups",
+}
+# Settings that have an option of their own.
+_FLAGS = {
+    ("paired", False): "--unpaired",
+    ("exact", False): "--one-pass",
+    ("intervals", "all"): "--all-intervals",
+}
+
+
+class OptionNames(Naming):
+    """Name arguments by the options that give them: `missing='drop'` is `--missing drop`."""
+
+    is_command, between = True, " "
+
+    def name(self, argument: str) -> str:
+        return _OPTIONS.get(argument, f"--{argument.replace('_', '-')}")
+
+    def setting(self, argument: str, value: object) -> str:
+        if isinstance(value, str | bool) and (argument, value) in _FLAGS:
+            return _FLAGS[argument, value]
+        option = self.name(argument)
+        return option if value is ... or value is True else f"{option} {_as_typed(value)}"
+
+
+def _as_typed(value: object) -> str:
+    """Write a value as it is typed behind its option."""
+    from calibrant._core.binning import Quantile
+
+    if value == [...]:
+        return "A,B,..."
+    if isinstance(value, dict):
+        return " ".join(f"{name}={'...' if v is ... else v}" for name, v in value.items())
+    if isinstance(value, Quantile):
+        return f"quantile:{value.m}"
+    return str(value)
