@@ -37,7 +37,7 @@ LIMITS = {
     ],
     "rows_for_threads": ["_engines.arrays.passes.THREADS_FROM"],
     "rows_for_a_search": ["_engines.arrays.quantiles.SORT_BELOW"],
-    "device_block_rows": ["scaling._device_temperature.BLOCK"],
+    "device_block_rows": ["scaling._temperature.BLOCK"],
     # Rows that recalibration maps are tried on, and when a map is given up after a fold.
     "tried_rows": ["_api.recommend.n_tried_rows"],
     "raced_rows": ["_api.recommend.RACED"],
@@ -45,7 +45,7 @@ LIMITS = {
     # What is counted, drawn or kept at most.
     "bin_count_cells": ["_summaries.bin_counts.MOST_CELLS"],
     "drawn_bins": ["_inference.cells.MOST_BINS"],
-    "vote_profiles": ["_api.vote_tables.MOST_PROFILES"],
+    "vote_profiles": ["_api.vote_profile.MOST_PROFILES"],
     "kept_curve_rows": ["_api.curve_of_rows.MOST_KEPT"],
     "segment_additions": ["_inference.segments.SEGMENT_ADDITIONS"],
     "segment_values": ["_engines.frames.segments.MOST_DISTINCT"],
