@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._inference.paired import _farthest
+from calibrant._inference.paired import _largest_decrease
 
 REPEATS = 80
 # What is expected of 95 % limits on one side of 80 samples is 2; more than this is 1 in 500.
@@ -133,10 +133,10 @@ class TestTheFarthestPoint:
             for _ in range(20):
                 ours, theirs = rng.random((2, 2)) ** 3
                 expected = self.outlined(ours, theirs, like)
-                assert _farthest(tuple(ours), tuple(theirs), like) == pytest.approx(
+                assert _largest_decrease(tuple(ours), tuple(theirs), like) == pytest.approx(
                     expected, rel=1e-3
                 ), (ours, theirs, like)
 
     def test_two_that_are_the_same_are_not_apart(self):
-        assert _farthest((0.3, 0.1), (0.3, 0.1), 1.0) == 0.0
-        assert _farthest((0.0, 0.0), (0.0, 0.0), 0.0) == 0.0
+        assert _largest_decrease((0.3, 0.1), (0.3, 0.1), 1.0) == 0.0
+        assert _largest_decrease((0.0, 0.0), (0.0, 0.0), 0.0) == 0.0

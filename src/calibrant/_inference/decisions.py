@@ -45,7 +45,7 @@ class Acted:
 
     positive: Mask
     value: float
-    moved: Influences
+    influences: Influences
     always: bool | None = None
 
     @classmethod
@@ -59,8 +59,8 @@ class Acted:
         # A row adds z if it is acted on, less the odds of the threshold if that was in vain.
         z, odds = outcomes.z, threshold / (1.0 - threshold)
         rows = np.where(positive, z - odds * (1.0 - z), 0.0)
-        moved = influences(rows, outcomes.w, outcomes.groups)
-        return cls(positive, outcomes.mean(rows), moved, always)
+        parts = influences(rows, outcomes.w, outcomes.groups)
+        return cls(positive, outcomes.mean(rows), parts, always)
 
 
 def gain_limits(
@@ -68,7 +68,7 @@ def gain_limits(
 ) -> tuple[float, float, float]:
     """The net benefit of a strategy less that of another, and its limits."""
     gain = first.value - second.value
-    low, high, _ = mean_limits(first.moved.less(second.moved), level)
+    low, high, _ = mean_limits(first.influences.less(second.influences), level)
     fewest, most = _few_deciding(first, second, outcomes, threshold, level)
     return gain, gain + min(low, fewest), gain + max(high, most)
 

@@ -38,7 +38,7 @@ TOWARDS = (-1.0, 0.5, 1.0)
 # How often calibrated predictions show less than an upper limit is ever based on: one standard
 # error (power-constrained limits: Cowan, Cranmer, Gross and Vitells, 2011, arXiv:1105.3166).
 #   coverage calibrated --measures ece smooth_ece
-LUCK = 0.16
+POWER_CONSTRAINT = 0.16
 # How far along the predictions gaps are smoothed: of single errors, and in the prior of two
 # predictors' gaps.
 #   coverage ordinary --measures smooth_ece ici

@@ -17,7 +17,7 @@ from calibrant._core.typing import Array, Counts, Mask
 from calibrant._inference.budget import STREAM_DRAWS
 from calibrant._inference.numbers import BETS, LEAST_AFTER, LEAST_ROWS, LEAST_VARIANCE
 from calibrant._inference.rounding import FLAT
-from calibrant._inference.tails import chance_as_far, upper_tail
+from calibrant._inference.tails import all_bins_tail, upper_tail
 
 
 def counts_once(table: BinTable) -> bool:
@@ -65,7 +65,7 @@ def noise_floor(
         sums[:, :, FIELDS.index(field)] = outcomes
     drawn = statistic(BinTable(sums, np.repeat(table.dropped, STREAM_DRAWS, axis=0)))
     seen = np.where(turned, w - table.sum_wz[0], table.sum_wz[0])
-    p_value = max(upper_tail(drawn, value), chance_as_far(seen, rare, n.max(axis=0)))
+    p_value = max(upper_tail(drawn, value), all_bins_tail(seen, rare, n.max(axis=0)))
     return StreamFloor(float(np.quantile(drawn, 0.95)), p_value, float(np.mean(drawn)))
 
 

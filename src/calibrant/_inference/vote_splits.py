@@ -14,7 +14,7 @@ import numpy as np
 from calibrant._core.typing import Array, Counts, Index
 from calibrant._inference.bayes_error import agreement, population_of
 from calibrant._inference.budget import EXCHANGES, SPLIT_DRAWS, SPLIT_ROWS
-from calibrant._inference.tails import upper_chance
+from calibrant._inference.tails import gamma_tail
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,5 +169,5 @@ def _two_sided(away: float, variance: float, third: float) -> float:
     spread = math.sqrt(variance)
     skew = third / spread**3
     x = away / spread
-    tail = upper_chance(x, skew) if x > 0 else upper_chance(-x, -skew)
+    tail = gamma_tail(x, skew) if x > 0 else gamma_tail(-x, -skew)
     return min(1.0, 2.0 * tail)

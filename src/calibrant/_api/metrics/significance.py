@@ -24,7 +24,7 @@ from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._engines.arrays.streams import EPS
-from calibrant._inference import paths, significance
+from calibrant._inference import coefficients, paths, significance
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.numbers import SMALL_COUNT
 from calibrant._measures.catalogue import catalogue
@@ -317,7 +317,7 @@ def _known_moments(mean: float, variance: float) -> str:
 
 
 def concluded(
-    name: str, value: float, chance: significance.Drawn, null: str, note: str, seed: int
+    name: str, value: float, chance: significance.PValue, null: str, note: str, seed: int
 ) -> CalibrationTest:
     """The result of a test whose p-value is known or drawn."""
     if chance.n_draws:
@@ -429,7 +429,7 @@ def clipping_note(n_clipped: int, eps: float) -> str:
 
 
 def _cox(problem: Problem, h: NDArray[np.float64], clusters: Any, level: float) -> CoxCalibration:
-    fits = significance.cox_fits(problem, h, clusters)
+    fits = coefficients.cox_fits(problem, h, clusters)
     half = significance.student_quantile(0.5 + level / 2.0, fits.df)
 
     def around(value: float | None, standard_error: float) -> tuple[float, float, float]:

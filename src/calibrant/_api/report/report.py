@@ -31,7 +31,7 @@ from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import in_threads, whole_problem
 from calibrant._inference.budget import THREADS_FROM
-from calibrant._inference.cells import Whole
+from calibrant._inference.cells import ScalarRows
 from calibrant._measures.catalogue import HEADLINE
 from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._annotators import Annotators
@@ -245,7 +245,7 @@ def _other_sections(
     return views, change, _tools(samples, fixed, whole), risk, _histogram(whole)
 
 
-def _risk(samples: Samples, level: float, groups: Any, whole: Whole) -> RiskCoverage:
+def _risk(samples: Samples, level: float, groups: Any, whole: ScalarRows) -> RiskCoverage:
     """The risk-coverage curve of the scalar problem."""
     notion = resolve_notion(samples, None)
     levels = Summary(samples).table(notion, LevelSets())
@@ -273,7 +273,7 @@ def _largest_threshold(samples: Samples) -> float:
     return 10 * share if 0 < share < RARE else 1.0
 
 
-def _histogram(whole: Whole) -> Histogram:
+def _histogram(whole: ScalarRows) -> Histogram:
     """Weights by prediction and outcome; a soft label is both outcomes in part."""
     u, z, w, findings = whole
     edges = np.linspace(0.0, 1.0, PLACES + 1)
@@ -300,7 +300,7 @@ def _count(rule: Rule) -> int | None:
     return rule.m if isinstance(rule, Quantile) and rule == Quantile(rule.m) else None
 
 
-def _tools(samples: Samples, rule: Rule, whole: Whole) -> Conventions | str:
+def _tools(samples: Samples, rule: Rule, whole: ScalarRows) -> Conventions | str:
     if samples.weights is not None:
         return "The rows have weights, which most other tools do not take."
     own = EqualWidth(_count(rule) or 15)
