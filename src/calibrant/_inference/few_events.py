@@ -244,7 +244,7 @@ def possible_targets(
     return [
         (kind, towards, votes_of_kind.targets_at(level, towards))
         for kind, votes_of_kind in kinds.items()
-        if votes_of_kind.count < FEW_EVENTS
+        if votes_of_kind.n_rare < FEW_EVENTS
         for towards in TOWARDS
     ]
 
@@ -253,7 +253,7 @@ class _RareVotes(NamedTuple):
     """The rarer of the votes for one class of each row and the votes against it.
 
     `z` are the targets (n, k), `rare_part` the rare votes' part of them. `as_common` and `as_rare`
-    are the targets that one vote of a row would have if it were a common or a rare one. `count` is
+    are the targets that one vote of a row would have if it were a common or a rare one. `n_rare` is
     the number of rare votes, of `total` votes.
     """
 
@@ -261,7 +261,7 @@ class _RareVotes(NamedTuple):
     rare_part: Array
     as_common: Array
     as_rare: Array
-    count: float
+    n_rare: float
     total: float
 
     @classmethod
@@ -282,12 +282,12 @@ class _RareVotes(NamedTuple):
         """The targets with as many rare votes as lie `towards` the lower Poisson limit of their
         number (-1) or the upper one (1).
         """
-        fewest, most = poisson_limits(self.count, level)
+        fewest, most = poisson_limits(self.n_rare, level)
         if towards > 0.0:
-            share = towards * (most - self.count) / max(self.total - self.count, 1.0)
+            share = towards * (most - self.n_rare) / max(self.total - self.n_rare, 1.0)
             change = min(share, 1.0) * (self.as_rare - self.z)
         else:
-            share = towards * (self.count - fewest) / max(self.count, 1.0)
+            share = towards * (self.n_rare - fewest) / max(self.n_rare, 1.0)
             rare_share = self.rare_part.sum(axis=1, keepdims=True)
             change = share * (self.rare_part - rare_share * self.as_common)
         return self.z + change
