@@ -182,7 +182,7 @@ def test_which_events_are_rare():
     assert rare_event_bins(weight, weight, rates, 8.0).bins.tolist() == [0, 1, 2, 4]
     # Rows of weight 2 are half as many.
     assert rare_event_bins(2 * weight, 4 * weight, rates, 1.0).trials.tolist() == [100, 100, 4]
-    own, place = rare.within(np.array([0, 1, 1, 4, 2]))
+    own, place = rare.find_cells(np.array([0, 1, 1, 4, 2]))
     assert own.tolist() == [0, 3, 4] and place.tolist() == [0, 2, 1]
 
 
