@@ -28,9 +28,9 @@ SHOWN_AT_LEAST = 0.5
 # fewer misses than this: that the sample has none of them tells nothing.
 #   coverage found --world "nearly all sure" --measures log_loss brier
 NO_MISS = 0.01
-# Where between the Poisson limits of rare events differences of errors are computed: -1 is the lower
-# limit, 1 the upper one. A difference need not be monotone between them.
-#   coverage pairs --measures ece lin_ce
+# Where between the Poisson limits of rare events differences of errors are computed: -1 is the
+# lower limit, 1 the upper one. A difference need not be monotone between them. coverage pairs
+# --measures ece lin_ce
 TOWARDS = (-1.0, 0.5, 1.0)
 
 # --- single errors and their differences ----------------------------------------------------------
@@ -97,10 +97,9 @@ MOST_VOTES = 10
 # --- noise floors and p-values --------------------------------------------------------------------
 
 # The share of 1 - level that each test of a verdict has. Their sum of 1.2 bounds the probability of
-# a false alarm at 6 % for a level of 95 %; the tests are correlated, so that it is 3 to 5 %. Without
-# --calibrated the same command shows the effect of each share. The noise floor has half, since
-# intervals lie above 0 where its p-value is below half of 1 - level.
-#   verdicts --calibrated
+# a false alarm at 6 % for a level of 95 %; the tests are correlated, so that it is 3 to 5 %.
+# Without --calibrated the same command shows the effect of each share. The noise floor has half,
+# since intervals lie above 0 where its p-value is below half of 1 - level. verdicts --calibrated
 SHARES = {"slope": 0.4, "mean": 0.2, "noise floor": 0.5, "curve": 0.1}
 # The fastest wave of gaps along the predictions that is tested, in half turns.
 #   verdicts
@@ -109,10 +108,9 @@ WAVES = 12
 #   verdicts
 CONVINCING = 1e-6
 # The width of a cell on the logit scale, within which outcomes are drawn from the mean prediction;
-# at 1/2 it is 1/256 of probability. Up to `FEW_ROWS` rows cells are so fine that nearly each row has
-# its own, and measures that choose their bins choose them by rows. Logits beyond `CELL_LIMIT` share
-# a cell.
-#   coverage --tests calibrated
+# at 1/2 it is 1/256 of probability. Up to `FEW_ROWS` rows cells are so fine that nearly each row
+# has its own, and measures that choose their bins choose them by rows. Logits beyond `CELL_LIMIT`
+# share a cell. coverage --tests calibrated
 FINE = 1.0 / 64.0
 FEW_ROWS = 1000
 FINEST = 1.0 / 4096.0
@@ -156,9 +154,8 @@ BETS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 # may decide.
 #   coverage --tests rare
 LEAST_SEGMENT_VARIANCE = 2.5
-# The runs of rows that a confidence band is simultaneous over: the more, the wider the band. And the
-# fewest cells and rows of a local regression.
-#   coverage --tests calibrated
+# The runs of rows that a confidence band is simultaneous over: the more, the wider the band. And
+# the fewest cells and rows of a local regression. coverage --tests calibrated
 RUNS = 120
 FEWEST_CELLS = 10
 FEWEST_ROWS = 40
