@@ -224,7 +224,7 @@ class _Fit:
     ) -> None:
         self._knots, self._f, self._experiment = knots, f, experiment
         self._at_knots = f(knots.points, experiment.values)
-        self._plain = f(knots.points, experiment.seen)
+        self._at_patterns = f(knots.points, experiment.pattern_values)
         # With many classes fewer rows of each suffice.
         size = FITTED_ROWS * OWN_CLASSES // max(len(parts), OWN_CLASSES)
         some = np.random.default_rng(22).permutation(len(w))[:size]
@@ -253,11 +253,13 @@ class _Fit:
         borrowed = np.clip(every.effective_rows - own.effective_rows, 0.0, BORROWED)
         votes = own.effective_rows[:, None] * own.shares + borrowed[:, None] * every.shares
         n = votes.sum(axis=1)
-        seen = (votes + 1.0) / (n + votes.shape[1])[:, None]  # one more vote of every pattern
-        g = np.stack([-self._above(-1.0, seen, n), self._above(1.0, seen, n)])
-        return _Functions(g, np.einsum("sap,ap->sa", g, seen))
+        distribution = (votes + 1.0) / (n + votes.shape[1])[
+            :, None
+        ]  # one more vote of every pattern
+        g = np.stack([-self._above(-1.0, distribution, n), self._above(1.0, distribution, n)])
+        return _Functions(g, np.einsum("sap,ap->sa", g, distribution))
 
-    def _above(self, sign: float, seen: Array, n: Array) -> Array:
+    def _above(self, sign: float, distribution: Array, n: Array) -> Array:
         """At every knot the function g whose polynomial lies above f (sign 1) or -f (sign -1), with
         the least mean under the worst distribution of votes.
 
@@ -265,14 +267,14 @@ class _Fit:
         observed one, which is the mean distance of the true one. It adds ``sqrt(degree / n)``
         standard deviations to the observed mean, which a parabola approximates.
         """
-        f, plain = sign * self._at_knots, sign * self._plain
-        centre, width = (seen * plain).sum(axis=1), np.ptp(f, axis=1)
-        scale = np.maximum(np.sqrt((seen * plain**2).sum(axis=1)), 1e-3 * width)
+        f, plain = sign * self._at_knots, sign * self._at_patterns
+        centre, width = (distribution * plain).sum(axis=1), np.ptp(f, axis=1)
+        scale = np.maximum(np.sqrt((distribution * plain**2).sum(axis=1)), 1e-3 * width)
         slack = np.sqrt(max(self._experiment.degree, 1) / np.maximum(n, 1.0))
-        above, out = self._experiment.chances.T, np.repeat(f[:, :1], seen.shape[1], axis=1)
+        above, out = self._experiment.chances.T, np.repeat(f[:, :1], distribution.shape[1], axis=1)
         for a in np.flatnonzero(width > 0.0):  # a constant is its own bound
             by = float(slack[a] / scale[a])
-            out[a] = centre[a] + least_above(above, f[a] - centre[a], seen[a], by)
+            out[a] = centre[a] + least_above(above, f[a] - centre[a], distribution[a], by)
         return out
 
     def apply(self, functions: _Functions, part: Part, rows: Index, out: Bounds) -> None:
@@ -293,21 +295,22 @@ class _Fit:
             bound[1, rows] = self._knots.interpolated(x, functions.mean[side]) + sign * off
 
 
-def least_above(chances: Array, f: Array, seen: Array, slack: float) -> Array:
-    """The g with ``chances @ g >= f`` that minimises ``seen @ g + slack / 2 * seen @ g**2``.
+def least_above(chances: Array, f: Array, distribution: Array, slack: float) -> Array:
+    """The g with ``chances @ g >= f`` that minimises ``distribution @ g + slack / 2 * distribution
+    @ g**2``.
 
     It is the point of a polyhedron that is nearest to ``-1 / slack``, found by non-negative least
     squares.
     """
     from scipy.optimize import nnls
 
-    root = np.sqrt(slack * seen)
+    root = np.sqrt(slack * distribution)
     system = np.vstack([(chances / root).T, f + 1.0 / slack])
     target = np.zeros(len(system))
     target[-1] = 1.0
     try:
         weights, _ = nnls(system, target, maxiter=100 * len(f))
     except RuntimeError:  # without convergence a constant above f will do
-        return np.full(seen.shape, float(f.max()))
+        return np.full(distribution.shape, float(f.max()))
     left = system @ weights - target
     return -1.0 / slack - left[:-1] / left[-1] / root

@@ -24,7 +24,7 @@ class Binomial:
         self.values: Array = 0.5 - 0.5 * np.cos(np.pi * np.arange(TRUE_SHARES + 1) / TRUE_SHARES)
         # A distance may be discontinuous at 1/2.
         self.values = np.sort(np.append(self.values, [0.5 - 1e-9, 0.5 + 1e-9]))
-        self.seen: Array = np.arange(degree + 1) / degree if degree else np.array([0.5])
+        self.pattern_values: Array = np.arange(degree + 1) / degree if degree else np.array([0.5])
 
     @cached_property
     def chances(self) -> Array:
@@ -54,7 +54,7 @@ class Unlabelled:
         self.degree, self.k = degree, k
         self._partitions = partitions(degree, k)
         self._number = {each: j for j, each in enumerate(self._partitions)}
-        self.seen = entropy(_padded(self._partitions, k) / max(degree, 1))
+        self.pattern_values = entropy(_padded(self._partitions, k) / max(degree, 1))
         self._shares = self._true_shares(predictions)
         self.values = entropy(self._shares)
 

@@ -82,14 +82,14 @@ def grown(
     several = votes > 1
     mean = (counts / votes[:, None]).mean(axis=0)
     population = population_of(mean, float(agreement(counts)[several].mean()))
-    seen = np.flatnonzero(mean > 0)
+    nonempty = np.flatnonzero(mean > 0)
     sizes = votes[several]
     if means:
         sizes = np.resize(sizes, max(SPLIT_ROWS, len(sizes)))
     n = len(sizes)
     for _ in range(min(SPLIT_DRAWS, max(1, SPLIT_ROWS // n))):
         q = np.zeros((n, counts.shape[1]))
-        q[:, seen] = rng.dirichlet(mean[seen] * population.concentration, n)
+        q[:, nonempty] = rng.dirichlet(mean[nonempty] * population.concentration, n)
         yield _drawn(q, sizes, rng)
 
 

@@ -180,7 +180,7 @@ class VotedRows:
 
     @property
     def _nominal_variance(self) -> Array:
-        """The variance of a single vote that is proportional to the assumed one, (n, k)."""
+        """c (1 - c) at the middle c, (n, k): the variance of one vote, up to a common factor."""
         return self._middle * (1.0 - self._middle)
 
     @cached_property
