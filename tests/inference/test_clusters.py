@@ -232,11 +232,11 @@ def test_the_command_takes_clusters_to_slices_and_bars(tmp_path, capsys):
 def test_of_few_clusters_the_quantiles_are_students():
     """Five equal clusters: t with 4 degrees of freedom; a giant counts for most of them."""
     five = blocks_of(50, np.arange(50) // 10, 0)
-    assert five.widened(np.ones(50)) == pytest.approx(np.sqrt(5 / 4) * 2.7764451 / 1.9599640)
+    assert five.noise_factor(np.ones(50)) == pytest.approx(np.sqrt(5 / 4) * 2.7764451 / 1.9599640)
     giant = blocks_of(50, np.maximum(np.arange(50) - 40, 0), 0)
-    assert giant.widened(np.ones(50)) > 2.0
-    assert blocks_of(50, None, 0).widened(np.ones(50)) == pytest.approx(np.sqrt(50 / 49))
-    assert blocks_of(2000, np.arange(2000) // 2, 0).widened(np.ones(2000)) < 1.003
+    assert giant.noise_factor(np.ones(50)) > 2.0
+    assert blocks_of(50, None, 0).noise_factor(np.ones(50)) == pytest.approx(np.sqrt(50 / 49))
+    assert blocks_of(2000, np.arange(2000) // 2, 0).noise_factor(np.ones(2000)) < 1.003
 
 
 def test_an_interval_does_not_depend_on_the_name_of_the_outcome():

@@ -8,8 +8,8 @@ from calibrant import Quantile
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.cells import problem_of
 from calibrant._inference.gap_pairs import GapPair
-from calibrant._inference.second_moments import Slots, second_moments
-from calibrant._inference.slot_noise import SlotNoise
+from calibrant._inference.second_moments import SlotNoise, second_moments
+from calibrant._inference.slots import Slots
 from rivals import sigmoid
 from slopes import ABSOLUTE, difference, named_better, outcomes, times_held
 
@@ -115,7 +115,7 @@ def test_what_is_called_off_is_what_redraws_call_off():
     called = slow = alike = 0
     for seed in range(200):
         y, h = outcomes(100, 1000 + seed)
-        found = pair_of(y, sigmoid(h), sigmoid(2 * h)).is_off(0, 0.05)
+        found = pair_of(y, sigmoid(h), sigmoid(2 * h)).has_trend(0, 0.05)
         drawn = chance_of_redraws(y, sigmoid(h), np.random.default_rng((57, seed))) < 0.05
         called, slow, alike = called + found, slow + drawn, alike + (found == drawn)
     assert called <= 16  # of 10 or fewer that are expected, two standard errors more
@@ -127,7 +127,7 @@ def test_a_slope_is_called_off_whichever_of_two_predictors_has_it():
     for seed in range(40):
         y, h = outcomes(2500, 2000 + seed)
         pair = pair_of(y, sigmoid(h), sigmoid(1.2 * h))
-        called += pair.is_off(1, 0.0125)
+        called += pair.has_trend(1, 0.0125)
     assert called >= 36, called
 
 
@@ -136,7 +136,7 @@ def test_gaps_a_quarter_apart_have_half_of_their_prior_in_common():
     y = (np.tile(np.arange(50), 10) < 50 * u).astype(int)
     pair = pair_of(y, u, 0.98 * u)
     mean = pair.moments.stacked("mean_u")[pair._slots[0][0]]
-    common = np.interp(0.25, mean[:10] - mean[0], pair._smooth[0, 0, :10])
+    common = np.interp(0.25, mean[:10] - mean[0], pair._smooth_correlation[0, 0, :10])
     assert 0.5 < common < 0.75
 
 

@@ -53,11 +53,11 @@ def test_paths_begin_without_gaps_and_rise(name: str) -> None:
     lower, upper = paths._paths(reading.of_sample, reading.of_population)
     for path in lower:
         truths = [path.point(j)[0] for j in range(len(path.points))]
-        assert truths[0] == 0.0 and truths[-1] > reading.seen
+        assert truths[0] == 0.0 and truths[-1] > reading.value
         assert (np.diff(truths) >= -1e-9).all()
     for path in upper:
         truths = [path.point(j)[0] for j in range(len(path.points))]
-        assert (np.diff(truths) >= -1e-9).all() and truths[-1] > reading.seen
+        assert (np.diff(truths) >= -1e-9).all() and truths[-1] > reading.value
 
 
 def test_bins_that_are_surely_off_keep_their_gaps() -> None:
@@ -66,14 +66,14 @@ def test_bins_that_are_surely_off_keep_their_gaps() -> None:
     u = rng.random(4000)
     q = np.clip(u + 0.3 * ((u > 0.4) & (u < 7 / 15)), 0, 1)
     _, paths = made((rng.random(4000) < q).astype(int), u)
-    sure = np.flatnonzero(paths._sure)
+    sure = np.flatnonzero(paths._real)
     assert 6 in sure and sure.size < 4
     seen = paths.slots.gap[6]
-    assert paths._equal(1.0)[6] == paths._few(0.0)[6] == pytest.approx(seen)
+    assert paths._equal_gaps(1.0)[6] == paths._few_gaps(0.0)[6] == pytest.approx(seen)
     others = np.delete(np.arange(15), sure)
-    np.testing.assert_allclose(np.abs(paths._equal(1.0)[others]), paths.scale[others])
-    assert not paths._few(0.0)[others].any()
-    assert np.count_nonzero(paths._few(3.0)[others]) == 3
+    np.testing.assert_allclose(np.abs(paths._equal_gaps(1.0)[others]), paths.errors[others])
+    assert not paths._few_gaps(0.0)[others].any()
+    assert np.count_nonzero(paths._few_gaps(3.0)[others]) == 3
 
 
 KINDS = ("rows", "weights", "clusters", "soft")
@@ -116,7 +116,7 @@ def test_few_events_are_whole_events() -> None:
     y = np.zeros(400, int)
     y[::50] = 1
     _, paths = made(y, np.full(400, 0.01), bins=1, n_resamples=50_000)
-    rare, noise = paths._few_events(np.full(paths.slots.size, 0.002))
+    rare, noise = paths._rare_event_noise(np.full(paths.slots.size, 0.002))
     assert rare.tolist() == [0]
     trials = paths._trials[0]
     assert trials * 0.012 < FEW_EVENTS
@@ -126,7 +126,7 @@ def test_few_events_are_whole_events() -> None:
     np.testing.assert_allclose(seen, binom.pmf(np.arange(16), trials, 0.012), atol=0.012)
     # And of failures, where these are rare.
     _, turned = made(1 - y, np.full(400, 0.99), bins=1, n_resamples=50_000)
-    _, mirrored = turned._few_events(np.full(turned.slots.size, -0.002))
+    _, mirrored = turned._rare_event_noise(np.full(turned.slots.size, -0.002))
     assert mirrored.mean() == pytest.approx(0.0, abs=0.0005)
     assert mirrored.max() <= 0.012 + 1e-9
 
@@ -185,7 +185,7 @@ def test_luck_counts_as_one_standard_error_at_most() -> None:
     reading, paths = made((rng.random(1000) < u).astype(int), u)
     formulas = reading.of_sample, reading.of_population
     (path,) = paths._paths(*formulas)[1]
-    shown = [path.usual(0, q) for q in (0.02, 0.09, 0.15, 0.2)]
+    shown = [path.quantile(0, q) for q in (0.02, 0.09, 0.15, 0.2)]
     high = [paths.limits(*formulas, value, 0.95).high for value in shown]
     assert high[0] == high[1] == high[2] < high[3]
 

@@ -9,7 +9,7 @@ import pytest
 
 import calibrant as cal
 from calibrant._inference.means import Influences, influences, mean_limits
-from calibrant._inference.paired import Scatter, _farthest, independent_limits
+from calibrant._inference.paired import SamplingErrors, _largest_decrease, independent_limits
 from judged import intervals
 
 REPEATS = 100
@@ -120,7 +120,7 @@ def test_limits_of_clusters_of_any_size_hold_the_truth(within, n):
         outside[0] += values.mean() + low > 0
         outside[1] += values.mean() + high < 0
         widths.append(parts.variance)
-        plain.append((parts.moved**2).sum())
+        plain.append((parts.values**2).sum())
     assert max(outside) <= MOST, outside
     # Without anything in common hardly more than rows show.
     assert within or np.mean(widths) < 1.6 * np.mean(plain)
@@ -130,11 +130,11 @@ def test_equal_clusters_are_as_they_were():
     rng = np.random.default_rng(5)
     values, groups = rng.normal(size=600), np.repeat(np.arange(60), 10)
     parts = influences(values, None, groups)
-    assert parts.variance == pytest.approx((parts.moved**2).sum(), rel=1e-12)
+    assert parts.variance == pytest.approx((parts.values**2).sum(), rel=1e-12)
     # One of each cluster, and so less alike than chance would have it.
     winners = (np.arange(600) % 10 == 0).astype(float)
     even = influences(winners + 1e-3 * values, None, groups)
-    assert even.variance == pytest.approx((even.moved**2).sum(), rel=1e-9)
+    assert even.variance == pytest.approx((even.values**2).sum(), rel=1e-9)
     half = influences(values / 2, None, groups)
     assert parts.less(half).variance == pytest.approx(half.variance)
 
@@ -187,16 +187,18 @@ def test_limits_of_other_rows_know_the_weights_and_the_side_of_the_skewness():
         for _ in range(2)
     )
     sides = [
-        independent_limits(0.0, Scatter(a, None), Scatter(b, None), 0.95)[:2]
+        independent_limits(0.0, SamplingErrors(a, None), SamplingErrors(b, None), 0.95)[:2]
         for a, b in ((one, other), (other, one))
     ]
     assert sides[0] == pytest.approx((-sides[1][1], -sides[1][0]))
     plain = [replace(each, shares=None) for each in (one, other)]
-    shorter = independent_limits(0.0, *(Scatter(each, None) for each in plain), 0.95)
+    shorter = independent_limits(0.0, *(SamplingErrors(each, None) for each in plain), 0.95)
     assert sides[0][1] - sides[0][0] > 1.05 * (shorter[1] - shorter[0])
     # A skewed sample against one that is not: the limits of the first less the second lean up.
     even = influences(rng.normal(size=3000), None, None)
-    low, high, _ = independent_limits(0.0, Scatter(one, None), Scatter(even, None), 0.95)
+    low, high, _ = independent_limits(
+        0.0, SamplingErrors(one, None), SamplingErrors(even, None), 0.95
+    )
     assert (high > -low) == (one.third > 0)
 
 
@@ -229,10 +231,10 @@ class TestTheFarthestPoint:
             for _ in range(20):
                 ours, theirs = rng.random((2, 2)) ** 3
                 expected = self.outlined(ours, theirs, like)
-                assert _farthest(tuple(ours), tuple(theirs), like) == pytest.approx(
+                assert _largest_decrease(tuple(ours), tuple(theirs), like) == pytest.approx(
                     expected, rel=1e-3
                 ), (ours, theirs, like)
 
     def test_two_that_are_the_same_are_not_apart(self):
-        assert _farthest((0.3, 0.1), (0.3, 0.1), 1.0) == 0.0
-        assert _farthest((0.0, 0.0), (0.0, 0.0), 0.0) == 0.0
+        assert _largest_decrease((0.3, 0.1), (0.3, 0.1), 1.0) == 0.0
+        assert _largest_decrease((0.0, 0.0), (0.0, 0.0), 0.0) == 0.0

@@ -13,10 +13,10 @@ import calibrant as cal
 from calibrant import InputError
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
-from calibrant._inference.cells import Problem, as_seen, cells_of, problem_of
-from calibrant._inference.null import drawn_samples, null_drawn, null_mean
+from calibrant._inference.bootstrap import draw_blocks
+from calibrant._inference.cells import Problem, cells_of, observed_draw, problem_of
+from calibrant._inference.null import drawn_samples, null_drawn
 from calibrant._inference.numbers import FINE
-from calibrant._inference.resamples import draw_blocks
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find
 from calibrant._summaries.samples import Summary
@@ -228,7 +228,7 @@ def test_the_mean_of_the_corrected_confidence_error_is_that_of_all_outcomes():
 def test_other_means_are_drawn():
     u = predictions(100)
     assert not cal.noise_floor(outcomes(u), u).exact_mean
-    assert null_mean(find("ece", "binary"), problem(u, outcomes(u))) is None
+    assert find("ece", "binary").null_mean is None
 
 
 # --- resamples ------------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ def test_cells_are_the_sample(width, weighted):
     cells = cells_of(problem(u, y, w), width)
     assert cells.n.sum() == u.size
     exact = cal.reliability(y, u, bins=5, sample_weight=w).table
-    table = as_seen(cells).tables()
+    table = observed_draw(cells).tables()
     for name in ("sum_w", "sum_w2", "sum_wu", "sum_wz", "sum_wz2"):
         np.testing.assert_allclose(getattr(table, name), getattr(exact, name), err_msg=name)
     assert (np.diff(cells.u) > 0).all()
@@ -286,7 +286,7 @@ def test_measures_of_cells_are_those_of_rows(name):
     h = np.random.default_rng(1).normal(0, 1.5, 3000)
     u, y = sigmoid(1.5 * h), outcomes(sigmoid(h))
     measure = find(name, "binary")
-    seen = as_seen(problem(u, y).fine_cells)
+    seen = observed_draw(problem(u, y).fine_cells)
     assert measure.of_cells(seen)[0] == pytest.approx(
         measure.compute(Summary(to_samples(y, u))), rel=0.08
     )

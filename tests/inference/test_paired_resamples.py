@@ -7,8 +7,8 @@ import calibrant as cal
 from calibrant import EqualWidth, Quantile
 from calibrant._core.binning import both_rules
 from calibrant._data.to_samples import to_samples
+from calibrant._inference.bootstrap import draw_blocks, replicates
 from calibrant._inference.budget import MAX_BLOCKS, few_draws
-from calibrant._inference.resamples import draw_blocks, replicates
 from calibrant._measures.catalogue import find
 from rivals import binary, case
 

@@ -53,11 +53,10 @@ def test_rows_are_in_the_bins_of_the_table(kind: str, rule: Any) -> None:
 @pytest.mark.parametrize("rule", [cal.EqualWidth(15), cal.Quantile(8)], ids=str)
 def test_the_bins_of_classes_are_those_of_their_tables(rule: Any) -> None:
     samples = samples_of("classes")
-    classes = Problems(samples).classes(rule)
-    assert classes is not None
-    bins, k = classes
+    bins = Problems(samples).classes(rule)
+    assert bins is not None
     table, _ = classwise_table(samples, rule)
-    residual = bins.sums(bins.u - bins.z).reshape(k, -1)
+    residual = bins.sums(bins.u - bins.z).reshape(bins.k, -1)
     np.testing.assert_allclose(residual, table.residual, atol=1e-12)
 
 

@@ -8,12 +8,16 @@ import pytest
 import calibrant as cal
 from calibrant import InputError
 from calibrant._data.to_samples import to_samples
-from calibrant._inference import class_bins, null_classes
+from calibrant._inference import null, slots
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import design_effect, dispersion, problem_of
 from calibrant._inference.class_errors import errors_over_classes
-from calibrant._inference.null import null_drawn, null_of_rare_events, with_rare_events
-from calibrant._inference.scatter import rare_events
+from calibrant._inference.null import (
+    null_drawn,
+    null_of_rare_events,
+    rare_event_bins,
+    with_rare_events,
+)
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import find
 from judged import noise_floors
@@ -171,21 +175,21 @@ def test_what_is_no_error_has_no_floor_with_clusters(measure):
 
 def test_which_events_are_rare():
     weight, rates = np.array([100.0, 100.0, 100.0, 0.0, 4.0]), np.array([0.05, 0.5, 0.95, 0.1, 0.5])
-    rare = rare_events(weight, weight, rates, 1.0)
+    rare = rare_event_bins(weight, weight, rates, 1.0)
     assert rare.bins.tolist() == [0, 2, 4]
     assert rare.trials.tolist() == [100, 100, 4]
-    assert rare_events(weight, weight, rates, 4.0).trials.tolist() == [25, 25, 1]
-    assert rare_events(weight, weight, rates, 8.0).bins.tolist() == [0, 1, 2, 4]
+    assert rare_event_bins(weight, weight, rates, 4.0).trials.tolist() == [25, 25, 1]
+    assert rare_event_bins(weight, weight, rates, 8.0).bins.tolist() == [0, 1, 2, 4]
     # Rows of weight 2 are half as many.
-    assert rare_events(2 * weight, 4 * weight, rates, 1.0).trials.tolist() == [100, 100, 4]
-    own, place = rare.within(np.array([0, 1, 1, 4, 2]))
+    assert rare_event_bins(2 * weight, 4 * weight, rates, 1.0).trials.tolist() == [100, 100, 4]
+    own, place = rare.find_cells(np.array([0, 1, 1, 4, 2]))
     assert own.tolist() == [0, 3, 4] and place.tolist() == [0, 2, 1]
 
 
 def test_rare_events_scatter_as_so_many_outcomes():
     weight = np.array([50.0, 50.0])
-    rare = rare_events(weight, weight, np.array([0.02, 0.98]), 5.0)
-    noise = rare.noise(np.array([0.02, 0.98]), 40_000, np.random.default_rng(0))
+    rare = rare_event_bins(weight, weight, np.array([0.02, 0.98]), 5.0)
+    noise = rare.draw_residuals(np.array([0.02, 0.98]), 40_000, np.random.default_rng(0))
     assert noise.mean(axis=0) == pytest.approx(0.0, abs=0.05)
     assert noise.var(axis=0) == pytest.approx(5.0 * 50.0 * 0.02 * 0.98, rel=0.05)
     assert set(np.unique(np.round(noise[:, 0] + 1.0, 9))) <= {0.0, 5.0, 10.0, 15.0, 20.0, 25.0}
@@ -215,10 +219,10 @@ def test_squares_of_blocks_one_at_a_time_are_those_of_all(monkeypatch):
     y, p, groups = labelled(np.random.default_rng(1), 60, 6, 3)
     measure, rules = find("classwise_ece", "multiclass"), (cal.EqualWidth(15), cal.Quantile(15))
     found = Uncertainty(to_samples(y, p), *rules, (measure,), groups=groups)
-    bins = errors_over_classes(measure, found).bins
+    bins = errors_over_classes(measure, found).slots
     values = bins.w * (bins.z - bins.u)
     dense = bins.block_squares(found.blocks, values)
-    monkeypatch.setattr(class_bins, "BLOCK_ENTRIES", 0)
+    monkeypatch.setattr(slots, "BLOCK_ENTRIES", 0)
     assert bins.block_squares(found.blocks, values) == pytest.approx(dense, rel=1e-12)
     assert dense.sum() > 1.5 * (values**2).sum()
 
@@ -227,8 +231,8 @@ def test_many_bins_count_clusters_too(monkeypatch):
     """Where blocks times bins are too many to be kept, residuals are normal: of clusters still."""
     y, p, groups = labelled(np.random.default_rng(1), 300, 4, 4)
     kept = cal.noise_floor(y, p, measure="classwise_ece", groups=groups, n_resamples=300)
-    monkeypatch.setattr(class_bins, "BLOCK_ENTRIES", 0)
-    monkeypatch.setattr(null_classes, "BLOCK_ENTRIES", 0)
+    monkeypatch.setattr(slots, "BLOCK_ENTRIES", 0)
+    monkeypatch.setattr(null, "BLOCK_ENTRIES", 0)
     summed = cal.noise_floor(y, p, measure="classwise_ece", groups=groups, n_resamples=300)
     assert summed.upper == pytest.approx(kept.upper, rel=0.15)
     alone = cal.noise_floor(y, p, measure="classwise_ece", n_resamples=300)
@@ -250,8 +254,8 @@ def test_bins_too_many_to_be_drawn_twice_have_the_scatter_of_the_model(monkeypat
     y, p, groups = labelled(np.random.default_rng(1), 300, 50, 3)
     first = np.arange(groups.size) % 3 == 0  # each row once
     rows = cal.noise_floor(y[first], p[first], measure="ace", n_resamples=200)
-    monkeypatch.setattr(class_bins, "BLOCK_ENTRIES", 0)
-    monkeypatch.setattr(null_classes, "BLOCK_ENTRIES", 0)
+    monkeypatch.setattr(slots, "BLOCK_ENTRIES", 0)
+    monkeypatch.setattr(null, "BLOCK_ENTRIES", 0)
     copies = cal.noise_floor(y, p, measure="ace", groups=groups, n_resamples=200)
     assert copies.mean == pytest.approx(rows.mean, rel=0.15)
 

@@ -13,7 +13,7 @@ import calibrant as cal
 from calibrant import InputError
 from calibrant._api.slices import holm
 from calibrant._inference.cells import Problem
-from calibrant._inference.logistic import fit_logistic, moved_by_rows
+from calibrant._inference.coefficients import fit_logistic, parameter_influences
 from calibrant._inference.significance import (
     drawn_p,
     drawn_sums,
@@ -198,7 +198,7 @@ def test_cox_standard_errors_are_those_of_the_curvature():
             s * minus_log_likelihood(theta + t, y, h, w)
             for s, t in ((1, a + b), (-1, a - b), (-1, b - a), (1, -a - b))
         ) / (4 * step**2)
-    np.testing.assert_allclose(fit.bread, np.linalg.inv(hessian), rtol=1e-4)
+    np.testing.assert_allclose(fit.inverse_information, np.linalg.inv(hessian), rtol=1e-4)
     found = cal.cox_calibration(y, p)
     half = 1.959963984540054 * math.sqrt(np.linalg.inv(hessian)[1, 1])
     assert found.slope_high - found.slope == pytest.approx(half, rel=1e-4)
@@ -449,12 +449,12 @@ def test_a_row_that_pulls_a_line_moves_it_as_leaving_it_out_does():
         w = np.append(np.ones(60), heavy)
         soft = np.where(groups == 60, 0.5, z)
         fit = fit_logistic(soft, h, w)
-        moved = moved_by_rows(fit, soft, h, w, groups)[:, 60]
+        moved = parameter_influences(fit, soft, h, w, groups)[:, 60]
         p = 1 / (1 + np.exp(-fit.intercept - fit.slope * h[60]))
         basis = np.array([1.0, h[60]])
-        leverage = float(basis @ fit.bread @ basis) * heavy * p * (1 - p)
+        leverage = float(basis @ fit.inverse_information @ basis) * heavy * p * (1 - p)
         assert 0.6 < leverage < 0.85 if left is None else leverage > 0.95
-        score = fit.bread @ basis * heavy * (0.5 - p)
+        score = fit.inverse_information @ basis * heavy * (0.5 - p)
         assert moved == pytest.approx(score / (left or 1.0 - leverage), rel=1e-6)
 
 

@@ -11,10 +11,11 @@ from calibrant import Quantile
 from calibrant._data.to_samples import to_samples
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.cells import problem_of
-from calibrant._inference.second_moments import Slots, second_moments
+from calibrant._inference.second_moments import second_moments
+from calibrant._inference.slots import Slots
 from calibrant._inference.squares import (
     Square,
-    less,
+    difference_form,
     limits_of_difference,
     limits_of_square,
     scaled_identity,
@@ -54,7 +55,7 @@ def test_the_estimate_is_a_mean_over_pairs_of_different_units(clusters):
     square = Square(second_moments((slots,), blocks_of(60, unit, 0)), ONE)
     if clusters:  # without what few clusters add
         moments = square.moments
-        scale = moments.wider**2
+        scale = moments.cluster_factor**2
         assert scale > 1.0
         estimate = square.value - square.bias / scale
     else:
@@ -80,7 +81,7 @@ def test_the_variance_of_a_difference_is_that_of_fresh_samples():
     for seed in range(300):
         y, u, h = rows(400, seed)
         both = slots_of(y, u, 10), slots_of(y, sigmoid(1.3 * h), 10)
-        square = Square(second_moments(both, None), less(ONE, ONE, both[0].size))
+        square = Square(second_moments(both, None), difference_form(ONE, ONE, both[0].size))
         values.append(square.estimate)
         errors.append(square.standard_error)
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(values), rel=0.15)
@@ -118,7 +119,9 @@ def test_limits_contain_the_truth_and_are_sharp(paired):
         first = slots_of(y, u, 15)
         if paired:
             second = slots_of(y, sigmoid(1.3 * h), 15)
-            square = Square(second_moments((first, second), None), less(ONE, ONE, first.size))
+            square = Square(
+                second_moments((first, second), None), difference_form(ONE, ONE, first.size)
+            )
             ends.append(limits_of_difference(square, square.value, 0.95)[:2])
         else:
             square = Square(second_moments((first,), None), ONE)
@@ -144,7 +147,7 @@ def test_limits_of_one_square_and_nothing_are_those_of_its_root(errors):
     s = float(away.std(ddof=1)) / np.sqrt(200)
     z = 0.5 + away + errors * s  # soft labels, whose mean lies that far from 0.5
     first, second = slots_of(z, np.full(200, 0.5), 1), slots_of(z, z, 1)
-    square = Square(second_moments((first, second), None), less(ONE, ONE, first.size))
+    square = Square(second_moments((first, second), None), difference_form(ONE, ONE, first.size))
     low, high, estimate = limits_of_difference(square, square.value, 0.95)
     far, reach = errors * s, stats.norm.ppf(0.975) * s
     lower = (far - reach) ** 2 if far > reach else min(far**2 - s**2, 0.0)
@@ -162,7 +165,9 @@ def test_limits_of_a_difference_lean_as_a_square_does():
         u = rng.beta(1.4, 2.6, 400)
         y = (rng.random(400) < u).astype(int)
         first, second = slots_of(y, np.full(400, 0.4), 15), slots_of(y, u, 15)
-        square = Square(second_moments((first, second), None), less(ONE, ONE, first.size))
+        square = Square(
+            second_moments((first, second), None), difference_form(ONE, ONE, first.size)
+        )
         low, high, estimate = limits_of_difference(square, square.value, 0.95)
         missed += not low <= truth <= high
         even += abs(estimate - truth) > stats.norm.ppf(0.975) * square.standard_error

@@ -123,7 +123,7 @@ def test_few_heavy_events_do_not_make_a_slope():
         })  # fmt: skip
         if found.slope is not None:
             alarms += found.p_values["slope"] < 0.015
-            of_wald += found.slope.p_value < 0.015
+            of_wald += found.slope.p_value(1.0) < 0.015
     assert of_wald >= 6 and alarms <= 4
 
 
@@ -253,7 +253,7 @@ def test_the_slope_of_many_rows_is_that_of_cells(monkeypatch):
     by_cells = judged(y, u).slope
     assert by_cells.value == pytest.approx(by_rows.value, rel=1e-4) and by_cells != by_rows
     assert by_cells.error == pytest.approx(by_rows.error, rel=1e-3)
-    assert by_cells.p_value == pytest.approx(by_rows.p_value, rel=0.01)
+    assert by_cells.p_value(1.0) == pytest.approx(by_rows.p_value(1.0), rel=0.01)
 
 
 def test_a_slope_that_is_named_has_an_interval_without_1():
@@ -268,8 +268,8 @@ def test_a_slope_that_is_named_has_an_interval_without_1():
             continue
         low, high = found.slope_limits(0.95)
         assert (found.p_values["slope"] < 0.015) == (not low <= 1 <= high)
-        assert found.p_values["slope"] >= found.slope.p_value
-        by_score_alone += found.p_values["slope"] == found.slope.p_value
+        assert found.p_values["slope"] >= found.slope.p_value(1.0)
+        by_score_alone += found.p_values["slope"] == found.slope.p_value(1.0)
     assert by_score_alone >= 5
 
 
@@ -325,7 +325,7 @@ def test_without_a_slope_its_share_goes_to_the_noise_floor(y, u):
 
 def test_the_smallest_p_value_over_its_share_decides():
     p_values = {"slope": 0.06, "mean": 0.02, "noise floor": 0.2, "curve": 0.03}
-    found = tests.CalibrationTests(p_values, tests.Slope(0.8, 0.1, math.inf), 0.5, 0.5)
+    found = tests.CalibrationTests(p_values, tests.FittedCoefficient(0.8, 0.1, math.inf), 0.5, 0.5)
     assert found.p_value == pytest.approx(0.1) and found.first == "mean"
     sure = tests.CalibrationTests(
         {"slope": 1e-9, "mean": 0.3, "noise floor": 1e-12, "curve": 0.001}, None, 0.5, 0.5
@@ -338,7 +338,7 @@ def test_the_smallest_p_value_over_its_share_decides():
 def test_a_slope_is_named_before_a_smaller_p_value_where_it_convinces(chance, named):
     """One in a million does, and the noise floor says less of what is wrong."""
     p_values = {"slope": 0.4 * chance, "mean": 0.3, "noise floor": 1e-9, "curve": 0.3}
-    slope = tests.Slope(0.8, 0.04, math.inf)
+    slope = tests.FittedCoefficient(0.8, 0.04, math.inf)
     assert tests.CalibrationTests(p_values, slope, 0.5, 0.5).first == named
 
 
@@ -348,7 +348,7 @@ def test_a_slope_is_named_before_a_smaller_p_value_where_it_convinces(chance, na
 def test_the_share_of_each_test(name, share):
     """Half of it loses the power that is promised, twice of it makes too many false alarms."""
     p_values = dict.fromkeys(tests.SHARES, 1.0) | {name: 0.01}
-    found = tests.CalibrationTests(p_values, tests.Slope(0.8, 0.1, math.inf), 0.5, 0.5)
+    found = tests.CalibrationTests(p_values, tests.FittedCoefficient(0.8, 0.1, math.inf), 0.5, 0.5)
     assert found.p_value == pytest.approx(0.01 / share) and found.first == name
 
 

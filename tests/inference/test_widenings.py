@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant._inference.widenings import FEW_CLUSTERS, WIDENINGS
+from calibrant._inference.uncertainty import FEW_CLUSTERS, WIDENINGS
 
 
 def sure(n=200, wrong=0):

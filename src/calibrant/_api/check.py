@@ -24,7 +24,7 @@ from calibrant._data.checks import TWO_COLUMNS
 from calibrant._data.samples import Samples
 from calibrant._inference.coefficients import Coefficient, FittedCoefficient, fit_coefficient
 from calibrant._inference.differences import Differences
-from calibrant._inference.paired import Scatter, difference_limits, independent_limits
+from calibrant._inference.paired import SamplingErrors, difference_limits, independent_limits
 from calibrant._inference.uncertainty import Uncertainty
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.gap_scale import gap_scale
@@ -331,7 +331,7 @@ class _Model:
             level = self.checks.level
             both = Differences(self.uncertainty(level), other.uncertainty(level), paired)
             return partial(both.limits, what, values)
-        ours, theirs = (Scatter(each.fit(what).influences, None) for each in (self, other))
+        ours, theirs = (SamplingErrors(each.fit(what).influences) for each in (self, other))
         limits = difference_limits if paired else independent_limits
         return partial(limits, values[0] - values[1], ours, theirs)
 

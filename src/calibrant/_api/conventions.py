@@ -21,7 +21,7 @@ from calibrant._data.explain import explained
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.ordering import stable_order
 from calibrant._engines.arrays.passes import LANES_FROM, in_threads, whole_problem
-from calibrant._inference.cells import Whole
+from calibrant._inference.cells import ScalarRows
 from calibrant._measures.benchmark_rules import BENCHMARK_RULES
 from calibrant._measures.binned import binned_error
 from calibrant._measures.catalogue import find
@@ -95,7 +95,7 @@ def _rule(bins: Any, n: int) -> EqualWidth:
 
 
 def conventions_of(
-    samples: Samples, rule: EqualWidth, notion: Notion, whole: Whole | None = None
+    samples: Samples, rule: EqualWidth, notion: Notion, whole: ScalarRows | None = None
 ) -> Conventions:
     """What each tool would show for validated samples. Weights are ignored because most tools lack
     them; `whole` is the scalar problem, if it is known already.

@@ -217,11 +217,11 @@ def _least_half_widths(
     after = Losses.from_samples(samples, as_given.loss, row_values(samples, distribution=False))
     assert after is not None, "the labels are the same"
     return {
-        "loss": as_given.room(level),
-        "refinement": after.room(level),
-        "calibration": as_given.room_apart(after, level),
-        "overconfidence": as_given.room_apart(after, level, lowered),
-        "underconfidence": as_given.room_apart(after, level, ~lowered),
+        "loss": as_given.limits(level),
+        "refinement": after.limits(level),
+        "calibration": as_given.difference_limits(after, level),
+        "overconfidence": as_given.difference_limits(after, level, lowered),
+        "underconfidence": as_given.difference_limits(after, level, ~lowered),
     }
 
 

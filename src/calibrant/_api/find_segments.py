@@ -24,9 +24,9 @@ from calibrant._data.samples import Samples
 from calibrant._data.segment_columns import MOST_VALUES, SegmentColumn, segment_column
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.segments import (
-    Found,
-    Noise,
-    SeenNoise,
+    ModelNoise,
+    ObservedNoise,
+    SegmentSearch,
     labels_of,
     noise_of_cells,
     noise_of_rows,
@@ -226,8 +226,8 @@ def _segments_of_rows(
 
 
 def _search(
-    noise: Noise | SeenNoise, columns: list[SegmentColumn], options: SearchOptions
-) -> Found:
+    noise: ModelNoise | ObservedNoise, columns: list[SegmentColumn], options: SearchOptions
+) -> SegmentSearch:
     """The segments that have enough rows to be judged; an error if there are none."""
     found = search(
         noise,
@@ -327,7 +327,7 @@ class _Totals:
 
 
 def _result(
-    found: Found,
+    found: SegmentSearch,
     columns: list[SegmentColumn],
     totals: _Totals,
     options: SearchOptions,
@@ -404,7 +404,7 @@ def _overall_note(totals: _Totals) -> str:
     )
 
 
-def _notes(found: Found, columns: list[SegmentColumn]) -> list[str]:
+def _notes(found: SegmentSearch, columns: list[SegmentColumn]) -> list[str]:
     """Notes on columns that were cut, and on segments that were too small."""
     notes = []
     cut = [column.name for column in columns if column.ranges]

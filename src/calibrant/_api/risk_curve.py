@@ -9,7 +9,7 @@ from calibrant._core.typing import Array, Index
 from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.ordering import stable_order
 from calibrant._engines.arrays.passes import whole_problem
-from calibrant._inference.cells import Whole
+from calibrant._inference.cells import ScalarRows
 from calibrant._inference.context import rows_of_weight, take_rows
 from calibrant._measures.proportions import wilson
 from calibrant._measures.ranking import aurc, risk_curve
@@ -25,7 +25,7 @@ def risk_coverage_curve(
     levels: BinTable,
     level: float,
     groups: Index | None,
-    whole: Whole | None = None,
+    whole: ScalarRows | None = None,
 ) -> RiskCoverage:
     """The curve of a scalar problem, from its level sets and its rows; `whole` is the problem in
     full, where it is known.

@@ -17,34 +17,35 @@ from calibrant._measures.statistics import STATISTICS
 # The most blocks that rows, or clusters, are put into at random. Blocks are resampled whole, and
 # 1000 of them give a standard error to 2 % (1 / sqrt(2 blocks)).
 MAX_BLOCKS = 1000
-# Draws of a stream's noise floor: a p-value of 0.05 is known to 0.007.
+# Draws of a stream's noise floor: the standard error of a p-value of 0.05 is 0.007.
 STREAM_DRAWS = 1000
 
 
 def many_draws(n_resamples: int) -> int:
-    """Draws where a measure is a sum over bins; of 200 five lie beyond a 95 % limit, which is read
-    off them.
+    """The number of draws of a measure that is a sum over bins. Of 200 draws five lie beyond each
+    95 % limit, which is a quantile of the draws.
     """
     return max(200, n_resamples * 2 // 5)
 
 
 def few_draws(n_resamples: int) -> int:
-    """Draws where a measure costs more than a sum over bins; limits are of a fitted law, whose
-    standard deviation 100 draws tell to 7 %.
+    """The number of draws of a measure that costs more than a sum over bins. Limits are quantiles
+    of a fitted distribution, whose standard deviation 100 draws give to 7 %.
     """
     return max(100, n_resamples // 8)
 
 
-# Draws behind a p-value: a few settle a large one, and the most a small one. It is then known to
-# 0.009 at 0.1, and to 0.001 at 0.01.
+# Draws behind a p-value: the few suffice for a large one, the most are made for a small one. Its
+# standard error is then 0.009 at 0.1, and 0.001 at 0.01.
 FEW_DRAWS, MOST_DRAWS = 1_000, 10_000
 # Redrawn samples behind a consistency band, of which ten lie beyond either side; and cells of a
 # local regression, whose matrix grows with their square: the narrowest span has ten of them.
 BAND_DRAWS, CURVE_CELLS = 400, 512
-# Exchanges that are drawn for groups of annotators; their mean is known, and spread and skewness
-# need no more.
+# Permutations that are drawn for groups of annotators: their mean is known exactly, and variance
+# and skewness need no more.
 EXCHANGES = 300
-# Rows that are drawn to learn what twice as many votes change, enough for three digits; and draws.
+# Rows that are drawn to estimate the effect of twice as many votes, enough for three digits; and
+# draws.
 SPLIT_ROWS, SPLIT_DRAWS = 40_000, 40
 # Entries (rows times classes) of a vote profile that are drawn in all, and draws of it: a band's
 # width is known to 14 % from 25 draws, and to 5 % from 200.
@@ -58,8 +59,8 @@ THREADS_FROM = 1000
 TABLE_ENTRIES = 1 << 21
 # Numbers drawn at a time: 16 MiB in single precision.
 DRAWN_NUMBERS = 1 << 22
-# Rows times draws up to which weighted outcomes are drawn one by one; beyond, those of a cell are
-# as many equal ones as its weights are worth.
+# Rows times draws up to which weighted outcomes are drawn one by one; beyond, a cell has a binomial
+# count of as many equal outcomes as its weights are worth.
 SINGLE_ROWS = 100_000_000
 # Rows times draws up to which labels of several classes are drawn row by row, so that classes
 # exclude each other; beyond, each bin of a class has outcomes of its own.
@@ -69,8 +70,8 @@ BLOCK_ENTRIES = 30_000_000
 
 # Entries of rows that are read at a time: 512 KiB, which stay in a cache.
 ROW_ENTRIES = 1 << 16
-# Entries of a table of slots by slots, 128 MiB: beyond it, what predictors have in common is left
-# out of the prior of their gaps.
+# Entries of a table of slots by slots, 128 MiB: beyond, the prior of two predictors' gaps ignores
+# the overlap of their slots.
 MOST_OVERLAPS = 1 << 24
 # Bins of a scalar problem, or of the classes of top labels between them: every one is drawn.
 MOST_BINS = 1500
@@ -86,8 +87,8 @@ SEGMENT_ADDITIONS, SEGMENT_BLOCKS, SEGMENT_NUMBERS = 1.5e9, 1024, 1 << 22
 
 # --- grids, series and fits: finer ones change limits by less than their draws --------------------
 
-# Points of the paths of gaps: standard errors, shares of the slots that are not surely off, and
-# multiples of smoothed gaps; multiples of the discrimination seen.
+# Points of the paths of gaps: standard errors, parts of the number of slots below the threshold,
+# and multiples of smoothed gaps; and multiples of the observed discrimination.
 STEPS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0)
 PARTS = 12
 MULTIPLES = (
@@ -105,17 +106,17 @@ FIT_STEPS = 25
 MOST_UNITS = 500
 # More rows than this are fitted as fine cells: five digits of the slope stay the same.
 FITTED_CELLS_FROM = 20_000
-# Points of a path of partial sums that are told apart, and where clusters have a covariance of
-# their own; terms of the series for the range of a Brownian motion, and the range they reach.
+# The most steps of a walk of partial sums, and with clusters, which have a covariance matrix; terms
+# of the series for the range of a Brownian motion, and the smallest range that they suffice for.
 MOST_POINTS, MOST_POINTS_CLUSTERED = 512, 64
 TERMS, LEAST_RANGE = 64, 0.5
 # Numbers of votes for which the bias of the Bayes error is computed; between them it is
 # interpolated, and beyond the largest it falls as 1 / m.
 MOST_SIZES, MOST_VOTES_OF_BIAS = 8, 150
-# Bounds of what votes identify in part hold whatever these are; they make them sharp, and quick.
-# Folds; knots of one prediction and along each axis of two; how near by rank rows count at a knot;
-# rows of other classes that do where a class has few; classes with bounds of their own; rows that
-# are fitted at most, and bounded at a time.
+# Bounds from votes are valid whatever these are; these make them sharp and quick. Folds; knots of
+# one predictor, and along each axis of two; the kernel's width at a knot, in ranks; the most rows
+# of other classes that are borrowed where a class has few; classes with a fit of their own; the
+# most rows that are fitted, and rows that are bounded at a time.
 FOLDS = 5
 KNOTS = {1: 20, 2: 12}
 NEAR = {1: (0.1,), 2: (0.2, 0.5)}

@@ -1,9 +1,9 @@
 """The tests behind a verdict: calibration slope, mean prediction, noise floor and curve.
 
-The noise floor of an error spreads its power over every way of being off. A wrong slope and a wrong
-mean are the usual ways, and gaps that change smoothly along the predictions; a test of its own
-finds each with half of the rows. Every test gets a share of the chance of a false alarm, and the
-smallest p-value over its share decides.
+The noise floor of an error spreads its power over all alternatives. The usual ones are a wrong
+slope, a wrong mean and gaps that change smoothly along the predictions; a test of its own finds
+each with half of the rows. Every test has a share of the probability of a false alarm, and the
+smallest p-value over its share decides (Bonferroni).
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ from calibrant._data.links import logit
 from calibrant._engines.arrays.streams import EPS
 from calibrant._inference.budget import FITTED_CELLS_FROM
 from calibrant._inference.cells import Drawn, Problem
-from calibrant._inference.coefficients import COEFFICIENTS, fit_coefficient
-from calibrant._inference.logistic import fit_logistic, why_not_estimable
+from calibrant._inference.coefficients import (
+    COEFFICIENTS,
+    FittedCoefficient,
+    fit_coefficient,
+    fit_logistic,
+    why_not_estimable,
+)
 from calibrant._inference.noise_floors import NoiseFloors
 from calibrant._inference.numbers import CONVINCING, SHARES, WAVES
-from calibrant._inference.rounding import LEAST_P, ROUNDED_FLOOR, SLACK
-from calibrant._inference.significance import student_quantile
+from calibrant._inference.rounding import ROUNDED_FLOOR, SLACK
 from calibrant._inference.tails import upper_tail
 from calibrant._measures.catalogue import Measure
 from calibrant.results._uncertainty import NoiseFloor
@@ -35,36 +39,11 @@ SCALAR = ("scalar", "confidence", "confidence by class")
 
 
 @dataclass(frozen=True)
-class Slope:
-    """A calibration slope, its standard error, and the degrees of freedom of Student's t."""
-
-    value: float
-    error: float
-    df: float
-
-    def limits(self, level: float) -> tuple[float, float]:
-        """Wald's confidence interval."""
-        half = student_quantile(0.5 + level / 2.0, self.df) * self.error
-        return self.value - half, self.value + half
-
-    @property
-    def p_value(self) -> float:
-        """The p-value of slope 1, below 1 - level where the interval of that level excludes 1."""
-        from scipy.special import ndtr, stdtr
-
-        away = abs(self.value - 1.0)
-        if not self.error > 0.0:
-            return 1.0 if away < 1e-12 else LEAST_P
-        x = -away / self.error
-        return max(2.0 * float(ndtr(x) if math.isinf(self.df) else stdtr(self.df, x)), LEAST_P)
-
-
-@dataclass(frozen=True)
 class CalibrationTests:
     """The p-values of the tests by name, the slope, and the mean prediction and target."""
 
     p_values: dict[str, float]
-    slope: Slope | None
+    slope: FittedCoefficient | None
     predicted: float
     observed: float
 
@@ -95,8 +74,8 @@ class CalibrationTests:
         return 1.0 - SHARES[SLOPE] * (1.0 - level)
 
     def slope_limits(self, level: float) -> tuple[float, float] | None:
-        """The slope's interval in a verdict of this level: it excludes 1 only where the test of the
-        slope rejects, and then the verdict is that predictions are miscalibrated.
+        """The slope's interval in a verdict of this level. It excludes 1 only where the test of the
+        slope rejects, so that it never contradicts the verdict.
         """
         if self.slope is None:
             return None
@@ -118,14 +97,14 @@ def calibration_tests(
     problem = _problem(rows, measure)
     slope = fit_slope(problem, rows.groups)
     w = problem.weights / problem.weights.sum()
-    # Soft labels that are the predictions: what is left of residuals is rounding.
+    # Residuals of soft labels that equal the predictions are rounding errors.
     off = float(w @ np.abs(problem.z - problem.u)) > ROUNDED_FLOOR
     draws = rows.calibrated_draws(problem) if off else []
     p_values = {}
     if slope is not None:
-        # Wald's test alone rejects too often where events are few or weights heavy.
-        p_values[SLOPE] = max([slope.p_value, *map(slope_p, draws)]) if off else 1.0
-    # Where samples were drawn in two ways, both must speak against the predictions.
+        # Wald's test alone rejects too often with few events or heavy weights.
+        p_values[SLOPE] = max([slope.p_value(1.0), *map(slope_p, draws)]) if off else 1.0
+    # With draws under two noise models the larger p-value counts.
     p_values[MEAN] = max(map(mean_p, draws), default=1.0)
     if floor is not None:
         p_values[FLOOR] = floor.p_value
@@ -136,17 +115,17 @@ def calibration_tests(
 def _problem(rows: NoiseFloors, measure: Measure) -> Problem:
     """The scalar problem of a measure's notion, in plain bins."""
     if measure.notion == "confidence" and not rows.samples.multiclass:
-        folded = rows.made.scalar(EqualWidth(15), "confidence")
+        folded = rows.problems.scalar(EqualWidth(15), "confidence")
         assert folded is not None
         return folded
     return rows.plain_problem
 
 
-def fit_slope(problem: Problem, groups: Index | None) -> Slope | None:
+def fit_slope(problem: Problem, groups: Index | None) -> FittedCoefficient | None:
     """The calibration slope of a scalar problem; None where it is not estimable.
 
-    Predictions of 0 and 1 have no logit. Clipped, they would decide the slope by where they are
-    clipped, so that they are left to the other tests.
+    Predictions of 0 and 1 have no logit. If clipped, their clipped value would decide the slope, so
+    they are left out, and left to the other tests.
     """
     if problem.hard and problem.w is None and groups is None and problem.n > FITTED_CELLS_FROM:
         cells = problem.fine_cells
@@ -155,7 +134,8 @@ def fit_slope(problem: Problem, groups: Index | None) -> Slope | None:
         if not kept.any() or why_not_estimable(z, h, w):
             return None
         fit = fit_logistic(z, h, w)
-        return Slope(fit.slope, math.sqrt(max(float(fit.bread[1, 1]), 0.0)), math.inf)
+        error = math.sqrt(max(float(fit.inverse_information[1, 1]), 0.0))
+        return FittedCoefficient(fit.slope, error, math.inf)
     kept = _has_logit(problem.u)
     if not kept.any():
         return None
@@ -169,70 +149,71 @@ def fit_slope(problem: Problem, groups: Index | None) -> Slope | None:
         )
         groups = None if groups is None else np.unique(groups[kept], return_inverse=True)[1]
     fitted = fit_coefficient(COEFFICIENTS["slope"], problem, groups)
-    return None if math.isnan(fitted.value) else Slope(fitted.value, fitted.error, fitted.df)
+    return None if math.isnan(fitted.value) else fitted
 
 
 def _has_logit(u: Array) -> Mask:
-    """Which predictions are not clipped where logits are taken."""
+    """The predictions whose logit is not clipped."""
     return (u >= EPS) & (u <= 1.0 - EPS)
 
 
 def slope_p(drawn: Drawn) -> float:
-    """The p-value of the slope's score, by samples of calibrated predictions.
+    """The p-value of the score test of slope 1, from samples of calibrated predictions.
 
-    At slope 1 the score is the sum of residuals times logits. The logits are centred so that a
-    wrong mean alone leaves it near 0.
+    The score is the sum of residuals times logits; the logits are centred, so that it does not
+    respond to a wrong mean.
     """
     cells = drawn.cells
     kept = _has_logit(cells.u)
     h = logit(np.where(kept, cells.u, 0.5))
-    spread = np.where(kept, cells.w * cells.u * (1.0 - cells.u), 0.0)
-    centre = float(spread @ h) / max(float(spread.sum()), 1e-300)
+    variance = np.where(kept, cells.w * cells.u * (1.0 - cells.u), 0.0)
+    centre = float(variance @ h) / max(float(variance.sum()), 1e-300)
     return _two_sided(*_scores(drawn, np.where(kept, h - centre, 0.0)))
 
 
 def mean_p(drawn: Drawn) -> float:
-    """The p-value of the mean gap, by samples of calibrated predictions."""
+    """The p-value of the mean gap, from samples of calibrated predictions."""
     return _two_sided(*_scores(drawn, np.ones(drawn.cells.size)))
 
 
 def curve_p(drawn: Drawn) -> float:
-    """The p-value of waves in the gaps along the predictions (Neyman's smooth test, 1937), by
+    """The p-value of waves in the gaps along the predictions (Neyman's smooth test, 1937), from
     samples of calibrated predictions.
 
-    Waves are even by rows and by arcsin(sqrt(u)), on whose scale outcomes vary alike; the first two
-    would be the mean and the slope. Slow waves count more. Where events are rare the statistic has
-    a long tail: draws beyond it are counted, and no tail is fitted.
+    The waves are cosines of a scale that weighs rows by their standard deviation. The first two,
+    which are close to the mean and the slope, are left out, and slow waves weigh more. With rare
+    events the statistic has a long tail, so that draws are counted and no tail is fitted.
     """
     cells, least = drawn.cells, 1.0 / (1.0 + len(drawn.wz))
     varies = cells.by_bin((drawn.wz != drawn.wu).any(axis=0).astype(np.float64)) > 0.0
-    seen = cells.by_bin(cells.wz - cells.w * cells.u)
-    if (np.abs(seen[~varies]) > 1e-9 * cells.w.max()).any():  # what no draw shows
+    observed = cells.by_bin(cells.wz - cells.w * cells.u)
+    if (np.abs(observed[~varies]) > 1e-9 * cells.w.max()).any():  # a gap that no draw has
         return least
-    spread = np.sqrt(np.clip(cells.u * (1.0 - cells.u), 0.0, None))
-    mass, times = cells.w * spread, np.arange(2, WAVES + 1)
-    place = (np.cumsum(mass) - mass / 2.0) / max(float(mass.sum()), 1e-300)
-    waves = np.cos(np.outer(place, np.pi * times))
-    # Beside others in their bin, predictions of 0 and 1 are left to the noise floor.
-    waves *= np.divide(1.0, np.sqrt(spread), out=np.zeros(cells.size), where=spread > 0.0)[:, None]
-    scores, seen = _scores(drawn, waves)
-    variance = np.mean(scores**2, axis=0)
-    root = np.sqrt(variance)
-    unit = np.divide(times**-0.25, root, out=np.zeros(times.size), where=root > 0.0)
-    with np.errstate(over="ignore"):  # next to 0 an event may be infinitely far
-        far = float(((seen * unit) ** 2).sum())
-    beyond = np.count_nonzero(((scores * unit) ** 2).sum(axis=1) >= far * (1.0 - SLACK))
+    deviation = np.sqrt(np.clip(cells.u * (1.0 - cells.u), 0.0, None))
+    mass, half_turns = cells.w * deviation, np.arange(2, WAVES + 1)
+    position = (np.cumsum(mass) - mass / 2.0) / max(float(mass.sum()), 1e-300)
+    waves = np.cos(np.outer(position, np.pi * half_turns))
+    # Predictions of 0 and 1 in a bin with others are left to the noise floor.
+    inverse = np.divide(1.0, np.sqrt(deviation), out=np.zeros(cells.size), where=deviation > 0.0)
+    waves *= inverse[:, None]
+    scores, observed = _scores(drawn, waves)
+    error = np.sqrt(np.mean(scores**2, axis=0))
+    unit = np.divide(half_turns**-0.25, error, out=np.zeros(half_turns.size), where=error > 0.0)
+    with np.errstate(over="ignore"):  # an event at a prediction next to 0 may overflow
+        statistic = float(((observed * unit) ** 2).sum())
+    beyond = np.count_nonzero(((scores * unit) ** 2).sum(axis=1) >= statistic * (1.0 - SLACK))
     return (1.0 + int(beyond)) * least
 
 
-def _two_sided(drawn: Array, seen: Array | float) -> float:
-    """Twice the smaller tail. Each side has its own: sums of rare events are skewed."""
-    if not np.ptp(drawn) > 0.0:  # predictions of 0 and 1 alone, of which the noise floor judges
+def _two_sided(drawn: Array, observed: Array | float) -> float:
+    """Twice the smaller tail probability; sums of rare events are skewed."""
+    if not np.ptp(drawn) > 0.0:  # all predictions are 0 or 1, and left to the noise floor
         return 1.0
-    return min(1.0, 2.0 * upper_tail(drawn, float(seen)), 2.0 * upper_tail(-drawn, -float(seen)))
+    value = float(observed)
+    return min(1.0, 2.0 * upper_tail(drawn, value), 2.0 * upper_tail(-drawn, -value))
 
 
 def _scores(drawn: Drawn, contrasts: Array) -> tuple[Array, Array]:
-    """Sums of residuals times contrasts of cells: of all draws, and as seen."""
+    """Sums over cells of residuals times contrasts: in all draws, and the observed ones."""
     cells = drawn.cells
     return (drawn.wz - drawn.wu) @ contrasts, (cells.wz - cells.w * cells.u) @ contrasts

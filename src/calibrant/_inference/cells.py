@@ -1,4 +1,4 @@
-"""A scalar problem as inference needs it: rows with their bins, gathered into cells."""
+"""A scalar problem: rows with their bins, and cells of rows with nearly equal predictions."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from calibrant._inference.budget import FEW_CELLS, MOST_BINS
 from calibrant._inference.numbers import CELL_LIMIT, FEW_ROWS, FINE, FINEST
 from calibrant._measures.catalogue import THRESHOLD
 
-# Predictions, targets and weights of every row, and what was found in them.
-Whole = tuple[Array, Array, Array | None, Findings]
+# Predictions, targets and weights of every row, and what the checks of them found.
+ScalarRows = tuple[Array, Array, Array | None, Findings]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,30 +54,30 @@ class Problem:
 
     @cached_property
     def counts_once(self) -> bool:
-        """Whether every row that counts has the weight 1."""
+        """Whether every row has the weight 0 or 1."""
         return self.w is None or bool(((self.w == 0.0) | (self.w == 1.0)).all())
 
     @cached_property
     def fine_cells(self) -> Cells:
-        """Cells in which predictions are all but equal."""
+        """Cells of nearly equal predictions, within bins."""
         return cells_of(self, FINE if self.n > FEW_ROWS else FINEST)
 
     @cached_property
     def levels(self) -> tuple[Array, Index]:
-        """The distinct predictions in increasing order, and the number of each row's among them."""
+        """The distinct predictions in increasing order, and the index of each row's among them."""
         order = stable_order(self.u)
         ordered = self.u[order]
         first = np.append(True, ordered[1:] != ordered[:-1])
-        at = np.empty(self.n, dtype=np.intp)
-        at[order] = np.cumsum(first) - 1
-        return ordered[first], at
+        index = np.empty(self.n, dtype=np.intp)
+        index[order] = np.cumsum(first) - 1
+        return ordered[first], index
 
     def weighted(self, values: Array) -> Array:
         """Values times the weights of their rows."""
         return values if self.w is None else self.w * values
 
     def by_bin(self, values: Array | None = None) -> Array:
-        """Sums by bin of weights, or of values that rows have times their weights."""
+        """Sums by bin of the weights, or of values times the weights."""
         column = self.w if values is None else self.weighted(values)
         return np.bincount(self.bins, column, self.m).astype(np.float64, copy=False)
 
@@ -88,37 +88,37 @@ class Problem:
 
     @cached_property
     def dispersion(self) -> float:
-        """The variance of a target as a share of an outcome's with its mean: of labels, 1; of
-        shares of m votes, 1/m.
+        """The variance of a target over that of a 0/1 outcome of its mean: 1 for labels, 1/m for
+        shares of m votes.
         """
-        w2, away = self.weights**2, self.z - self.u - self.gaps()[self.bins]
-        return dispersion(float(w2 @ away**2), float(w2 @ (self.z * (1.0 - self.z))))
+        w2, residual = self.weights**2, self.z - self.u - self.gaps()[self.bins]
+        return dispersion(float(w2 @ residual**2), float(w2 @ (self.z * (1.0 - self.z))))
 
     def outcome_size(self, blocks: Blocks) -> float:
-        """How many rows one outcome counts as, where labels are soft or rows belong together."""
+        """How many rows one independent outcome counts as, with soft labels or clusters."""
         if not blocks.clustered:
             return self.dispersion
-        away = self.weights * (self.z - self.u - self.gaps()[self.bins])
-        of_blocks = float((blocks.sums(self.bins, self.m, away) ** 2).sum())
-        return self.dispersion * design_effect(float(away @ away), of_blocks)
+        residual = self.weights * (self.z - self.u - self.gaps()[self.bins])
+        of_blocks = float((blocks.sums(self.bins, self.m, residual) ** 2).sum())
+        return self.dispersion * design_effect(float(residual @ residual), of_blocks)
 
 
 def dispersion(squares: float, inside: float) -> float:
-    """The variance of targets as a share of what outcomes with their means have.
+    """The variance of targets over that of 0/1 outcomes with the same means.
 
-    `squares` is the sum of squared residuals, `inside` of z (1 - z): of outcomes 0, and in the mean
-    the two are together what outcomes have, however many events were seen.
+    `squares` is the sum of squared residuals and `inside` the sum of z (1 - z), which is 0 for
+    outcomes. Together they estimate the variance of outcomes, however few events there are.
     """
     return min(max(squares / max(squares + inside, 1e-300), 1e-9), 1.0) if inside > 0 else 1.0
 
 
 def design_effect(squares: float, of_blocks: float) -> float:
-    """How many rows go together, from the sums of squared residuals of rows and of clusters."""
+    """The design effect of clusters: their squared residuals over those of rows, at least 1."""
     return max(1.0, of_blocks / max(squares, 1e-300))
 
 
 def above_threshold(samples: Samples) -> Samples:
-    """The samples in which predictions up to the threshold have no weight."""
+    """The samples with the weight 0 for predictions up to the threshold."""
     u = np.asarray(samples.block(0, samples.n).predictions, dtype=np.float64)
     weights = (u > THRESHOLD).astype(np.float64)
     if samples.weights is not None:
@@ -127,14 +127,15 @@ def above_threshold(samples: Samples) -> Samples:
 
 
 def problem_of(
-    samples: Samples, notion: Notion, rule: Rule, whole: Whole | None = None
+    samples: Samples, notion: Notion, rule: Rule, rows: ScalarRows | None = None
 ) -> Problem | None:
-    """The problem in the bins of a rule; None where the rule drops rows. `whole` is the problem in
-    full, where it is known: several rules then share one read of the rows.
+    """The problem in the bins of a rule; None where the rule drops rows.
+
+    `rows` are its predictions, targets and weights if they were read before.
     """
     if rule.drops_one:
         return None
-    u, z, w, findings = whole or whole_problem(samples, notion)
+    u, z, w, findings = rows or whole_problem(samples, notion)
     if isinstance(rule, Quantile) and rule.ties == "rank":
         order, in_order = rank_order(u, w, rule.m)
         bins = np.empty(u.size, dtype=np.intp)
@@ -149,15 +150,17 @@ def problem_of(
     return Problem(u, z, w, cuts.find(u), cuts.m, not findings.soft)
 
 
-def problem_by_class(samples: Samples, rule: Rule, whole: Whole | None = None) -> Problem | None:
-    """The top label's problem, the rows of each predicted class in bins of their own; None where
-    the rule drops rows, or where there are too many bins to draw them all.
+def problem_by_class(
+    samples: Samples, rule: Rule, rows: ScalarRows | None = None
+) -> Problem | None:
+    """The top label's problem, with bins of their own for the rows of each predicted class; None
+    where the rule drops rows, or where there are more than `MOST_BINS` bins.
     """
-    plain = problem_of(samples, "confidence", rule, whole)
+    plain = problem_of(samples, "confidence", rule, rows)
     if plain is None:
         return None
     top, _, _, _ = top_classes(samples)
-    # Bins without rows stay so in every draw: those that have some are numbered.
+    # Empty bins stay empty in every draw, so only the others are numbered.
     used, bins = np.unique(top * plain.m + plain.bins, return_inverse=True)
     if used.size > MOST_BINS:
         return None
@@ -168,10 +171,10 @@ def problem_by_class(samples: Samples, rule: Rule, whole: Whole | None = None) -
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Rows of one bin with nearly the same prediction, in the order of predictions.
+    """Cells of rows of one bin with nearly equal predictions, ordered by prediction.
 
-    `index` is each row's cell; `bins`, `n` (rows of some weight), `w`, `u` (the mean prediction)
-    and `wz` are of cells.
+    `index` is the cell of each row. By cell: its bin, `n` the rows of positive weight, `u` the mean
+    prediction, and the sums `w`, `w2` (of squared weights), `wz` and `wz2` (of w z^2).
     """
 
     index: Index
@@ -183,33 +186,34 @@ class Cells:
     u: Array
     wz: Array
     wz2: Array
-    # What was made of `u`, by its maker.
-    made: dict[Callable[[Array], Any], Any] = field(default_factory=dict)
+    # Functions of `u`, by the function.
+    by_predictions: dict[Callable[[Array], Any], Any] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
         return int(self.bins.size)
 
     @cached_property
-    def of_weight_1(self) -> bool:
-        """Whether every row that counts has the weight 1."""
+    def counts_once(self) -> bool:
+        """Whether every row has the weight 0 or 1."""
         return np.array_equal(self.w2, self.w)
 
     @cached_property
     def rows_in_order(self) -> tuple[Index, Index]:
-        """The rows cell by cell, and where each cell begins."""
+        """The rows in order of their cells, and the position of each cell's first row."""
         order = np.argsort(self.index, kind="stable")
         return order, np.searchsorted(self.index[order], np.arange(self.size))
 
     @cached_property
     def _members(self) -> Array:
-        """Which bin each cell is in, as a matrix (cells, bins)."""
+        """The matrix (cells, bins) with 1 where a cell is in a bin."""
         out = np.zeros((self.size, self.m))
         out[np.arange(self.size), self.bins] = 1.0
         return out
 
     @cached_property
     def _nonempty(self) -> tuple[Index, Index]:
+        """The bins that have cells, and the first cell of each."""
         return np.unique(self.bins, return_index=True)
 
     def by_bin(self, values: Array) -> Array:
@@ -223,33 +227,33 @@ class Cells:
 
 
 def cells_of(problem: Problem, width: float) -> Cells:
-    """The cells of a problem, of a width on the logit scale, cut at the borders of its bins."""
+    """The cells of a problem, equally wide on the logit scale and cut at the edges of its bins."""
     h = np.clip(logit(np.clip(problem.u, 1e-7, 1.0 - 1e-7)), -CELL_LIMIT, CELL_LIMIT)
     per_bin = int(2 * CELL_LIMIT / width) + 1
     key = problem.bins * per_bin + ((h + CELL_LIMIT) / width).astype(np.intp)
     if problem.m * per_bin > 4 * problem.n + 1024:
         _, index = np.unique(key, return_inverse=True)
-    else:  # renumbered without a sort
+    else:  # numbered without a sort
         used = np.zeros(problem.m * per_bin, dtype=bool)
         used[key] = True
         index = (np.cumsum(used) - 1)[key]
     bins = np.zeros(int(index.max()) + 1, dtype=np.intp)
     bins[index] = problem.bins
-    return _gathered(problem, index.astype(np.intp, copy=False), bins)
+    return _sum_cells(problem, index.astype(np.intp, copy=False), bins)
 
 
-def full_cells(problem: Problem) -> Cells:
-    """Every bin of a problem as one cell, in the order of predictions; none is empty."""
-    return _gathered(problem, problem.bins, np.arange(problem.m))
+def bin_cells(problem: Problem) -> Cells:
+    """Every bin of a problem as one cell; bins are ordered by prediction, and none is empty."""
+    return _sum_cells(problem, problem.bins, np.arange(problem.m))
 
 
-def _gathered(problem: Problem, index: Index, bins: Index) -> Cells:
-    """The cells that rows have by number, each of which is in one of the bins."""
+def _sum_cells(problem: Problem, index: Index, bins: Index) -> Cells:
+    """The sums of cells: `index` is the cell of every row, `bins` the bin of every cell."""
     size, w = bins.size, problem.w
     rows = np.bincount(index, minlength=size).astype(np.float64)
     plain = summed(index, problem.u, size) / rows
     wz = summed(index, problem.weighted(problem.z), size)
-    # Squares of hard labels are the labels, and of weights of 1 the weights.
+    # Hard labels are their own squares.
     wz2 = wz if problem.hard else summed(index, problem.weighted(problem.z**2), size)
     if w is None:
         return Cells(index, bins, problem.m, rows, rows, rows, plain, wz, wz2)
@@ -260,23 +264,24 @@ def _gathered(problem: Problem, index: Index, bins: Index) -> Cells:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Sums of cells in every draw, (draws, cells): weight, weight times prediction and target."""
+    """Sums of cells in every draw, (draws, cells): of w, w u, w z and w z^2."""
 
     cells: Cells
     w: Array
     wu: Array
     wz: Array
     wz2: Array
-    # Sums of w and wu by bin, and what else was made of w, where many draws share these.
-    shared: tuple[Array, Array] | None = None
-    made: dict[Callable[[Any, Array], Array], Array] = field(default_factory=dict)
+    # Sums of w and w u by bin, where all draws have the same.
+    weights_by_bin: tuple[Array, Array] | None = None
+    # Functions of the predictions and of w, by the function.
+    by_weights: dict[Callable[[Any, Array], Array], Array] = field(default_factory=dict)
 
     @property
     def u(self) -> Array:
         return self.cells.u
 
     def tables(self) -> BinTable:
-        """Bin tables, a draw being a class of the result; made once for all measures."""
+        """The bin tables of all draws, as one table that has a class for each draw."""
         return self._tables
 
     def first(self, n_draws: int) -> Drawn:
@@ -285,34 +290,36 @@ class Drawn:
         return Drawn(self.cells, self.w[some], self.wu[some], self.wz[some], self.wz2[some])
 
     def once(self, make: Callable[[Array], Any]) -> Any:
-        """What depends on the predictions alone, made once for all draws of the same cells."""
-        made = self.cells.made
-        if make not in made:
-            made[make] = make(self.u)
-        return made[make]
+        """A function of the predictions, computed once for all draws of the same cells."""
+        known = self.cells.by_predictions
+        if make not in known:
+            known[make] = make(self.u)
+        return known[make]
 
     def of_weights(self, make: Callable[[Any, Array], Array]) -> Array:
-        """What depends on the predictions and on w alone, made once for all that share w."""
-        if make not in self.made:
-            alike = self.w.shape[0] > 1 and self.w.strides[0] == 0  # a row for all draws
-            self.made[make] = make(self, self.w[:1] if alike else self.w)
-        return self.made[make]
+        """A function of the predictions and of w, computed once: for one draw if all have the same
+        weights.
+        """
+        if make not in self.by_weights:
+            equal = self.w.shape[0] > 1 and self.w.strides[0] == 0  # broadcast from one row
+            self.by_weights[make] = make(self, self.w[:1] if equal else self.w)
+        return self.by_weights[make]
 
     def isotonic(self) -> Array:
-        """The rising means that fit the targets best, (draws, cells)."""
+        """The isotonic fit to the targets, (draws, cells)."""
         return fit_isotonic(self.w, self.wz)
 
     def rising_bins(self) -> NDArray[np.int32]:
-        """Each cell's bin, of the most bins of equal mass whose mean targets never fall."""
+        """The bin of each cell, for the most equal-mass bins whose mean targets are monotone."""
         return rising_bins(self.w, self.wz)
 
     @cached_property
     def _tables(self) -> BinTable:
         cells = self.cells
-        w, wu = self.shared or (cells.by_bin(self.w), cells.by_bin(self.wu))
+        w, wu = self.weights_by_bin or (cells.by_bin(self.w), cells.by_bin(self.wu))
         wz = cells.by_bin(self.wz)
         wz2 = wz if self.wz2 is self.wz else cells.by_bin(self.wz2)
-        if cells.of_weight_1:  # their squares are they
+        if cells.counts_once:  # weights of 0 and 1 are their own squares
             return drawn_tables(w, w, wu, wz, wz2, wz)
         each = np.divide(cells.w2, cells.w, out=np.zeros(cells.size), where=cells.w > 0)
         return drawn_tables(
@@ -321,7 +328,7 @@ class Drawn:
 
 
 def drawn_tables(w: Array, w2: Array, wu: Array, wz: Array, wz2: Array, w2z: Array) -> BinTable:
-    """Sums (draws, bins) as one table of so many classes."""
+    """Sums (draws, bins) as one table that has a class for each draw."""
     columns = {
         "n": w,
         "sum_w": w,
@@ -334,7 +341,7 @@ def drawn_tables(w: Array, w2: Array, wu: Array, wz: Array, wz2: Array, w2z: Arr
     return ColumnTable(columns)
 
 
-def as_seen(cells: Cells) -> Drawn:
-    """The data themselves, as one draw."""
+def observed_draw(cells: Cells) -> Drawn:
+    """The observed sums, as one draw."""
     wu = cells.w * cells.u
     return Drawn(cells, cells.w[None], wu[None], cells.wz[None], cells.wz2[None])

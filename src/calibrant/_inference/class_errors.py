@@ -1,4 +1,4 @@
-"""Errors over all classes as formulas of drawn residuals: of bin tables, and of vectors."""
+"""Errors over all classes as functions of drawn residuals, by slot."""
 
 from __future__ import annotations
 
@@ -12,31 +12,30 @@ from calibrant._core.bin_tables import FIELDS, BinTable, empty_sums
 from calibrant._core.binning import Rule, equal_mass_rule
 from calibrant._core.typing import Array
 from calibrant._inference.budget import TABLE_ENTRIES
-from calibrant._inference.class_bins import ClassBins
 from calibrant._inference.context import Context
+from calibrant._inference.slots import Slots
 from calibrant._measures.catalogue import Measure
 from calibrant._measures.statistics import STATISTICS
 
-# Residuals and weights of every bin, (draws, bins), to the measure's value of each draw.
+# From sums of residuals and weights, (draws, slots), to the measure of each draw.
 Errors = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True, eq=False)
 class ClassErrors:
-    """The bins of an error over k classes, and its formula of residuals and weights.
+    """The slots of an error over classes, and the error as a function of residuals and weights.
 
-    `counted_as` is what a sum over the slots of all classes is divided by.
+    `divisor` divides a sum over all slots: the number of classes for a mean over classes.
     """
 
     key: Hashable
-    bins: ClassBins
-    k: int
-    counted_as: int
+    slots: Slots
+    divisor: int
     errors: Errors
 
 
 def errors_over_classes(measure: Measure, rows: Context) -> ClassErrors | None:
-    """The bins of all classes that a measure reads; None for one that does not."""
+    """The slots and the formula of a measure over all classes; None for other measures."""
     statistic = STATISTICS[measure.statistic]
     if not statistic.over_classes or measure.interval_method != "inversion":
         return None
@@ -44,21 +43,21 @@ def errors_over_classes(measure: Measure, rows: Context) -> ClassErrors | None:
     if measure.equal_mass:
         rule = equal_mass_rule(rule)
     full, above = statistic.problem == "full", measure.statistic == "above"
-    made = rows.made.full(rule) if full else rows.made.classes(rule, above=above)
-    if made is None:
+    slots = rows.problems.full(rule) if full else rows.problems.classes(rule, above=above)
+    if slots is None:
         return None
-    key, (bins, k) = (measure.statistic, str(rule)), made
+    key, k = (measure.statistic, str(rule)), slots.k
     if full:
         assert measure.of_vectors is not None
-        return ClassErrors(key, bins, k, 1, vector_errors(measure.of_vectors, k))
+        return ClassErrors(key, slots, 1, vector_errors(measure.of_vectors, k))
     assert measure.table_formula is not None
-    return ClassErrors(key, bins, k, k, table_errors(measure.table_formula, k))
+    return ClassErrors(key, slots, k, table_errors(measure.table_formula, k))
 
 
 def table_errors(formula: Callable[[BinTable], Array], k: int) -> Errors:
-    """A mean over classes of a formula of bin tables, for residuals (draws, k m)."""
-    # All points of a path have the same weights: their tables are filled once.
-    kept: dict[str, Any] = {}
+    """The mean over k classes of a formula of bin tables, for residuals (draws, k m)."""
+    # All points of a path have the same weights, so their tables are filled once.
+    last: dict[str, Any] = {}
 
     def errors(residual: Array, weight: Array) -> Array:
         step = max(1, TABLE_ENTRIES // residual.shape[1])
@@ -68,15 +67,15 @@ def table_errors(formula: Callable[[BinTable], Array], k: int) -> Errors:
                 _class_means(formula, k, residual[i], _class_tables(weight[i], k)) for i in each
             ]
             return np.concatenate(means)
-        if kept.get("weight") is not weight:
-            kept.update(weight=weight, tables=_class_tables(weight, k))
-        return _class_means(formula, k, residual, kept["tables"])
+        if last.get("weight") is not weight:
+            last.update(weight=weight, tables=_class_tables(weight, k))
+        return _class_means(formula, k, residual, last["tables"])
 
     return errors
 
 
 def _class_tables(weight: Array, k: int) -> Array:
-    """Sums (draws k, m, fields) with the weights (draws, k m), and without residuals."""
+    """Tables (draws k, m, fields) with the weights (draws, k m), and residuals of 0."""
     m = weight.shape[1] // k
     sums = empty_sums(len(weight) * k, m)
     for name in ("n", "sum_w", "sum_w2"):
@@ -87,9 +86,11 @@ def _class_tables(weight: Array, k: int) -> Array:
 def _class_means(
     formula: Callable[[BinTable], Array], k: int, residual: Array, sums: Array
 ) -> Array:
-    """The formula's means over classes; `sums` are tables of the weights, to be written to."""
+    """The formula's means over classes; the residuals are written into the tables `sums`."""
     sums[:, :, FIELDS.index("sum_wz")] = residual.reshape(sums.shape[:2])
-    table = BinTable(sums.view(), has_squares=False)  # a table is read-only, its base is not
+    table = BinTable(
+        sums.view(), has_squares=False
+    )  # the table makes the view read-only, not `sums`
     nonempty = table.total_weight > 0
     with np.errstate(divide="ignore", invalid="ignore"):  # a resample may have no row of a class
         values = np.nan_to_num(formula(table))
@@ -98,5 +99,5 @@ def _class_means(
 
 
 def vector_errors(formula: Callable[[Array, Array], Array], k: int) -> Errors:
-    """A formula of vector predictions, for residuals (draws, cells k)."""
+    """A formula of vector predictions of k classes, for residuals (draws, cells k)."""
     return lambda residual, weight: formula(residual, weight.sum(axis=1) / k)

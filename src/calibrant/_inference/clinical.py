@@ -20,7 +20,7 @@ ONE_OUTCOME = "every outcome is the same"
 
 
 def not_estimable(title: str, why: str) -> ClinicalValue:
-    """A value that there is none of, and why."""
+    """A value of NaN, with the reason."""
     return ClinicalValue(math.nan, math.nan, math.nan, "", why, title)
 
 
@@ -33,16 +33,16 @@ def observed_expected(problem: Problem, groups: Index | None, level: float) -> C
         return not_estimable(OBSERVED_EXPECTED, f"no event is expected: every prediction is {each}")
     ratio = observed / expected
     if observed <= 0.0:
-        # No event seen: Poisson's limit of their number, in rows as the weights are worth.
+        # No event: the Poisson limit of their number, in rows of the typical weight.
         unit = float((w * w).sum() / w.sum())
         high = -math.log((1.0 - level) / 2.0) * unit / expected
         return ClinicalValue(0.0, 0.0, high, "Poisson", "no event was seen", OBSERVED_EXPECTED)
-    moved = (problem.z / observed - problem.u / expected) * float(w.sum())
-    down, up, _ = mean_limits(influences(moved, problem.w, groups), level)
+    log_ratio = (problem.z / observed - problem.u / expected) * float(w.sum())
+    down, up, _ = mean_limits(influences(log_ratio, problem.w, groups), level)
     low, high = ratio * math.exp(down), ratio * math.exp(up)
     method = "delta method, on the log scale"
     if observed**2 < FEW_EVENTS * float(w * w @ problem.z):
-        # Few events scatter as Poisson's do, whatever these few show.
+        # The variance of few events is unreliable: their number has Poisson limits.
         events = observed**2 / float(w * w @ problem.z)
         fewest, most = (ratio * count / events for count in poisson_limits(events, level))
         low, high = min(low, fewest), max(high, most)
@@ -51,11 +51,11 @@ def observed_expected(problem: Problem, groups: Index | None, level: float) -> C
 
 
 def scaled_brier(problem: Problem, groups: Index | None, level: float) -> ClinicalValue:
-    """1 - B / (m (1 - m)), m the mean outcome.
+    """1 - B / (m (1 - m)), with the Brier score B and the mean outcome m.
 
-    The limits are those of a ratio (Fieller): where B - share m (1 - m) may be 0. What few events
-    scatter by, and their losses, these do not tell; so it scatters at least as it would if events
-    came in proportion to the predictions.
+    The limits are Fieller's of a ratio: all shares for which the interval of B - share m (1 - m)
+    holds 0. With few events the sample variance is unreliable, so that the interval covers the one
+    that follows if events are in proportion to the predictions.
     """
     w = problem.weights / problem.weights.sum()
     z, loss = problem.z, (problem.u - problem.z) ** 2
@@ -64,8 +64,8 @@ def scaled_brier(problem: Problem, groups: Index | None, level: float) -> Clinic
     if most <= 1e-15:
         return not_estimable(SCALED, f"{ONE_OUTCOME}, so that there is nothing to explain")
     share = brier / most
-    # m (1 - m) is not straight in m: what it bends by may be all that a constant prediction has.
-    bend = max(abs(end) for end in _limits(influences(z, problem.w, groups), level)) ** 2
+    # m (1 - m) is not linear in m. For a constant prediction its curvature may be all there is.
+    curvature = max(abs(end) for end in _limits(influences(z, problem.w, groups), level)) ** 2
 
     def limits(share: float) -> tuple[float, float]:
         slope = share * (1.0 - 2.0 * mean)
@@ -74,13 +74,13 @@ def scaled_brier(problem: Problem, groups: Index | None, level: float) -> Clinic
         if problem.hard:
             below, above = _expected_limits(problem, w, slope, parts.units, level)
             low, high = min(low, below), max(high, above)
-        apart = brier - share * most
-        return apart + low, apart + high + share * bend
+        difference = brier - share * most
+        return difference + low, difference + high + share * curvature
 
     least = _root(lambda share: limits(share)[0], share, -share)
     greatest = _root(lambda share: limits(share)[1], share, 1.0)
     if math.isinf(greatest):
-        # Next to no event was seen: as many, of such losses, as Poisson's limit has at least.
+        # Nearly no event: the lower Poisson limit of their number, at the observed mean loss.
         events = float(problem.weights @ z) ** 2 / float(problem.weights**2 @ z)
         rate = mean * poisson_limits(events, level)[0] / events
         lowest = float(w @ problem.u**2)
@@ -93,32 +93,33 @@ def scaled_brier(problem: Problem, groups: Index | None, level: float) -> Clinic
 def _expected_limits(
     problem: Problem, w: Array, slope: float, units: float, level: float
 ) -> tuple[float, float]:
-    """How far the limits of a mean of ``loss - slope z`` lie from it if events are as likely as
-    the predictions say, all of them scaled to the rate that is seen.
+    """Limits of the mean of ``loss - slope z``, less the mean, if event probabilities are the
+    predictions, scaled to the observed rate.
     """
     u = problem.u
     rate = np.clip(u * float(w @ problem.z) / max(float(w @ u), 1e-300), 0.0, 1.0)
-    event = 1.0 - 2.0 * u - slope  # what an event adds
+    event = 1.0 - 2.0 * u - slope  # what an event adds to a row's value
     mean = u * u + rate * event
-    away = mean - float(w @ mean)
-    scatter = rate * (1.0 - rate)
-    second = scatter * event**2
-    third = second * event * (1.0 - 2.0 * rate) + 3.0 * second * away + away**3
+    deviation = mean - float(w @ mean)
+    second = rate * (1.0 - rate) * event**2
+    third = second * event * (1.0 - 2.0 * rate) + 3.0 * second * deviation + deviation**3
     low, high, _ = moment_limits(
-        float((w * w) @ (second + away**2)), float(w**3 @ third), units, level
+        float((w * w) @ (second + deviation**2)), float(w**3 @ third), units, level
     )
     return low, high
 
 
 def _limits(parts: Influences, level: float) -> tuple[float, float]:
-    """How far the limits of a mean lie from it; what few events carry is known by their law."""
+    """Limits of a mean, less the mean, with as many degrees of freedom as units: the variance of
+    few events is bounded from below by `_expected_limits`.
+    """
     low, high, _ = moment_limits(parts.variance, parts.third, parts.units, level)
     return low, high
 
 
 def _root(limit: Callable[[float], float], start: float, step: float) -> float:
-    """Where a limit that falls as the share grows is 0, on the way from `start`; without an end
-    where it never is.
+    """The share at which a limit, which decreases in the share, is 0, searched from `start` in the
+    direction of `step`; infinite where there is none.
     """
     from scipy.optimize import brentq
 

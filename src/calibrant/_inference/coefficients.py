@@ -1,4 +1,4 @@
-"""Cox's coefficients as numbers that can be limited: values, limits and differences of them."""
+"""Cox's recalibration ``logit P(z = 1) = a + b logit u``: slope, intercepts and their limits."""
 
 from __future__ import annotations
 
@@ -7,14 +7,238 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from calibrant._core.typing import Index
-from calibrant._data.links import logit
+from calibrant._core.messages import Note
+from calibrant._core.typing import Array, Index
+from calibrant._data.links import logit, sigmoid
 from calibrant._engines.arrays.streams import EPS
-from calibrant._inference.blocks import effective
+from calibrant._inference.blocks import cluster_sums, effective
 from calibrant._inference.cells import Problem
-from calibrant._inference.logistic import moved_by_rows
 from calibrant._inference.means import Influences
-from calibrant._inference.significance import cox_fits, student_quantile
+from calibrant._inference.noise_model import NoiseModel
+from calibrant._inference.numbers import MOST_LEVERAGE
+from calibrant._inference.rounding import LEAST_P
+from calibrant._inference.significance import (
+    chi_square_tail,
+    f_tail,
+    quadratic_form,
+    student_quantile,
+)
+
+# The 95 % point of a chi-square with one degree of freedom.
+CHI_SQUARE_95 = 3.8414588206941236
+
+# --- logistic regression --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticFit:
+    """A fit of ``P(z = 1) = sigmoid(intercept + slope h)``.
+
+    `inverse_information` is that of the free parameters: (intercept,), or (intercept, slope). It is
+    their covariance if rows are independent outcomes without weights; in a sandwich covariance it
+    is the bread.
+    """
+
+    intercept: float
+    slope: float
+    inverse_information: Array
+    log_likelihood: float
+
+    @property
+    def n_free(self) -> int:
+        """How many parameters were fitted: 1 (the intercept), or 2."""
+        return len(self.inverse_information)
+
+
+def why_not_estimable(z: Array, h: Array, w: Array | None) -> str:
+    """Why the likelihood of slope and intercept has no finite maximum; "" where it has one.
+
+    It has one unless a logit separates the two outcomes. A soft target counts as both outcomes.
+    """
+    kept = slice(None) if w is None else w > 0
+    z, h = z[kept], h[kept]
+    up, down = h[z > 0], h[z < 1]
+    if up.size == 0 or down.size == 0:
+        seen = "1" if down.size == 0 else "0"
+        return _not_estimable(
+            "", f"every outcome is {seen}, and no finite intercept fits that best"
+        )
+    if float(np.ptp(h)) < 1e-12:
+        return _not_estimable(
+            "slope ",
+            "all predictions are alike; only the intercept at slope 1 was fitted, and p is its",
+        )
+    if up.min() >= down.max() or down.min() >= up.max():
+        return _not_estimable(
+            "slope and intercept ",
+            "the outcomes are separated by the predictions, and the likelihood grows with the "
+            "slope without end",
+        )
+    return ""
+
+
+def _not_estimable(what: str, reason: str) -> Note:
+    return Note(f"{what}not estimable: {reason}", "not estimable", reason=reason)
+
+
+def fit_logistic(z: Array, h: Array, w: Array | None, *, slope: float | None = None) -> LogisticFit:
+    """The maximum-likelihood fit by Newton's method; with `slope` given, of the intercept alone.
+
+    There must be a maximum: `why_not_estimable`.
+    """
+    weights = np.ones(h.size) if w is None else w
+    # Logits are standardised, so that predictions that hardly differ are fitted as well as others.
+    kept = h[weights > 0]
+    centre, scale = (0.0, 1.0) if slope is not None else (float(kept.mean()), float(kept.std()))
+    x = (h - centre) / scale
+    theta = np.array([0.0, slope]) if slope is not None else np.array([centre, scale])
+    free = 1 if slope is not None else 2
+    basis = np.stack([np.ones(h.size), x])[:free]
+    likelihood = _log_likelihood(z, x, weights, theta)
+    for _ in range(100):
+        p = sigmoid(theta[0] + theta[1] * x)
+        score = basis @ (weights * (z - p))
+        information = (basis * (weights * p * (1.0 - p))) @ basis.T
+        step = np.zeros(2)
+        step[:free] = np.linalg.lstsq(information, score, rcond=1e-12)[0]
+        # Halve a step that lowers the likelihood: far from the optimum Newton overshoots.
+        part, candidate = 1.0, theta + step
+        reached = _log_likelihood(z, x, weights, candidate)
+        while reached < likelihood - 1e-12 * abs(likelihood) and part >= 1e-6:
+            part /= 2.0
+            candidate = theta + part * step
+            reached = _log_likelihood(z, x, weights, candidate)
+        theta, likelihood = candidate, reached
+        if np.abs(part * step).max() < 1e-12:
+            break
+    p = sigmoid(theta[0] + theta[1] * x)
+    inverse = np.linalg.pinv((basis * (weights * p * (1.0 - p))) @ basis.T).astype(np.float64)
+    if slope is not None:
+        return LogisticFit(float(theta[0]), slope, inverse, likelihood)
+    back = np.array([[1.0, -centre / scale], [0.0, 1.0 / scale]])
+    intercept, fitted = back @ theta
+    return LogisticFit(float(intercept), float(fitted), back @ inverse @ back.T, likelihood)
+
+
+def robust_covariance(fit: LogisticFit, z: Array, h: Array, w: Array, groups: Index) -> Array:
+    """The sandwich covariance of the free parameters, scores summed by cluster."""
+    influence = parameter_influences(fit, z, h, w, groups)
+    return influence @ influence.T
+
+
+def parameter_influences(fit: LogisticFit, z: Array, h: Array, w: Array, groups: Index) -> Array:
+    """The influence of each cluster (or row, as a cluster of one) on the free parameters:
+    (parameters, clusters).
+
+    Each sum of scores is divided by 1 - leverage (HC3, or its like for clusters): residuals of rows
+    with a high leverage are too small.
+    """
+    basis = np.stack([np.ones(h.size), h])[: fit.n_free]
+    p = sigmoid(fit.intercept + fit.slope * h)
+    leverage = np.einsum("in,ij,jn->n", basis, fit.inverse_information, basis) * w * p * (1.0 - p)
+    left = 1.0 - np.minimum(np.bincount(groups, leverage), MOST_LEVERAGE)
+    return fit.inverse_information @ (cluster_sums(basis * (w * (z - p)), groups) / left)
+
+
+def _log_likelihood(z: Array, h: Array, w: Array, theta: Array) -> float:
+    line = theta[0] + theta[1] * h
+    return float((w * (z * line - np.logaddexp(0.0, line))).sum())
+
+
+# --- the fits and their test ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CoxFits:
+    """Two fits: `both` of slope and intercept, and `large` of the intercept at slope 1 (calibration
+    in the large). Each is None where it is not estimable, and `why_not` says why.
+
+    `both_errors` are the standard errors of (intercept, slope), `large_error` is that of the
+    intercept at slope 1, and `p_value` tests slope 1 and intercept 0 together.
+    """
+
+    why_not: str
+    both: LogisticFit | None = None
+    large: LogisticFit | None = None
+    both_errors: tuple[float, ...] = (math.nan, math.nan)
+    large_error: float = math.nan
+    p_value: float = math.nan
+    # Degrees of freedom of the limits; infinite where they are normal.
+    df: float = math.inf
+
+
+def cox_fits(problem: Problem, h: Array, groups: Index | None) -> CoxFits:
+    """Fit slope and intercepts on the logits h of the predictions.
+
+    Unweighted independent outcomes have standard errors from the information, and a likelihood
+    ratio test. Weights, soft labels and clusters have sandwich standard errors and Wald's test; so
+    has the intercept at slope 1 if the slope differs from 1.
+    """
+    z, w = problem.z, problem.weights
+    why_not = why_not_estimable(z, h, problem.w)
+    if not (((z > 0) & (w > 0)).any() and ((z < 1) & (w > 0)).any()):
+        return CoxFits(why_not)
+    large = fit_logistic(z, h, problem.w, slope=1.0)
+    both = None if why_not else fit_logistic(z, h, problem.w)
+    scores = (z, h, w, np.arange(h.size) if groups is None else groups)
+    of_both = None
+    if problem.hard and problem.w is None and groups is None:
+        df, of_large = math.inf, large.inverse_information
+        if both is not None:
+            of_both = both.inverse_information
+            if 2.0 * (both.log_likelihood - large.log_likelihood) > CHI_SQUARE_95:
+                # The slope is not 1: the information of a misspecified model does not give the
+                # variance of its intercept.
+                of_large = np.maximum(of_large, robust_covariance(large, *scores))
+    else:
+        df, of_large = max(effective(w, groups) - 2.0, 1.0), robust_covariance(large, *scores)
+        of_both = None if both is None else robust_covariance(both, *scores)
+    # If all predictions are equal there is no slope, and the intercept alone is tested.
+    alike = both is None and float(np.ptp(h[w > 0])) < 1e-12
+    tested, covariance = (large, of_large) if alike else (both, of_both)
+    p = math.nan
+    if tested is not None and covariance is not None:
+        if math.isinf(df):
+            p = _likelihood_ratio_p(tested, z, h)
+        else:
+            p = _robust_p(tested, covariance, problem, h, groups, df)
+    errors = (math.nan, math.nan) if of_both is None else _standard_errors(of_both)
+    return CoxFits(why_not, both, large, errors, _standard_errors(of_large)[0], p, df)
+
+
+def _standard_errors(covariance: Array) -> tuple[float, ...]:
+    return tuple(math.sqrt(max(float(v), 0.0)) for v in covariance.diagonal())
+
+
+def _likelihood_ratio_p(fit: LogisticFit, z: Array, h: Array) -> float:
+    at_predictions = float((z * h - np.logaddexp(0.0, h)).sum())
+    return chi_square_tail(2.0 * (fit.log_likelihood - at_predictions), fit.n_free)
+
+
+def _robust_p(
+    fit: LogisticFit,
+    covariance: Array,
+    problem: Problem,
+    h: Array,
+    groups: Index | None,
+    df: float,
+) -> float:
+    """The larger p-value of two tests: Wald's with the sandwich covariance, and the score test with
+    the noise model's covariance.
+    """
+    w, u = problem.weights, problem.u
+    if not (w * np.abs(problem.z - u)).any():  # every label equals its prediction
+        return 1.0
+    deviation = np.array([fit.intercept, fit.slope - 1.0])[: fit.n_free]
+    wald = f_tail(quadratic_form(deviation, covariance), fit.n_free, df)
+    b = np.stack([w, w * h])[: fit.n_free]
+    scores = b * np.sqrt(u * (1.0 - u))
+    over_clusters = scores if groups is None else cluster_sums(scores, groups)
+    model = NoiseModel.from_problem(problem, groups).covariance(scores @ scores.T, over_clusters)
+    return max(wald, chi_square_tail(quadratic_form(b @ (problem.z - u), model), fit.n_free))
+
+
+# --- single coefficients --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -23,7 +247,7 @@ class Coefficient:
 
     name: str
     title: str
-    # Its row among the free parameters, and whether the slope is one of them.
+    # Its place in (intercept, slope), and whether the slope is fitted too.
     row: int
     with_slope: bool
     low: float = -math.inf
@@ -44,38 +268,53 @@ COEFFICIENTS = {each.name: each for each in _ALL} | {
 
 @dataclass(frozen=True, eq=False)
 class FittedCoefficient:
-    """A coefficient of some rows; NaN, with a reason, where it is not estimable."""
+    """An estimated coefficient; NaN, with a reason, where it is not estimable.
+
+    `error` is its standard error, with `df` degrees of freedom.
+    """
 
     value: float
     error: float
     df: float
-    # What each row or cluster moves it by.
-    influences: Influences | None
+    # The influence of each row or cluster; None where nobody asks for it.
+    influences: Influences | None = None
     why_not: str = ""
 
     def limits(self, level: float) -> tuple[float, float]:
-        """A confidence interval, as `cox_calibration` has it."""
+        """Wald's confidence interval, with Student's quantiles."""
         half = student_quantile(0.5 + level / 2.0, self.df) * self.error
         return self.value - half, self.value + half
+
+    def p_value(self, hypothesis: float) -> float:
+        """The p-value of a true value: below 1 - level where the interval of that level excludes
+        it.
+        """
+        from scipy.special import ndtr, stdtr
+
+        distance = abs(self.value - hypothesis)
+        if not self.error > 0.0:
+            return 1.0 if distance < 1e-12 else LEAST_P
+        x = -distance / self.error
+        return max(2.0 * float(ndtr(x) if math.isinf(self.df) else stdtr(self.df, x)), LEAST_P)
 
 
 def fit_coefficient(
     coefficient: Coefficient, problem: Problem, groups: Index | None
 ) -> FittedCoefficient:
     """Fit a coefficient to a scalar problem."""
-    # As by `cox_calibration`: predictions of 0 and 1 have no logit.
+    # Predictions of 0 and 1 have no logit: they are clipped, as `cox_calibration` does.
     h = logit(np.clip(problem.u, EPS, 1.0 - EPS))
     fits = cox_fits(problem, h, groups)
     fit = fits.both if coefficient.with_slope else fits.large
     if fit is None:
         return FittedCoefficient(math.nan, math.nan, math.inf, None, fits.why_not)
-    of_both = (fit.intercept, fit.slope)
+    parameters = (fit.intercept, fit.slope)
     error = fits.both_errors[coefficient.row] if coefficient.with_slope else fits.large_error
     own = np.arange(problem.n) if groups is None else groups
-    moved = moved_by_rows(fit, problem.z, h, problem.weights, own)[coefficient.row]
+    influence = parameter_influences(fit, problem.z, h, problem.weights, own)[coefficient.row]
     return FittedCoefficient(
-        of_both[coefficient.row],
+        parameters[coefficient.row],
         error,
         fits.df,
-        Influences(moved, effective(problem.weights, groups)),
+        Influences(influence, effective(problem.weights, groups)),
     )

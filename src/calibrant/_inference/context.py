@@ -1,4 +1,4 @@
-"""Context: one set of samples, how they are drawn anew, and what is made of them once."""
+"""Context: one set of samples, how it is resampled, and a cache of what intervals need of it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from calibrant._inference.blocks import Blocks, blocks_of
 from calibrant._inference.budget import few_draws, many_draws
 from calibrant._inference.cells import (
     Problem,
-    Whole,
+    ScalarRows,
     above_threshold,
     problem_by_class,
     problem_of,
 )
-from calibrant._inference.class_bins import ClassBins, class_bins, full_bins
 from calibrant._inference.means import row_values
+from calibrant._inference.slots import Slots, class_slots, full_slots
 from calibrant._inference.vote_limits import VoteLimits
 from calibrant._inference.voted_rows import ONE_VOTE, VotedRows
 from calibrant._measures.catalogue import Measure
@@ -37,59 +37,64 @@ T = TypeVar("T")
 
 @dataclass(eq=False)
 class Problems:
-    """Scalar problems, the bins of all classes and the losses of rows, made when first asked for.
+    """The scalar problems, the class slots and the row losses of one set of samples.
 
-    Intervals, noise floors and the resamples that several predictors share read the same ones.
+    Each is made when first asked for. Intervals, noise floors and differences of predictors read
+    the same ones, and keep by `once` what else is costly.
     """
 
     samples: Samples
-    _made: dict[Any, Any] = field(default_factory=dict)
+    _cache: dict[Any, Any] = field(default_factory=dict)
 
-    def _once(self, key: Any, make: Callable[[], T]) -> T:
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """The value under a key; `make` is called when it is first asked for."""
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]
 
     @property
     def notion(self) -> Notion:
-        """The notion of the scalar problem: of several classes that of the top label."""
+        """The notion of the scalar problem: with several classes that of the top label."""
         return "confidence" if self.samples.multiclass else "binary"
 
-    def whole(self, notion: Notion) -> Whole:
-        """Predictions, targets and weights of a scalar problem, and what was found in them."""
-        return self._once(("whole", notion), partial(whole_problem, self.samples, notion))
+    def scalar_rows(self, notion: Notion) -> ScalarRows:
+        """Predictions, targets and weights of a scalar problem, without bins."""
+        return self.once(("rows of", notion), partial(whole_problem, self.samples, notion))
 
     def scalar(self, rule: Rule, notion: Notion | None = None) -> Problem | None:
         """A scalar problem in the bins of a rule; None where the rule drops rows."""
         own = notion or self.notion
-        return self._once((own, rule), lambda: problem_of(self.samples, own, rule, self.whole(own)))
-
-    def by_class(self, rule: Rule) -> Problem | None:
-        """The top label's problem given the class that is predicted."""
-        return self._once(
-            ("by class", rule),
-            lambda: problem_by_class(self.samples, rule, self.whole("confidence")),
+        return self.once(
+            ("scalar", own, rule),
+            lambda: problem_of(self.samples, own, rule, self.scalar_rows(own)),
         )
 
-    def classes(self, rule: Rule, *, above: bool = False) -> tuple[ClassBins, int] | None:
-        """The bins of every class, and their number; with `above` without small predictions."""
-        key = ("classes", above, rule)
-        return self._once(key, partial(class_bins, self.samples, rule, above=above))
+    def by_class(self, rule: Rule) -> Problem | None:
+        """The top label's problem, with bins of their own for the rows of each predicted class."""
+        return self.once(
+            ("by class", rule),
+            lambda: problem_by_class(self.samples, rule, self.scalar_rows("confidence")),
+        )
 
-    def full(self, rule: Rule) -> tuple[ClassBins, int] | None:
-        """The cells of vector predictions times classes, and the number of classes."""
-        return self._once(
-            ("full", rule), lambda: full_bins(self.samples, rule, self.whole("confidence"))
+    def classes(self, rule: Rule, *, above: bool = False) -> Slots | None:
+        """The bins of every class; with `above` only of predictions above the threshold."""
+        key = ("classes", above, rule)
+        return self.once(key, partial(class_slots, self.samples, rule, above=above))
+
+    def full(self, rule: Rule) -> Slots | None:
+        """The cells of vector predictions times the classes."""
+        return self.once(
+            ("full", rule), lambda: full_slots(self.samples, rule, self.scalar_rows("confidence"))
         )
 
     def row_values(self, *, distribution: bool) -> dict[str, Array]:
-        """The losses of every row; with `distribution` the distances of distributions."""
-        key = ("rows", distribution)
-        return self._once(key, partial(row_values, self.samples, distribution=distribution))
+        """The losses of every row; with `distribution` the distances between distributions."""
+        key = ("row values", distribution)
+        return self.once(key, partial(row_values, self.samples, distribution=distribution))
 
 
 def rows_of_weight(samples: Samples) -> Index | None:
-    """The rows that have weight; None where all have, or none."""
+    """The rows of positive weight; None where all rows have one, or none has."""
     weights = samples.weights
     if weights is None or (weights > 0).all() or not (weights > 0).any():
         return None
@@ -99,7 +104,7 @@ def rows_of_weight(samples: Samples) -> Index | None:
 def take_rows(
     samples: Samples, groups: Index | None, kept: Index | None
 ) -> tuple[Samples, Index | None]:
-    """Some rows and their clusters, these numbered anew; all rows where `kept` is None."""
+    """The rows `kept` and their clusters, renumbered from 0; all rows where `kept` is None."""
     if kept is None:
         return samples, groups
     if groups is not None:
@@ -109,7 +114,7 @@ def take_rows(
 
 @dataclass
 class Context:
-    """One set of samples with their rules, clusters and votes; what is costly is made once."""
+    """One set of samples with its bin rules, clusters, votes and how it is resampled."""
 
     samples: Samples
     fixed: Rule
@@ -120,40 +125,41 @@ class Context:
     seed: int = 0
     groups: Index | None = None
     votes: Any = None
-    # Blocks of the same rows, where several predictors are resampled together.
+    # The blocks that several predictors on the same rows share.
     common_blocks: Blocks | None = None
-    # What is drawn anew: "rows", their "votes", "both", or "" for both where votes are known.
+    # What is resampled: "rows", their "votes", "both", or "" for both where votes are known.
     resample: str = ""
-    # What was made, by name: the same for every level.
-    kept: dict[Any, Any] = field(default_factory=dict)
+    # Shared by copies for another level.
+    cached: Problems | None = None
 
     def __post_init__(self) -> None:
-        """Rows without weight are not there: a resample of nothing else would have no value."""
+        """Drop rows of weight 0: a resample of such rows alone would have no value."""
         own = rows_of_weight(self.samples)
-        if own is None:
-            return
-        self.samples, self.groups = take_rows(self.samples, self.groups, own)
-        if np.ndim(self.votes):
-            self.votes = self.votes[own]
-
-    def once(self, key: Any, make: Callable[[], T]) -> T:
-        """What was made under a key, made when first asked for."""
-        if key not in self.kept:
-            self.kept[key] = make()
-        return self.kept[key]
+        if own is not None:
+            self.samples, self.groups = take_rows(self.samples, self.groups, own)
+            if np.ndim(self.votes):
+                self.votes = self.votes[own]
+        if self.cached is None:
+            self.cached = Problems(self.samples)
 
     @property
-    def made(self) -> Problems:
-        """What is made of the samples, once for all measures and levels."""
-        return self.once("made", lambda: Problems(self.samples))
+    def problems(self) -> Problems:
+        """The problems of the samples, for all measures and levels."""
+        assert self.cached is not None
+        return self.cached
+
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """The value under a key; `make` is called when it is first asked for."""
+        return self.problems.once(key, make)
 
     @cached_property
     def soft(self) -> bool:
+        """Whether labels are soft."""
         return not self.plain_problem.hard
 
     @cached_property
     def blocks(self) -> Blocks:
-        """Clusters, or rows, in the blocks that are resampled."""
+        """The blocks of rows, or of clusters, that are resampled."""
         common = self.common_blocks
         if common is not None and common.index.size == self.samples.n:
             return common
@@ -161,25 +167,25 @@ class Context:
 
     @cached_property
     def plain_problem(self) -> Problem:
-        """The scalar problem in plain bins: for measures that have none."""
-        problem = self.made.scalar(EqualWidth(15))
+        """The scalar problem in 15 bins of equal width, for measures that are not of bins."""
+        problem = self.problems.scalar(EqualWidth(15))
         assert problem is not None
         return problem
 
     def problem(self, key: tuple[str, str]) -> Problem | None:
-        """The problem of a statistic, by what it is about and how it is binned."""
+        """The problem with a key: (notion or subset of rows, way of binning)."""
         what, binning = key
         rules = {"fixed": self.fixed, "quantile": self.quantile}
         rule = rules.get(binning) or equal_mass_rule(self.quantile)
         if what == "above":
-            make = partial(problem_of, notion=self.made.notion, rule=rule)
+            make = partial(problem_of, notion=self.problems.notion, rule=rule)
             return self.once(("problem", key), lambda: make(above_threshold(self.samples)))
         if what == "by class":
-            return self.made.by_class(rule)
-        return self.made.scalar(rule, "confidence" if what == "confidence" else None)
+            return self.problems.by_class(rule)
+        return self.problems.scalar(rule, "confidence" if what == "confidence" else None)
 
     def binned(self, measure: Measure) -> tuple[tuple[str, str], Problem] | None:
-        """The binned problem that a measure is a formula of, or None."""
+        """The binned problem whose table a measure is a formula of, after its key; else None."""
         statistic = STATISTICS[measure.statistic]
         key: tuple[str, str] = (statistic.problem, statistic.binning)
         if measure.statistic == "above" and not self.samples.multiclass:
@@ -191,12 +197,12 @@ class Context:
         if measure.equal_mass and equal_mass_rule(self.quantile) != self.quantile:
             key = (key[0], "equal mass")
         if self.samples.multiclass and key[0] != "by class":
-            # The scalar problem is that of the top label: one for both.
+            # The scalar problem is the top label's: both keys mean the same.
             key = ("scalar", key[1])
         problem = self.problem(key)
         return None if problem is None else (key, problem)
 
-    # --- what is drawn anew ----------------------------------------------------------------------
+    # --- what is resampled -----------------------------------------------------------------------
 
     @cached_property
     def vote_rows(self) -> VotedRows | None:
@@ -207,7 +213,7 @@ class Context:
 
     @cached_property
     def resampling(self) -> str:
-        """What is drawn anew: "rows", "votes" or "both"."""
+        """What is resampled: "rows", "votes" or "both"."""
         rows = self.vote_rows
         single = self.votes is not None and not np.any(np.asarray(self.votes) > 1)
         why_not = ONE_VOTE if single else "" if rows is None else rows.why_not
@@ -220,7 +226,7 @@ class Context:
 
     @cached_property
     def voted(self) -> VoteLimits:
-        """The noise of votes, where it is taken out."""
+        """Limits of measures against the distributions behind the votes."""
         assert self.vote_rows is not None
         return VoteLimits(
             self.vote_rows,
@@ -230,29 +236,29 @@ class Context:
             lambda measure, samples: measure.compute(self.summary(samples, measure)),
         )
 
-    def takes_out_votes(self, measure: Measure) -> bool:
-        """Whether noise of votes that is in the value is not to be in the limits."""
+    def removes_vote_noise(self, measure: Measure) -> bool:
+        """Whether the noise of votes, which is in the value, is removed from its limits."""
         return self.resampling == "both" and measure.votes_add
 
     @property
     def many_draws(self) -> int:
-        """Draws of what costs little."""
+        """The number of draws of a measure that is a sum over bins."""
         return many_draws(self.n_resamples)
 
     @property
     def few_draws(self) -> int:
-        """Draws of what costs much."""
+        """The number of draws of a measure that costs more."""
         return few_draws(self.n_resamples)
 
     # --- rows and their problems ---------------------------------------------------------------
 
     def summary(self, samples: Samples, *measures: Measure) -> Summary:
-        """What measures read: all of them, or those that are named."""
+        """The statistics of samples, for all measures or for those named."""
         return Summary(samples, self.fixed, self.quantile, distance=only_distance(measures))
 
     @cached_property
     def fewest_outcomes(self) -> int | None:
-        """How often the rarer outcome of the scalar problem was seen; None for soft labels."""
+        """The number of rows with the rarer outcome of the scalar problem; None for soft labels."""
         if self.soft:
             return None
         hits = int(np.count_nonzero(self.plain_problem.z > 0.5))

@@ -39,13 +39,15 @@ class Outcomes:
 
 @dataclass(frozen=True, eq=False)
 class Acted:
-    """The rows that a strategy acts on at a threshold, and its net benefit; `always` tells of one
-    that acts on every row, or on none, whatever the rows are.
+    """A strategy at a threshold: the rows that it acts on, and its net benefit.
+
+    `always` is True for the strategy of acting on every row, False for that of acting on none, and
+    None for a model.
     """
 
     positive: Mask
     value: float
-    moved: Influences
+    influences: Influences
     always: bool | None = None
 
     @classmethod
@@ -56,31 +58,31 @@ class Acted:
         threshold: float,
         always: bool | None = None,
     ) -> Acted:
-        # A row adds z if it is acted on, less the odds of the threshold if that was in vain.
+        # Acting on a row gains 1 for an event and loses the odds of the threshold otherwise.
         z, odds = outcomes.z, threshold / (1.0 - threshold)
         rows = np.where(positive, z - odds * (1.0 - z), 0.0)
-        moved = influences(rows, outcomes.w, outcomes.groups)
-        return cls(positive, outcomes.mean(rows), moved, always)
+        parts = influences(rows, outcomes.w, outcomes.groups)
+        return cls(positive, outcomes.mean(rows), parts, always)
 
 
 def gain_limits(
     first: Acted, second: Acted, outcomes: Outcomes, threshold: float, level: float
 ) -> tuple[float, float, float]:
-    """The net benefit of a strategy less that of another, and its limits."""
+    """The net benefit of the first strategy less that of the second, and its limits."""
     gain = first.value - second.value
-    low, high, _ = mean_limits(first.moved.less(second.moved), level)
-    fewest, most = _few_deciding(first, second, outcomes, threshold, level)
-    return gain, gain + min(low, fewest), gain + max(high, most)
+    low, high, _ = mean_limits(first.influences.less(second.influences), level)
+    least, most = _few_discordant_limits(first, second, outcomes, threshold, level)
+    return gain, gain + min(low, least), gain + max(high, most)
 
 
-def _few_deciding(
+def _few_discordant_limits(
     first: Acted, second: Acted, outcomes: Outcomes, threshold: float, level: float
 ) -> tuple[float, float]:
-    """How far limits lie from a gain that hangs on few rows; 0 where it does not.
+    """Limits of a gain, less the gain, that its interval must cover; 0 where nothing is rare.
 
-    Only rows that one strategy acts on and the other does not decide, and if hardly any of them, or
-    none, has one of the outcomes, their scatter does not tell how many others will. The limits of
-    each such number are Poisson's, and those of their sum follow from them (Zou and Donner, 2008,
+    The gain depends on the discordant rows, which one strategy acts on and the other does not. With
+    few events or non-events among them the sample variance is unreliable, so each of the four
+    numbers gets Poisson limits, which are combined as squares (Zou and Donner, 2008,
     doi:10.1002/sim.3095).
     """
     happened, w = outcomes.happened, outcomes.w
@@ -91,12 +93,13 @@ def _few_deciding(
     for one, other, sign in ((first, second, 1.0), (second, first, -1.0)):
         if one.always is False or other.always is True:
             continue  # there can be no such rows
-        deciding = one.positive & ~other.positive
-        for own, brings in ((deciding & happened, sign), (deciding & ~happened, -sign * odds)):
+        discordant = one.positive & ~other.positive
+        kinds = ((discordant & happened, sign), (discordant & ~happened, -sign * odds))
+        for own, benefit in kinds:
             n = int(np.count_nonzero(own))
             few |= n < FEW_EVENTS
             each = 1.0 if w is None else float(w[own].mean() if n else w.mean())
-            step = brings * each / outcomes.total
+            step = benefit * each / outcomes.total
             down, up = sorted((count - n) * step for count in poisson_limits(n, level))
             below, above = below + down * down, above + up * up
     return (-math.sqrt(below), math.sqrt(above)) if few else (0.0, 0.0)

@@ -1,9 +1,9 @@
-"""Losses and errors of rows in which one outcome, or a miss, was hardly seen.
+"""Limits of losses and errors where events, non-events, misses or hits are few.
 
-What a handful of events scatters by, or none, the rows do not tell: rows that are all right may
-even have one loss, and a single miss that was called impossible may cost more than all else. The
-limits of the number of events are Poisson's; an event costs what those seen did and what the
-predictions say together.
+With fewer than `FEW_EVENTS` of them the sample variance is unreliable: rows that are all right may
+have equal losses, and one miss of an all but certain prediction may cost more than all other rows.
+So the number of events gets Poisson limits. The cost of one event is the mean of the observed ones
+and of one more that the predictions expect.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from calibrant._core.loss_sums import COMPLEMENTS, FIELDS, N_PROPER
 from calibrant._core.typing import Array, Counts, Index, Mask
 from calibrant._data.links import LOG_FLOOR
 from calibrant._data.samples import Samples
-from calibrant._inference.means import distribution_blocks, distribution_rows
+from calibrant._inference.means import distribution_blocks, distribution_rows, row_weights
 from calibrant._inference.numbers import FEW_EVENTS, NO_MISS, TOWARDS
 from calibrant._inference.rounding import CERTAIN
 
 
 class Losses(NamedTuple):
-    """A loss of rows with hard labels; `few` where misses, hits or one of two outcomes are, or
-    predictions are all but certain.
+    """A loss of rows with hard labels.
+
+    `few`: misses, hits or one of two outcomes are few, or there are all but certain predictions.
+    `wrong` is 1 for a row whose top label is wrong, else 0.
     """
 
     samples: Samples
@@ -37,7 +39,7 @@ class Losses(NamedTuple):
     def from_samples(
         cls, samples: Samples, loss: str, values: Mapping[str, Array]
     ) -> Losses | None:
-        """Those of samples with these losses; none of soft labels."""
+        """The losses of samples with these values by row; None for soft labels."""
         wrong = values["classification"]
         misses = int(np.count_nonzero(wrong == 1.0))
         hits = int(np.count_nonzero(wrong == 0.0))
@@ -47,60 +49,64 @@ class Losses(NamedTuple):
         if not samples.multiclass:
             events = int(np.count_nonzero(samples.targets))
             counts += [events, samples.n - events]
-        few = min(counts) < FEW_EVENTS or n_certain(values) > 0
+        few = min(counts) < FEW_EVENTS or count_certain_rows(values) > 0
         return cls(samples, loss, few, wrong)
 
-    def room(self, level: float) -> tuple[float, float]:
-        """How far limits lie from the mean at least; 0 where nothing is rare."""
+    def limits(self, level: float) -> tuple[float, float]:
+        """Limits, less the mean, that its interval must cover; 0 where nothing is rare."""
         return few_event_limits((self.samples,), self.loss, level) if self.few else (0.0, 0.0)
 
-    def room_apart(
+    def difference_limits(
         self, other: Losses, level: float, within: Mask | None = None
     ) -> tuple[float, float]:
-        """How far limits lie from the difference of two means of the same rows at least; of some
-        rows `within` these, where others do not differ.
+        """Limits, less the difference, that an interval of the difference of two means of the same
+        rows must cover; by events in the rows `within` only, if other rows do not differ.
         """
         low = high = 0.0
         if self.few or other.few:
             low, high = few_event_limits((self.samples, other.samples), self.loss, level, within)
-        room = self._unlike(other, level)
-        return min(low, -room), max(high, room)
+        margin = self._discordance_margin(other, level)
+        return min(low, -margin), max(high, margin)
 
-    def _unlike(self, other: Losses, level: float) -> float:
-        """How far two shares of misses may be apart by rows that one misses and the other does not,
-        where a few such rows were seen. (Where none was, as of maps that keep the order of classes,
-        the two may be alike for good.)
+    def _discordance_margin(self, other: Losses, level: float) -> float:
+        """How far the difference of two error rates may lie from the observed one, by the Poisson
+        limit of the number of rows that one predictor misses and the other does not.
+
+        0 where these rows are not few, and also where there are none: two maps that keep the order
+        of classes never differ.
         """
         if COMPLEMENTS.get(self.loss, self.loss) != "classification":
             return 0.0
-        seen = int(np.count_nonzero(self.wrong != other.wrong))
-        if not 0 < seen < FEW_EVENTS:
+        discordant = int(np.count_nonzero(self.wrong != other.wrong))
+        if not 0 < discordant < FEW_EVENTS:
             return 0.0
-        return (poisson_limits(seen, level)[1] - seen) / self.samples.n
+        return (poisson_limits(discordant, level)[1] - discordant) / self.samples.n
 
 
-def n_certain(values: Mapping[str, Array]) -> int:
-    """How many rows of hard labels are all but certain, by their losses: that of the confidence is
-    its squared distance from whether the row is right, and 1 more where it is not. None where
-    misses of such were seen, and hits: then their scatter tells what they cost.
+def count_certain_rows(values: Mapping[str, Array]) -> int:
+    """How many rows of hard labels have an all but certain prediction; 0 where such rows have both
+    misses and hits in sufficient number, whose variance then shows what they cost.
+
+    The confidence is recovered from the losses: the "confidence" loss is its squared distance from
+    whether the row is right, plus 1 where it is wrong.
     """
     wrong = values["classification"]
-    off = np.sqrt(np.maximum(values["confidence"] - wrong, 0.0))
-    chance = np.where(wrong > 0.5, 1.0 - off, off)
-    certain = chance * wrong.size <= NO_MISS
+    distance = np.sqrt(np.maximum(values["confidence"] - wrong, 0.0))
+    miss_probability = np.where(wrong > 0.5, 1.0 - distance, distance)
+    certain = miss_probability * wrong.size <= NO_MISS
     n, misses = int(certain.sum()), int((wrong[certain] > 0.5).sum())
     return n if min(misses, n - misses) < FEW_EVENTS else 0
 
 
-class _Kind(NamedTuple):
-    """Events of one kind: what one in each row costs, how likely the predictions say it is, where
-    it happened, and in which rows it may.
+class _Events(NamedTuple):
+    """Events of one kind, by row: what the event adds to the loss, its predicted probability,
+    whether it happened, and whether it can happen in this row.
     """
 
     cost: Array
-    chance: Array
+    probability: Array
     happened: Mask
-    own: Mask
+    possible: Mask
 
 
 def few_event_limits(
@@ -109,81 +115,84 @@ def few_event_limits(
     level: float,
     within: Mask | None = None,
 ) -> tuple[float, float]:
-    """How far limits lie from the mean loss of one predictor, or from that of the first less that
-    of the second, where hardly any row is a miss, or hardly any is none, or one of two outcomes is
-    rare; 0 where none of this is so.
+    """Limits of the mean loss of one predictor, less the mean, or of the difference of two, less
+    the difference; from the Poisson limits of events, misses and misses of certain predictions. 0
+    where none of them is rare.
     """
-    first = predictors[0]
-    w = np.ones(first.n) if first.weights is None else first.weights.astype(np.float64)
+    w = row_weights(predictors[0])
     shares = w / w.sum()
     low = high = 0.0
-    for kind in _kinds(predictors, loss):
-        down, up = _poisson_room(kind, shares, level, within)
+    for kind in _kinds_of_events(predictors, loss):
+        down, up = _poisson_margins(kind, shares, level, within)
         low, high = min(low, down), max(high, up)
     return low, high
 
 
-def _poisson_room(
-    kind: _Kind, shares: Array, level: float, within: Mask | None
+def _poisson_margins(
+    kind: _Events, shares: Array, level: float, within: Mask | None
 ) -> tuple[float, float]:
-    """How far limits lie from the mean by the number of events alone."""
-    own = kind.own if within is None else kind.own & within
-    rare, chance, sign = kind.happened[own], kind.chance[own], 1.0
+    """Limits of a mean, less the mean, from the Poisson limits of the number of events, or of
+    non-events if these are rarer.
+    """
+    own = kind.possible if within is None else kind.possible & within
+    rare, probability, sign = kind.happened[own], kind.probability[own], 1.0
     if 2 * int(rare.sum()) > rare.size:
-        rare, chance, sign = ~rare, 1.0 - chance, -1.0
-    events, total = int(rare.sum()), float(chance.sum())
+        rare, probability, sign = ~rare, 1.0 - probability, -1.0
+    events, total = int(rare.sum()), float(probability.sum())
     if events >= FEW_EVENTS or not rare.size:
         return 0.0, 0.0
-    moved = shares[own] * kind.cost[own]
-    expected = float(chance @ moved) / total if total > 0.0 else float(moved.mean())
-    each = sign * (float(moved[rare].sum()) + expected) / (events + 1)
+    costs = shares[own] * kind.cost[own]
+    expected = float(probability @ costs) / total if total > 0.0 else float(costs.mean())
+    each = sign * (float(costs[rare].sum()) + expected) / (events + 1)
     ends = [(n - events) * each for n in poisson_limits(events, level)]
     return min(ends), max(ends)
 
 
-def _kinds(predictors: Sequence[Samples], loss: str) -> Iterator[_Kind]:
-    """Misses of the label that the predictors together hold likeliest; of two outcomes the events
-    too; and misses of rows of which a predictor is all but certain.
+def _kinds_of_events(predictors: Sequence[Samples], loss: str) -> Iterator[_Events]:
+    """Misses of the label that is likeliest by the predictors' mean; with two outcomes the events
+    too; and for each predictor the misses of its all but certain predictions.
     """
     multiclass, n = predictors[0].multiclass, predictors[0].n
     misses, events = [], []
-    certain: list[list[_Kind]] = [[] for _ in predictors]
+    certain: list[list[_Events]] = [[] for _ in predictors]
     for blocks in zip(*(distribution_blocks(samples) for samples in predictors), strict=True):
         p = sum(p for p, _ in blocks) / len(blocks)
         label = blocks[0][1].argmax(axis=1)
-        values = _by_outcome(blocks[0][0], loss, multiclass)
+        values = _loss_by_outcome(blocks[0][0], loss, multiclass)
         for other, _ in blocks[1:]:
-            values = values - _by_outcome(other, loss, multiclass)
-        misses.append(_missing(values, p, label))
+            values = values - _loss_by_outcome(other, loss, multiclass)
+        misses.append(_misses(values, p, label))
         if not multiclass:
             every = np.ones(len(p), np.bool_)
-            events.append(_Kind(values[:, 1] - values[:, 0], p[:, 1], label == 1, every))
+            events.append(_Events(values[:, 1] - values[:, 0], p[:, 1], label == 1, every))
         for (own, _), parts in zip(blocks, certain, strict=True):
-            kind = _missing(values, own, label)
-            # What they say of a miss is next to nothing: it may as well be any of them.
-            alike = np.ones(len(own))
-            parts.append(kind._replace(chance=alike, own=kind.chance * n <= NO_MISS))
+            kind = _misses(values, own, label)
+            # Their miss probabilities are next to 0 and tell nothing: all rows are equally likely.
+            equal = np.ones(len(own))
+            possible = kind.probability * n <= NO_MISS
+            parts.append(kind._replace(probability=equal, possible=possible))
     for parts in filter(None, (misses, events, *certain)):
-        yield _Kind(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        yield _Events(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
-def _missing(values: Array, p: Array, label: Index) -> _Kind:
-    """The misses of rows with these values, one for each outcome."""
+def _misses(values: Array, p: Array, label: Index) -> _Events:
+    """The misses of predictions p, (n, k); `values` are the losses under each outcome, (n, k)."""
     rows, k = np.arange(len(p)), p.shape[1]
     top = p.argmax(axis=1)
     others = p.copy()
     others[rows, top] = 0.0
-    chance = others.sum(axis=1)
-    # Of rows that are certain there is no mean over misses: any of them will do.
-    mean = np.einsum("ij,ij->i", others, values) / np.maximum(chance, CERTAIN)
-    missed = np.where(chance > CERTAIN, mean, values[rows, (top + 1) % k])
-    return _Kind(missed - values[rows, top], chance, label != top, np.ones(len(p), np.bool_))
+    probability = others.sum(axis=1)
+    # A certain prediction has no mean over its misses: the next class stands for them.
+    mean = np.einsum("ij,ij->i", others, values) / np.maximum(probability, CERTAIN)
+    missed = np.where(probability > CERTAIN, mean, values[rows, (top + 1) % k])
+    cost = missed - values[rows, top]
+    return _Events(cost, probability, label != top, np.ones(len(p), np.bool_))
 
 
-def _by_outcome(p: Array, loss: str, multiclass: bool) -> Array:
-    """The loss of each row, or its distance from a label, under each outcome: (n, k)."""
+def _loss_by_outcome(p: Array, loss: str, multiclass: bool) -> Array:
+    """The loss of each row, or its distance from the label, under each outcome: (n, k)."""
     if loss in COMPLEMENTS:
-        return 1.0 - _by_outcome(p, COMPLEMENTS[loss], multiclass)
+        return 1.0 - _loss_by_outcome(p, COMPLEMENTS[loss], multiclass)
     if loss not in FIELDS[:N_PROPER]:
         labels = np.eye(p.shape[1])
         each = (np.broadcast_to(label, p.shape) for label in labels)
@@ -208,72 +217,84 @@ def _by_outcome(p: Array, loss: str, multiclass: bool) -> Array:
 
 
 def unseen_targets(samples: Samples, votes: Counts, level: float) -> Array:
-    """Targets (n, k) as they would be with as many misses as those seen allow, or as many hits
-    where these are the rarer. `votes` are behind each row; one where labels are hard.
+    """Targets (n, k) with as many misses as the upper Poisson limit of their number, or as many
+    hits where hits are rarer. `votes` are the votes of each row; 1 for hard labels.
     """
     p, z = distribution_rows(samples)
-    return _Rare.from_votes(p, z, votes, p.argmax(axis=1)).targets_at(level, 1.0)
+    return _RareVotes.from_votes(p, z, votes, p.argmax(axis=1)).targets_at(level, 1.0)
 
 
 def possible_targets(
     samples: Samples, votes: Counts, level: float
 ) -> list[tuple[str, float, Array]]:
-    """Targets with fewer and with more of what is rare than was seen, as far as the limits of its
-    number: misses (or hits), and of two outcomes events (or none). Each with what is rare, and how
-    far towards the lower limit (-1) or the upper one (1) it is.
+    """Targets (n, k) with fewer and with more rare events than observed, within the Poisson limits
+    of their number.
+
+    Misses (or hits) and, with two outcomes, events (or non-events) are rare if there are fewer than
+    `FEW_EVENTS`. Each entry has the kind of event, and how far the targets are towards the lower
+    limit (-1) or the upper one (1).
     """
     p, z = distribution_rows(samples)
-    usual = {"misses": p.argmax(axis=1)}
+    common_class = {"misses": p.argmax(axis=1)}
     if not samples.multiclass:
-        usual["events"] = np.zeros(samples.n, np.intp)
-    sides = {kind: _Rare.from_votes(p, z, votes, best) for kind, best in usual.items()}
+        common_class["events"] = np.zeros(samples.n, np.intp)
+    kinds = {
+        kind: _RareVotes.from_votes(p, z, votes, of_row) for kind, of_row in common_class.items()
+    }
     return [
-        (kind, far, side.targets_at(level, far))
-        for kind, side in sides.items()
-        if side.seen < FEW_EVENTS
-        for far in TOWARDS
+        (kind, towards, votes_of_kind.targets_at(level, towards))
+        for kind, votes_of_kind in kinds.items()
+        if votes_of_kind.n_rare < FEW_EVENTS
+        for towards in TOWARDS
     ]
 
 
-class _Rare(NamedTuple):
-    """What is rare of the votes for one class of each row or against it: its part of the targets
-    `z`, what other votes would be if they were rare too, and how many votes are.
+class _RareVotes(NamedTuple):
+    """The rarer of the votes for one class of each row and the votes against it.
+
+    `z` are the targets (n, k), `rare_part` the rare votes' part of them. `as_common` and `as_rare`
+    are the targets that one vote of a row would have if it were a common or a rare one. `n_rare` is
+    the number of rare votes, of `total` votes.
     """
 
     z: Array
-    part: Array
-    others: Array
-    rare: Array
-    seen: float
+    rare_part: Array
+    as_common: Array
+    as_rare: Array
+    n_rare: float
     total: float
 
     @classmethod
-    def from_votes(cls, p: Array, z: Array, votes: Counts, best: Index) -> _Rare:
-        for_it = np.eye(p.shape[1])[best]
-        against = np.where(for_it > 0.0, 0.0, np.maximum(p, CERTAIN))
+    def from_votes(cls, p: Array, z: Array, votes: Counts, chosen: Index) -> _RareVotes:
+        """The rarer of the votes for and against the class `chosen` of each row; votes against it
+        are spread as the predictions p are.
+        """
+        in_favour = np.eye(p.shape[1])[chosen]
+        against = np.where(in_favour > 0.0, 0.0, np.maximum(p, CERTAIN))
         against /= against.sum(axis=1, keepdims=True)
         total = float(votes.sum())
-        seen = float(votes @ (1.0 - z[np.arange(len(p)), best]))
-        if 2.0 * seen > total:
-            return cls(z, z * for_it, against, for_it, total - seen, total)
-        return cls(z, z * (1.0 - for_it), for_it, against, seen, total)
+        n_against = float(votes @ (1.0 - z[np.arange(len(p)), chosen]))
+        if 2.0 * n_against > total:
+            return cls(z, z * in_favour, against, in_favour, total - n_against, total)
+        return cls(z, z * (1.0 - in_favour), in_favour, against, n_against, total)
 
-    def targets_at(self, level: float, far: float) -> Array:
-        """The targets so far towards the lower limit of the number of rare votes (-1) or the upper
-        one (1).
+    def targets_at(self, level: float, towards: float) -> Array:
+        """The targets with as many rare votes as lie `towards` the lower Poisson limit of their
+        number (-1) or the upper one (1).
         """
-        fewest, most = poisson_limits(self.seen, level)
-        if far > 0.0:
-            more = far * (most - self.seen) / max(self.total - self.seen, 1.0)
-            moved = min(more, 1.0) * (self.rare - self.z)
+        fewest, most = poisson_limits(self.n_rare, level)
+        if towards > 0.0:
+            share = towards * (most - self.n_rare) / max(self.total - self.n_rare, 1.0)
+            change = min(share, 1.0) * (self.as_rare - self.z)
         else:
-            fewer = far * (self.seen - fewest) / max(self.seen, 1.0)
-            moved = fewer * (self.part - self.part.sum(axis=1, keepdims=True) * self.others)
-        return self.z + moved
+            share = towards * (self.n_rare - fewest) / max(self.n_rare, 1.0)
+            rare_share = self.rare_part.sum(axis=1, keepdims=True)
+            change = share * (self.rare_part - rare_share * self.as_common)
+        return self.z + change
 
 
 def poisson_limits(events: float, level: float) -> tuple[float, float]:
-    """Limits of the expected number of events, of which so many happened."""
+    """Garwood's limits of the expected number of events, given the observed number."""
     from scipy.special import gammaincinv
 
     tail = (1.0 - level) / 2.0
@@ -282,15 +303,17 @@ def poisson_limits(events: float, level: float) -> tuple[float, float]:
 
 
 def unseen_share(units: float, level: float) -> float:
-    """The largest share of rows of another kind that so many rows may well not show at all."""
+    """The largest share of a population that may be missing from a sample of so many units (Clopper
+    and Pearson).
+    """
     return float(1.0 - ((1.0 - level) / 2.0) ** (1.0 / max(units, 1.0)))
 
 
 def with_unseen(
     value: float, limits: tuple[float, float], ends: tuple[float, float], units: float, level: float
 ) -> tuple[float, float]:
-    """Limits of a mean between two ends, with room for rows that are not there: few rows that are
-    all alike do not tell how they scatter.
+    """Limits of a mean that lies between two `ends`, widened by the share of the population that
+    the sample may miss: few rows with equal values do not show how values vary.
     """
     share = unseen_share(units, level)
     low, high = (value + share * (end - value) for end in ends)

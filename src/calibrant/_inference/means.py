@@ -1,8 +1,8 @@
-"""Means of rows: losses, and distances between distributions.
+"""Means over rows: losses, distances between distributions, and their limits.
 
-The mean of a skewed loss is not normal about the truth: a few wrong certainties carry it. The
-bootstrap's BCa limits have a closed form for a mean (the ABC limits of DiCiccio and Efron, 1992,
-doi:10.1093/biomet/79.2.231): its third moment tells how far each limit must move.
+The mean of a skewed loss is not normal about the truth: a few confident errors carry it. The
+bootstrap's BCa limits of a mean have a closed form in its third moment (the ABC limits of DiCiccio
+and Efron, 1992, doi:10.1093/biomet/79.2.231).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from calibrant._inference.numbers import ROWS_ALIKE
 
 
 def row_values(samples: Samples, *, distribution: bool) -> dict[str, Array]:
-    """The losses of every row by field of `LossSums`; with `distribution` the distances of
-    distributions.
+    """The losses of every row by field of `LossSums`; with `distribution` the distances between the
+    predicted distributions and the labels.
     """
     parts: dict[str, list[Array]] = {}
     for p, q in distribution_blocks(samples):
@@ -56,6 +56,12 @@ def distribution_blocks(samples: Samples) -> Iterator[tuple[Array, Array]]:
         yield p, q
 
 
+def row_weights(samples: Samples) -> Array:
+    """The weight of every row, 1 where there are none."""
+    weights = samples.weights
+    return np.ones(samples.n) if weights is None else weights.astype(np.float64)
+
+
 def distribution_rows(samples: Samples) -> tuple[Array, Array]:
     """Predictions and targets as rows of probabilities, (n, k); of binary problems (n, 2)."""
     parts = list(distribution_blocks(samples))
@@ -63,12 +69,14 @@ def distribution_rows(samples: Samples) -> tuple[Array, Array]:
 
 
 def losses_of_rows(p: Array, q: Array, *, distribution: bool, multiclass: bool) -> dict[str, Array]:
-    """The losses of rows of probabilities; with `distribution` the distances of p from q."""
+    """The losses of predictions p against targets q, (n, k) each, by name; with `distribution` the
+    distances of p from q.
+    """
     if distribution:
         return distances(p, q, floor=LOG_FLOOR)
     rows = np.arange(len(p))
     top = p.argmax(axis=1)
-    if not multiclass:  # of two equal ones the class 0 is the top label, as everywhere
+    if not multiclass:  # at 1/2 the top label is class 0, as everywhere
         top = (p[:, 1] > p[:, 0]).astype(np.intp)
     c, hit = p[rows, top], q[rows, top]
     square = ((p - q) ** 2).sum(axis=1)
@@ -85,138 +93,153 @@ def losses_of_rows(p: Array, q: Array, *, distribution: bool, multiclass: bool) 
 
 @dataclass(frozen=True, eq=False)
 class Influences:
-    """What each row or cluster moves a weighted mean by, and how many equal ones there would be."""
+    """The influence of each row or cluster on an estimate: the estimate's error is about their sum.
 
-    moved: Array
+    `units` is the effective number of rows or clusters.
+    """
+
+    values: Array
     units: float
-    # Each row's share of the weight, where rows have weights of their own.
+    # Each row's share of the total weight; None without weights and for clusters.
     shares: Array | None = None
 
     @property
     def variance(self) -> float:
-        """The variance of the mean."""
-        return self._spread[0]
+        """The variance of the estimate."""
+        return self._variance_and_df[0]
 
     @property
     def df(self) -> float:
-        """To how many degrees of freedom the variance is known."""
-        return self._spread[1]
+        """The degrees of freedom of the variance."""
+        return self._variance_and_df[1]
 
     @cached_property
-    def _spread(self) -> tuple[float, float]:
-        """The variance and its degrees of freedom, by Satterthwaite's match: where a few units
-        carry it, hardly more than there are of these. Where few rows carry most of the weight, it
-        is at least what rows of about their weight show, of which there are more.
+    def _variance_and_df(self) -> tuple[float, float]:
+        """The variance, and its degrees of freedom by Satterthwaite: hardly more than the number of
+        units that carry it.
+
+        With weights, rows are grouped by weight, `ROWS_ALIKE` rows to a group, and the variance is
+        at least the one that has each row's squared deviation replaced by its group's mean: a
+        single heavy row does not show how such rows vary.
         """
-        squares, fewest = self.moved * self.moved, self.units - 1.0
-        own, fourth = float(squares.sum()), float(squares @ squares)
-        df = min(2.0 * own**2 / fourth, fewest) if fourth > 0.0 else fewest
+        squares, most_df = self.values * self.values, self.units - 1.0
+        variance, fourth = float(squares.sum()), float(squares @ squares)
+        df = min(2.0 * variance**2 / fourth, most_df) if fourth > 0.0 else most_df
         if self.shares is None:
-            return own, df
-        _, level, rows = np.unique(-self.shares, return_inverse=True, return_counts=True)
-        # Rows of one weight stay together, so that their order does not matter.
-        alike = ((np.cumsum(rows) - rows) // ROWS_ALIKE)[level]
-        carries = self.shares > 0
-        apart = np.divide(self.moved, self.shares, out=np.zeros_like(self.moved), where=carries)
-        each = np.bincount(alike, apart**2) / np.maximum(np.bincount(alike, carries), 1.0)
-        known = float((self.shares**2 * each[alike]).sum())
-        # Equal weights are none, to the last bit.
-        return (known, fewest) if known > own * (1.0 + 1e-9) else (own, df)
+            return variance, df
+        _, rank, rows = np.unique(-self.shares, return_inverse=True, return_counts=True)
+        # Rows of equal weight are in one group, so that the order of rows does not matter.
+        group = ((np.cumsum(rows) - rows) // ROWS_ALIKE)[rank]
+        counted = self.shares > 0
+        deviation = np.divide(
+            self.values, self.shares, out=np.zeros_like(self.values), where=counted
+        )
+        mean_square = np.bincount(group, deviation**2) / np.maximum(
+            np.bincount(group, counted), 1.0
+        )
+        grouped = float((self.shares**2 * mean_square[group]).sum())
+        # With equal weights both are the same but for rounding.
+        return (grouped, most_df) if grouped > variance * (1.0 + 1e-9) else (variance, df)
 
     @property
     def third(self) -> float:
-        """The third moment of the mean."""
-        return float((self.moved * self.moved) @ self.moved)
+        """The third central moment of the estimate."""
+        return float((self.values * self.values) @ self.values)
 
     def in_blocks(self, index: Index, size: int) -> Influences:
-        """Those of blocks of rows."""
+        """The influences of blocks of rows."""
         shares = None if self.shares is None else summed(index, self.shares, size)
-        return Influences(summed(index, self.moved, size), self.units, shares)
+        return Influences(summed(index, self.values, size), self.units, shares)
 
     def less(self, other: Influences) -> Influences:
-        """Those of the difference of two means of the same rows."""
-        return replace(self, moved=self.moved - other.moved)
+        """The influences on the difference of two estimates from the same rows."""
+        return replace(self, values=self.values - other.values)
 
 
 def influences(values: Array, weights: Array | None, groups: Index | None) -> Influences:
-    """How the rows, or clusters, of a weighted mean scatter about it."""
+    """The influences of rows, or of clusters, on the weighted mean of `values`."""
     w = np.ones(values.size) if weights is None else weights
     total = float(w.sum())
-    moved = w * (values - float((w * values).sum()) / total) / total
+    of_rows = w * (values - float((w * values).sum()) / total) / total
     units = effective(w, groups)
     if groups is None:
-        return Influences(moved, units, None if weights is None else w / total)
-    return Influences(summed(groups, moved, int(groups.max()) + 1), units)
+        return Influences(of_rows, units, None if weights is None else w / total)
+    return Influences(summed(groups, of_rows, int(groups.max()) + 1), units)
 
 
 def mean_limits(parts: Influences, level: float) -> tuple[float, float, float]:
-    """How far the lower and the upper limit lie from the mean, and its standard error."""
+    """The lower and the upper limit, both less the mean, and the standard error."""
     return moment_limits(parts.variance, parts.third, parts.units, level, parts.df)
 
 
 def moment_limits(
     variance: float, third: float, units: float, level: float, df: float | None = None
 ) -> tuple[float, float, float]:
-    """Those of a mean with this variance and third moment, of so many equal rows."""
+    """The lower and the upper limit of a mean, both less the mean, and its standard error; from its
+    variance and third central moment, for an effective number of rows.
+    """
     from scipy.special import ndtri, stdtrit
 
-    wider = units / max(units - 1.0, 0.5)
-    spread = math.sqrt(variance * wider)
-    if spread == 0.0:
+    unbiased = units / max(units - 1.0, 0.5)
+    error = math.sqrt(variance * unbiased)
+    if error == 0.0:
         return 0.0, 0.0, 0.0
-    cube, tail = spread**3, (1.0 - level) / 2.0
-    lean = third / (6.0 * cube) if cube > 0.0 else 0.0  # losses of 1e-150 have a cube of 0
-    point = -float(ndtri(tail))
-    # Student's point over the normal one: the spread itself is not well known.
-    known = -float(stdtrit(max(1.0, units - 1.0 if df is None else df), tail)) / point
-    room = spread * known
-    return room * _abc(-point, lean), room * _abc(point, lean), spread
+    cube, tail = error**3, (1.0 - level) / 2.0
+    acceleration = third / (6.0 * cube) if cube > 0.0 else 0.0  # 1e-150 cubed underflows
+    normal = -float(ndtri(tail))
+    # Student's quantile over the normal one, since the standard error is estimated.
+    student = -float(stdtrit(max(1.0, units - 1.0 if df is None else df), tail)) / normal
+    scale = error * student
+    return scale * _abc(-normal, acceleration), scale * _abc(normal, acceleration), error
 
 
-def _abc(point: float, lean: float) -> float:
-    """A limit in standard errors: bias and acceleration of a mean are both its skewness / 6."""
-    w = lean + point
-    room = 1.0 - lean * w
-    return w / max(room, 0.2) ** 2
+def _abc(normal: float, acceleration: float) -> float:
+    """The ABC limit in standard errors, at a quantile of the normal. Bias correction and
+    acceleration of a mean are both its skewness / 6.
+    """
+    w = acceleration + normal
+    return w / max(1.0 - acceleration * w, 0.2) ** 2
 
 
 def null_moments(p: Array) -> dict[str, tuple[Array, Array, Array]]:
-    """Mean, variance and third central moment of each row's losses over its outcomes."""
+    """Mean, variance and third central moment of each row's losses, by name, if its label is drawn
+    from its prediction p, (n, k).
+    """
     squares = np.einsum("ij,ij->i", p, p)
     size = np.sqrt(squares)
     log = -np.log(np.maximum(p, LOG_FLOOR))
     c = p.max(axis=1)
 
     def moments_about(values: Array, mean: Array) -> tuple[Array, Array]:
-        """Second and third moments of what the outcome r gives the value `values[:, r]`."""
-        away = values - mean[:, None]
-        power = away * away
+        """Second and third central moments of a loss that is `values[:, r]` for the label r."""
+        deviation = values - mean[:, None]
+        power = deviation * deviation
         variance = np.einsum("ij,ij->i", p, power)
-        power *= away
+        power *= deviation
         return variance, np.einsum("ij,ij->i", p, power)
 
-    def hit(right: Array, wrong: Array) -> tuple[Array, Array, Array]:
-        """Of a loss that depends on whether the top label is right."""
-        apart = right - wrong
-        spread = c * (1.0 - c)
-        return wrong + c * apart, spread * apart**2, spread * (1.0 - 2.0 * c) * apart**3
+    def of_top_label(right: Array, wrong: Array) -> tuple[Array, Array, Array]:
+        """The moments of a loss with one value if the top label is right, and one if wrong."""
+        change = right - wrong
+        variance = c * (1.0 - c)
+        return wrong + c * change, variance * change**2, variance * (1.0 - 2.0 * c) * change**3
 
-    # Brier and spherical losses fall with the probability of the outcome, in a straight line.
-    rest = np.einsum("ij,ij->i", p, 1.0 - p)  # 1 less the squares, without cancellation
+    # Brier and spherical losses are linear in the probability of the label.
+    rest = np.einsum("ij,ij->i", p, 1.0 - p)  # 1 - squares, without cancellation
     second, third = moments_about(p, squares)
     mean_log = np.einsum("ij,ij->i", p, log)
     return {
         "brier": (rest, 4.0 * second, -8.0 * third),
         "log": (mean_log, *moments_about(log, mean_log)),
         "spherical": (rest / (1.0 + size), second / squares, -third / (squares * size)),
-        "classification": hit(np.zeros_like(c), np.ones_like(c)),
-        "confidence": hit((1.0 - c) ** 2, 1.0 + c * c),
+        "classification": of_top_label(np.zeros_like(c), np.ones_like(c)),
+        "confidence": of_top_label((1.0 - c) ** 2, 1.0 + c * c),
     }
 
 
 def null_losses(samples: Samples) -> dict[str, tuple[float, float, float]]:
-    """Mean, standard deviation and skewness of every proper loss when outcomes come from the
-    predictions.
+    """Mean, standard deviation and skewness of every proper loss, by name, if labels are drawn from
+    the predictions.
     """
     sums: dict[str, Array] = {}
     total, step = 0.0, max(1, ROW_ENTRIES // samples.n_classes)
@@ -238,8 +261,8 @@ def null_losses(samples: Samples) -> dict[str, tuple[float, float, float]]:
             sums[name] = sums[name] + part if name in sums else part
     out = {}
     for name, (mean, variance, third) in sums.items():
-        spread = math.sqrt(max(float(variance), 0.0))
-        cube = spread**3  # 0 already where predictions are of 1e-300
+        deviation = math.sqrt(max(float(variance), 0.0))
+        cube = deviation**3  # underflows for predictions of 1e-300
         skew = float(third) / cube if cube > 0 else 0.0
-        out[name] = (float(mean) / total, spread / total, skew)
+        out[name] = (float(mean) / total, deviation / total, skew)
     return out

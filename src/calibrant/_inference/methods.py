@@ -1,75 +1,72 @@
 """Methods: how each kind of measure gets its limits, one function a method.
 
 Squared errors, their roots and absolute errors are functions of second moments (`squares`,
-`gap_paths`); losses are means, ranking measures have influences, and what votes identify in part
-has bounds. `METHODS` has them by name.
+`gap_paths`); losses are means, ranking measures have influences, and measures that votes identify
+only in part have bounds. `METHODS` has them by name.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from calibrant._core.typing import Array
-from calibrant._inference.bootstrap import basic_limits
+from calibrant._engines.arrays.draws import Outcomes, fit_isotonic
+from calibrant._inference.blocks import effective
+from calibrant._inference.bootstrap import basic_limits, draw_blocks, replicates
+from calibrant._inference.budget import DISCRIMINATIONS
+from calibrant._inference.cells import Drawn
 from calibrant._inference.context import Context
-from calibrant._inference.decomposition import discrimination_limits, uncertainty_limits
 from calibrant._inference.gap_paths import GapPaths
+from calibrant._inference.inversion import Path
+from calibrant._inference.limits import Limits
 from calibrant._inference.means import Influences, influences, mean_limits, moment_limits
 from calibrant._inference.noise_floors import NoiseFloors
+from calibrant._inference.null import outcome_residuals
 from calibrant._inference.readings import SlotReading, slot_reading
-from calibrant._inference.resamples import draw_blocks, replicates
 from calibrant._inference.rounding import NO_ERROR
-from calibrant._inference.second_moments import SecondMoments, second_moments
-from calibrant._inference.slot_noise import FineSlots, SlotNoise
+from calibrant._inference.second_moments import (
+    FineSlots,
+    SecondMoments,
+    SlotNoise,
+    second_moments,
+)
 from calibrant._inference.squares import Square, diagonal_form, limits_of_square
-from calibrant._inference.tails import Law, upper_tail
+from calibrant._inference.tails import DrawnLaw, upper_tail
 from calibrant._measures.catalogue import Measure
+from calibrant._measures.of_cells import isotonic_parts
+from calibrant._measures.proportions import wilson
 
 SQUARED = "noncentral chi-square of the squared residuals"
 INVERTED = "test inversion over a least-favourable family"
 INVERTED_VOTES = f"{INVERTED}, the votes of these rows drawn anew"
 
-
-@dataclass(frozen=True)
-class Found:
-    """Limits, how they were found, the standard error of the value, and the estimate without its
-    bias; None where a method has neither.
-    """
-
-    low: float
-    high: float
-    method: str
-    error: float | None = None
-    estimate: float | None = None
+Method = Callable[[NoiseFloors, Measure, float], Limits | None]
 
 
-Method = Callable[[NoiseFloors, Measure, float], Found | None]
-
-
-def find_limits(rows: NoiseFloors, measure: Measure, value: float) -> Found:
-    """Limits by the first method that a measure has."""
+def find_limits(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
+    """The limits by the first method that applies to a measure."""
     each = (METHODS[name](rows, measure, value) for name in method_names(rows, measure))
-    return next(found for found in each if found is not None)
+    return next(limits for limits in each if limits is not None)
 
 
 def method_names(rows: NoiseFloors, measure: Measure) -> tuple[str, ...]:
     """The methods that are tried for a measure, in order."""
-    way, of_votes = measure.interval_method, rows.resampling == "votes"
+    method, only_votes = measure.interval_method, rows.resampling == "votes"
     if rows.resampling != "rows" and measure.vote_model:
         return ("bounds",)
-    if of_votes and way != "inversion":
+    if only_votes and method != "inversion":
         return ("votes",)
-    if way != "inversion":
-        return (way if way in METHODS else "resampled",)
+    if method != "inversion":
+        return (method if method in METHODS else "resampled",)
     closed = ("quadratic",) if measure.form else ("root",) if measure.gaps == "root" else ()
-    return (*closed, "absolute", "votes" if of_votes else "resampled")
+    return (*closed, "absolute", "votes" if only_votes else "resampled")
 
 
-def _units(rows: Context) -> str:
+def _unit_name(rows: Context) -> str:
     return "clusters" if rows.groups is not None else "rows"
 
 
@@ -83,34 +80,34 @@ def _moments(rows: Context, reading: SlotReading) -> SecondMoments:
     return out
 
 
-def quadratic(rows: NoiseFloors, measure: Measure, value: float) -> Found | None:
+def quadratic(rows: NoiseFloors, measure: Measure, value: float) -> Limits | None:
     """Limits of a squared error in closed form; None where its bins drop rows."""
     reading = slot_reading(measure, rows)
     if reading is None or reading.form is None:
         return None
     square = Square(_moments(rows, reading), reading.form)
-    # A corrected error is larger than its population's: that is what its limits are about.
-    shown = value if measure.of_population is None else square.value
-    low, high, estimate = limits_of_square(square, shown, rows.level)
-    return Found(low, high, SQUARED, square.standard_error, estimate)
+    # A corrected error exceeds the population's, which its limits are about.
+    observed = value if measure.of_population is None else square.value
+    low, high, estimate = limits_of_square(square, observed, rows.level)
+    return Limits(low, high, SQUARED, square.standard_error, estimate)
 
 
-def root(rows: NoiseFloors, measure: Measure, value: float) -> Found | None:
-    """Limits of the root of a mean of squared gaps: roots of those of the mean."""
+def root(rows: NoiseFloors, measure: Measure, value: float) -> Limits | None:
+    """Limits of the root of a mean of squared gaps: the roots of the mean's limits."""
     reading = slot_reading(measure, rows)
     if reading is None:
         return None
     weight = reading.slots.weight
-    each = np.divide(reading.slots.total, weight, out=np.zeros(weight.size), where=weight > 0)
-    square = Square(_moments(rows, reading), diagonal_form(each))
+    inverse = np.divide(reading.slots.total, weight, out=np.zeros(weight.size), where=weight > 0)
+    square = Square(_moments(rows, reading), diagonal_form(inverse))
     limits = limits_of_square(square, square.value, rows.level)
     low, high, estimate = (math.sqrt(end) for end in limits)
     error = square.standard_error / (2.0 * max(estimate, math.sqrt(square.bias), NO_ERROR))
-    return Found(low, high, f"roots of limits: {SQUARED}", error, estimate)
+    return Limits(low, high, f"roots of limits: {SQUARED}", error, estimate)
 
 
 def gap_paths(rows: Context, reading: SlotReading) -> GapPaths:
-    """The paths of a reading's gaps."""
+    """The paths along which the gaps of a reading are tested."""
 
     def make() -> GapPaths:
         fine = None
@@ -123,58 +120,59 @@ def gap_paths(rows: Context, reading: SlotReading) -> GapPaths:
     return rows.once(("paths", reading.key, reading.fine is None), make)
 
 
-def absolute(rows: NoiseFloors, measure: Measure, value: float) -> Found | None:
-    """Limits of an absolute error by test inversion; None where a measure is not of slots."""
+def absolute(rows: NoiseFloors, measure: Measure, value: float) -> Limits | None:
+    """Limits of an absolute error by test inversion; None for a measure that is not of slots."""
     reading = slot_reading(measure, rows)
     if reading is None:
         return None
     paths = gap_paths(rows, reading)
     largest = measure.gaps == "largest" and reading.fine is None
-    of_gaps = paths.limits_of_largest if largest else paths.limits
-    of_votes = rows.resampling == "votes"
-    # Whether the data differ from calibrated ones is what the noise floor tests.
-    floor = None if of_votes else rows.null_values(measure)
+    invert = paths.limits_of_largest if largest else paths.limits
+    only_votes = rows.resampling == "votes"
+    # The noise floor tests whether the predictions are calibrated.
+    floor = None if only_votes else rows.null_values(measure)
     null = None if floor is None else floor[0]
-    # A sum of gaps in bins is a norm; squares, and gaps that are smoothed, are none.
-    of_norm = null if reading.fine is None and measure.power == 1 else None
-    found = of_gaps(reading.of_sample, reading.of_population, reading.seen, rows.level, of_norm)
-    low, estimate = found.low, found.estimate
-    if of_votes:
-        if measure.vote_excess is not None:
-            estimate = max(value - rows.voted.rows.excess(measure), measure.low)
-        return Found(low, found.high, INVERTED_VOTES, found.error, estimate)
+    # A sum of absolute gaps in bins is a norm; sums of squares and smoothed gaps are not.
+    norm_null = null if reading.fine is None and measure.power == 1 else None
+    limits = invert(reading.of_sample, reading.of_population, reading.value, rows.level, norm_null)
+    if only_votes:
+        limits = replace(limits, method=INVERTED_VOTES)
+        if measure.vote_excess is None:
+            return limits
+        return replace(limits, estimate=max(value - rows.voted.rows.excess(measure), measure.low))
+    low = limits.low
     if null is not None and low > 0.0:
         p = upper_tail(null, rows.on_null_scale(measure, value))
         low = 0.0 if p > (1.0 - rows.level) / 2.0 else low
-    return Found(low, found.high, INVERTED, found.error, estimate)
+    return replace(limits, low=low, method=INVERTED)
 
 
 # --- means, influences, rates ---------------------------------------------------------------------
 
 
-def influences_of(rows: Context, measure: Measure) -> Influences:
-    """What rows or clusters move a mean by."""
+def mean_influences(rows: Context, measure: Measure) -> Influences:
+    """The influences of rows or clusters on a measure that is a mean over rows."""
     distribution = measure.statistic == "distribution"
     weights = rows.samples.weights
     w = None if weights is None else weights.astype(np.float64)
-    if rows.takes_out_votes(measure):
+    if rows.removes_vote_noise(measure):
         values = rows.voted.rows.corrected(measure)
     else:
-        values = rows.made.row_values(distribution=distribution)[measure.loss]
+        values = rows.problems.row_values(distribution=distribution)[measure.loss]
     return influences(values, w, rows.groups)
 
 
-def mean(rows: NoiseFloors, measure: Measure, value: float) -> Found:
-    """Limits of a mean of what rows have."""
-    low, high, error = mean_limits(influences_of(rows, measure), rows.level)
-    if rows.takes_out_votes(measure):
+def mean(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
+    """Limits of a mean over rows."""
+    low, high, error = mean_limits(mean_influences(rows, measure), rows.level)
+    if rows.removes_vote_noise(measure):
         value = rows.voted.estimate(measure, value)
-    method = f"BCa limits of a mean of {_units(rows)}"
-    return Found(value + low, value + high, method, error, value)
+    method = f"BCa limits of a mean of {_unit_name(rows)}"
+    return Limits(value + low, value + high, method, error, value)
 
 
-def moved_by(rows: Context, measure: Measure) -> Influences:
-    """What rows or clusters move a measure by that is no mean."""
+def ranking_influences(rows: Context, measure: Measure) -> Influences:
+    """The influences of rows or clusters on a measure of ranking, which is not a mean."""
 
     def make() -> Influences:
         assert measure.moved is not None
@@ -183,52 +181,110 @@ def moved_by(rows: Context, measure: Measure) -> Influences:
         own = influences(values, problem.w, rows.groups)
         return replace(own, units=min(own.units, units))
 
-    return rows.once(("moved", measure.name), make)
+    return rows.once(("ranking influences", measure.name), make)
 
 
-def influence(rows: NoiseFloors, measure: Measure, value: float) -> Found:
-    """Limits from what each row moves a share by, found on the logit scale, which takes up its
-    skewness: near 0 and 1 a second correction for that would be one too many.
+def influence(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
+    """Limits of a share from the influences of rows, on the logit scale.
+
+    The logit takes care of the skewness near 0 and 1, so the third moment is not used.
     """
-    method = f"limits from what {_units(rows)} move it by (DeLong)"
+    method = f"limits from what {_unit_name(rows)} move it by (DeLong)"
     if not 0.0 < value < 1.0:
-        return Found(value, value, method, 0.0, value)
-    parts = moved_by(rows, measure)
+        return Limits(value, value, method, 0.0, value)
+    parts = ranking_influences(rows, measure)
     down, up, error = moment_limits(parts.variance, 0.0, parts.units, rows.level)
-    at, steep = math.log(value / (1.0 - value)), value * (1.0 - value)
-    low, high = (1.0 / (1.0 + math.exp(min(-at - d / steep, 700.0))) for d in (down, up))
-    return Found(low, high, method, error, value)
+    logit, slope = math.log(value / (1.0 - value)), value * (1.0 - value)
+    low, high = (1.0 / (1.0 + math.exp(min(-logit - d / slope, 700.0))) for d in (down, up))
+    return Limits(low, high, method, error, value)
 
 
-def rate(rows: NoiseFloors, measure: Measure, value: float) -> Found:
-    """Limits of how targets vary about their mean."""
-    problem = rows.plain_problem
-    if rows.takes_out_votes(measure):
-        return Found(*rows.voted.of_scattered(measure, value, problem.z, problem.w))
-    low, high = uncertainty_limits(problem, rows.groups, rows.level)
-    return Found(low, high, "limits of the rate", None, value)
+def rate(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
+    """Limits of the variance of the targets, the uncertainty term of the Brier score.
+
+    For outcomes of the rate q it is ``q (1 - q)``, which is largest at 1/2: the limits of the rate
+    are carried over (Wilson's; with clusters or weights those of as many independent equal rows).
+    """
+    problem, groups = rows.plain_problem, rows.groups
+    if rows.removes_vote_noise(measure):
+        return rows.voted.target_variance(measure, value, problem.z, problem.w)
+    method = "limits of the rate"
+    z, w = problem.z, problem.weights
+    q = float((w * z).sum() / w.sum())
+    if not problem.hard:
+        down, up, _ = mean_limits(influences((z - q) ** 2, problem.w, groups), rows.level)
+        variance = float((w * (z - q) ** 2).sum() / w.sum())
+        return Limits(max(0.0, variance + down), variance + up, method, None, value)
+    n = effective(w)
+    parts = influences(z, problem.w, groups)
+    if groups is not None and 0.0 < q < 1.0:
+        # As many independent rows as have the variance of the clusters' mean.
+        n = min(n, q * (1.0 - q) / max(parts.variance, 1e-300))
+    ends = [float(end) for end in wilson(np.array(q), np.array(n), rows.level)]
+    variances = [end * (1.0 - end) for end in ends]
+    high = 0.25 if ends[0] <= 0.5 <= ends[1] else max(variances)
+    return Limits(min(variances), high, method, None, value)
 
 
-def discrimination(rows: NoiseFloors, measure: Measure, value: float) -> Found:
-    """Limits of the discrimination of an isotonic fit."""
-    problem = rows.plain_problem
-    low, high, estimate = discrimination_limits(
-        problem, problem.fine_cells, rows.blocks, rows.few_draws, rows.level, rows.seed
-    )
-    return Found(low, high, INVERTED, None, estimate)
+def discrimination(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
+    """Limits of the discrimination of an isotonic fit, by test inversion.
+
+    The populations have the rates of the fit, moved together towards their mean or apart: the
+    isotonic fit to a sample shows more discrimination than its population has.
+    """
+    problem, blocks, n_draws = rows.plain_problem, rows.blocks, rows.few_draws
+    cells, seed = problem.fine_cells, rows.seed
+    fit = fit_isotonic(cells.w[None], cells.wz[None])[0]
+    base = float(cells.wz.sum() / cells.w.sum())
+    independent = problem.hard and problem.counts_once and not blocks.clustered
+    rng = np.random.default_rng((seed, 1))
+    noise: Array | None = None
+    if independent:
+        n = int(cells.n.sum())
+        outcomes = Outcomes(rng.multinomial(n, cells.n / n, n_draws), n_draws, (seed, 3))
+        weight = outcomes.rows.astype(np.float64)
+    else:
+        share, w = np.full(blocks.size, 1.0 / blocks.size), problem.weights
+        counts = rng.multinomial(blocks.size, share, n_draws).astype(np.float64)
+        weight = counts @ blocks.sums(cells.index, cells.size, w)
+        if not problem.hard or blocks.clustered:
+            # Residuals about the bins' means: about the isotonic fit labels vary too little.
+            residual = w * (problem.z - problem.u)
+            residual -= w * (problem.gaps()[problem.bins])
+            noise = (counts - 1.0) @ blocks.sums(cells.index, cells.size, residual)
+
+    def measured(w: Array, wz: Array) -> Array:
+        return isotonic_parts(Drawn(cells, w, w * cells.u, wz, wz))[1]
+
+    def at(t: float) -> tuple[float, Array]:
+        rates = np.clip(base + t * (fit - base), 0.0, 1.0)
+        if independent:
+            drawn = outcomes.draw(rates)
+        elif noise is None:
+            again = np.random.default_rng((seed, 3))
+            drawn = weight * rates + outcome_residuals(problem, cells, rates, n_draws, again)
+        else:
+            drawn = weight * rates + noise
+        truth = float(measured(cells.w[None], (cells.w * rates)[None])[0])
+        return truth, measured(weight, drawn)
+
+    observed = float(measured(cells.w[None], cells.wz[None])[0])
+    path, tail = Path(DISCRIMINATIONS, at), (1.0 - rows.level) / 2.0
+    low, estimate, high = (path.crossing(q, observed) for q in (1.0 - tail, 0.5, tail))
+    return Limits(low, high, INVERTED, None, min(max(estimate, low), high))
 
 
-# --- votes, and what is left ----------------------------------------------------------------------
+# --- votes, and all other measures ----------------------------------------------------------------
 
 
-def bounds(rows: NoiseFloors, measure: Measure, value: float) -> Found:
-    """Bounds of what votes identify only in part."""
-    return Found(*rows.voted.bounded(measure))
+def bounds(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
+    """Bounds of a distance that votes identify only in part."""
+    return rows.voted.bounded(measure)
 
 
-def votes(rows: NoiseFloors, measure: Measure, value: float) -> Found:
-    """Limits where rows stay and their votes are drawn anew."""
-    return Found(*rows.voted.of_same_rows(measure, value))
+def votes(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
+    """Limits where rows are fixed and only their votes are drawn again."""
+    return rows.voted.of_same_rows(measure, value)
 
 
 def replicates_of(rows: Context, measure: Measure) -> Array:
@@ -241,17 +297,20 @@ def replicates_of(rows: Context, measure: Measure) -> Array:
     return rows.once(("replicates", measure.name), make)
 
 
-def resampled(rows: NoiseFloors, measure: Measure, value: float) -> Found:
-    """Basic limits of resamples, for a measure that has nothing better. Of an error over more bins
-    than are drawn they do not know the bias: from what the noise floor allows up to the value.
+def resampled(rows: NoiseFloors, measure: Measure, value: float) -> Limits:
+    """Basic bootstrap limits, for a measure without a better method.
+
+    They do not know the bias of an error over more bins than are drawn: its limits reach from the
+    value less the noise floor's quantile up to the value at least.
     """
     drawn = replicates_of(rows, measure)
     low, high = basic_limits(value, drawn, rows.level)
     floor = rows.null_values(measure) if measure.interval_method == "inversion" else None
     if floor is not None:
-        low = max(0.0, value - Law(floor[0]).quantile((1.0 + rows.level) / 2.0))
+        low = max(0.0, value - DrawnLaw(floor[0]).quantile((1.0 + rows.level) / 2.0))
         high = max(high, value)
-    return Found(low, high, f"basic bootstrap of {_units(rows)}", float(drawn.std(ddof=1)))
+    method = f"basic bootstrap of {_unit_name(rows)}"
+    return Limits(low, high, method, float(drawn.std(ddof=1)))
 
 
 METHODS: dict[str, Method] = {

@@ -1,24 +1,29 @@
-"""Noise floors: what measures show when predictions are right."""
+"""Noise floors: the values that measures have in samples of calibrated predictions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from calibrant._core.messages import setting
 from calibrant._core.typing import Array
-from calibrant._inference.cells import Cells, Drawn, Problem, as_seen
-from calibrant._inference.class_bins import ClassBins
+from calibrant._inference.cells import Drawn, Problem, observed_draw
 from calibrant._inference.class_errors import errors_over_classes
 from calibrant._inference.context import Context
 from calibrant._inference.means import null_losses
-from calibrant._inference.null import drawn_samples, null_drawn, null_mean, null_of_rare_events
-from calibrant._inference.null_classes import ClassNull, LabelDraws, can_draw_labels
+from calibrant._inference.null import (
+    ClassNull,
+    LabelDraws,
+    can_draw_labels,
+    drawn_samples,
+    null_drawn,
+    null_of_rare_events,
+)
 from calibrant._inference.rounding import LEAST_FITTED_P, ROUNDED_FLOOR
-from calibrant._inference.tails import chance_as_far, lower_tail, upper_chance, upper_tail
+from calibrant._inference.slots import Slots
+from calibrant._inference.tails import all_bins_tail, gamma_tail, lower_tail, upper_tail
 from calibrant._measures.catalogue import Measure
 from calibrant.results._uncertainty import NoiseFloor
 
@@ -26,7 +31,9 @@ OUTCOMES, SCATTER = "outcomes drawn from the predictions", "scatter of the label
 
 
 def why_no_floor(measure: Measure, *, soft: bool) -> str:
-    """Why a measure of these samples has no noise floor: ranking, soft labels, or else clusters."""
+    """Why a measure has no noise floor: because it measures ranking, labels are soft, or rows are
+    in clusters.
+    """
     if measure.is_ranking:
         return (
             f"{measure.name} measures {measure.in_place_of_calibration}, not calibration: there is "
@@ -45,32 +52,30 @@ def why_no_floor(measure: Measure, *, soft: bool) -> str:
     )
 
 
-def rounded(values: Array) -> Array:
-    """Values with those at 0 that are sums which should cancel."""
+def without_rounding_errors(values: Array) -> Array:
+    """The values, with 0 for those so small that they are rounding errors of sums that cancel."""
     return np.where(np.abs(values) < ROUNDED_FLOOR, 0.0, values)
 
 
-def widest(several: Sequence[Array]) -> Array:
-    """The draws that reach furthest: where nobody knows how labels scatter, all ways must speak
-    against the predictions.
-    """
-    if len(several) == 1:
-        return several[0]
-    return max(several, key=lambda drawn: float(np.quantile(drawn, 0.95)))
+def largest_null(nulls: Sequence[Array]) -> Array:
+    """Of draws under several noise models, those with the largest 95 % quantile."""
+    if len(nulls) == 1:
+        return nulls[0]
+    return max(nulls, key=lambda drawn: float(np.quantile(drawn, 0.95)))
 
 
 @dataclass
 class NoiseFloors(Context):
-    """Noise floors of one set of samples; draws are shared between measures."""
-
-    _null: dict[Any, Any] = field(default_factory=dict)
+    """Noise floors of one set of samples; measures share the draws."""
 
     def prepare(self) -> None:
-        """Make what all measures read, before threads do so at the same time."""
-        self._null_drawn(self.plain_problem, self.plain_problem.fine_cells)
+        """Draw what all measures read, before several threads do so at the same time."""
+        self.calibrated_draws(self.plain_problem)
 
     def noise_floor(self, measure: Measure, value: float) -> NoiseFloor | None:
-        """What the measure shows when the predictions are right; None where nothing tells."""
+        """The noise floor of a measure, and the p-value of its value; None where neither the
+        predictions nor the labels tell how labels vary.
+        """
         if measure.is_ranking:
             return None
         if measure.statistic == "losses" and self.votes is None:
@@ -78,21 +83,23 @@ class NoiseFloors(Context):
         null = self.null_values(measure)
         if null is None:
             return None
-        drawn, method = rounded(null[0]), null[1]
+        drawn, method = without_rounding_errors(null[0]), null[1]
         exact = None
         if measure.null_mean is not None and not self.soft and self.groups is None:
             binned = self.binned(measure)
             problem = self.plain_problem if binned is None else binned[1]
-            exact = null_mean(measure, problem)
-        seen = float(rounded(np.array(self.on_null_scale(measure, value))))
-        scale = value / seen if seen > 0 and self._of_cells(measure) is not None else 1.0
+            exact = measure.null_mean(problem.u, problem.weights)
+        observed = float(without_rounding_errors(np.array(self.on_null_scale(measure, value))))
+        of_cells = self._cell_formula(measure) is not None
+        scale = value / observed if observed > 0 and of_cells else 1.0
         better = measure.higher_is_better
-        p, p_low = max(upper_tail(drawn, seen), self._as_far(measure)), lower_tail(drawn, seen)
+        p = max(upper_tail(drawn, observed), self._all_bins_tail(measure))
+        p_low = lower_tail(drawn, observed)
         return NoiseFloor(
             measure.name,
             value,
             min(scale * float(drawn.mean()), measure.high) if exact is None else exact,
-            # Redrawn residuals may leave the range that samples have.
+            # Draws with other signs of the residuals may leave the range of the measure.
             min(scale * float(np.quantile(drawn, 0.05 if better else 0.95)), measure.high),
             p_low if better else p,
             int(drawn.size),
@@ -102,128 +109,125 @@ class NoiseFloors(Context):
             p if better else p_low,
         )
 
-    def _as_far(self, measure: Measure) -> float:
-        """The chance that all bins are as far off as they are, which the error's is not below; 0
-        where that is not known.
+    def _all_bins_tail(self, measure: Measure) -> float:
+        """The probability that every bin is as far off as observed, a lower bound of the p-value;
+        0 where it is not known.
         """
         binned = self.binned(measure) if measure.is_error else None
         if binned is None or self.soft or self.groups is not None or binned[1].w is not None:
             return 0.0
         problem = binned[1]
-        seen, expected = problem.by_bin(problem.z), problem.by_bin(problem.u)
-        return chance_as_far(seen, expected, problem.by_bin().astype(np.int64))
+        events, expected = problem.by_bin(problem.z), problem.by_bin(problem.u)
+        return all_bins_tail(events, expected, problem.by_bin().astype(np.int64))
 
     def on_null_scale(self, measure: Measure, value: float) -> float:
-        """The value as the null is drawn: on cells, where measures are not of bins."""
-        of_cells = self._of_cells(measure)
-        if self.binned(measure) is None and of_cells is not None:
-            return self.seen_in_cells(measure, of_cells)
+        """The observed value, computed as the null values are: on cells, for a measure that is not
+        of bins.
+        """
+        formula = self._cell_formula(measure)
+        if self.binned(measure) is None and formula is not None:
+            return self.once(
+                ("value in cells", measure.name),
+                lambda: float(formula(observed_draw(self.plain_problem.fine_cells))[0]),
+            )
         return value
 
-    def seen_in_cells(self, measure: Measure, formula: Callable[[Drawn], Array]) -> float:
-        """The value of the data themselves as cells have it."""
-        key = ("seen", measure.name)
-        if key not in self._null:
-            self._null[key] = float(formula(as_seen(self.plain_problem.fine_cells))[0])
-        return self._null[key]
+    @property
+    def _labels_vary_freely(self) -> bool:
+        """Whether the predictions do not tell how labels vary: soft labels, and clusters."""
+        return self.soft or self.groups is not None
 
-    def _of_cells(self, measure: Measure) -> Callable[[Drawn], Array] | None:
-        """The formula over cells, if a null is drawn there: residuals that scatter as they did are
-        those of errors alone.
+    def _cell_formula(self, measure: Measure) -> Callable[[Drawn], Array] | None:
+        """The measure as a formula of cells, where null values are drawn in cells. Draws with other
+        signs of the residuals serve calibration errors only.
         """
-        scatter = self.soft or self.groups is not None
-        return None if scatter and not measure.is_error else measure.cell_formula
+        return None if self._labels_vary_freely and not measure.is_error else measure.cell_formula
 
     def null_values(self, measure: Measure) -> tuple[Array, str] | None:
-        """The measure's value in samples whose predictions are right, and how they were drawn."""
-        scatter = self.soft or self.groups is not None
-        method = SCATTER if scatter else OUTCOMES
-        binned, formula, of_cells = (
-            self.binned(measure),
-            measure.table_formula,
-            self._of_cells(measure),
-        )
+        """The measure's values in samples whose predictions are right, and how these are drawn."""
+        method = SCATTER if self._labels_vary_freely else OUTCOMES
+        binned, formula = self.binned(measure), measure.table_formula
+        cell_formula = self._cell_formula(measure)
         if binned is not None and formula is not None:
             key, problem = binned
-            key_: Any = ("null", measure.name, key)
-            if key_ not in self._null:
-                drawn = self._null_drawn(problem, problem.fine_cells)
-                self._null[key_] = widest([formula(each.tables()) for each in drawn])
-            return self._null[key_], method
-        if of_cells is not None:
-            key_ = ("null", measure.name)
-            if key_ not in self._null:
-                problem = self.plain_problem
-                drawn = self._null_drawn(problem, problem.fine_cells)
-                many = self.many_draws
-                self._null[key_] = widest([of_cells(each.first(many)) for each in drawn])
-            return self._null[key_], method
+
+            def of_tables() -> Array:
+                draws = self.calibrated_draws(problem)
+                return largest_null([formula(each.tables()) for each in draws])
+
+            return self.once(("null", measure.name, key), of_tables), method
+        if cell_formula is not None:
+
+            def of_cells() -> Array:
+                draws = self.calibrated_draws(self.plain_problem)
+                return largest_null([cell_formula(each.first(self.many_draws)) for each in draws])
+
+            return self.once(("null", measure.name), of_cells), method
         classes = errors_over_classes(measure, self)
         if classes is not None:
-            key_ = ("null", classes.key)
-            if key_ not in self._null:
-                self._null[key_] = self._class_null(classes.bins).residuals()
-            weight, errors = classes.bins.weight, classes.errors
-            residuals = self._null[key_]
-            return widest([errors(r, np.broadcast_to(weight, r.shape)) for r in residuals]), method
-        # Of votes the hypothesis is about every row; outcomes of a cluster may vary together.
-        if scatter and self.votes is None:
+            residuals = self.once(
+                ("null", classes.key), lambda: self._class_null(classes.slots).residuals()
+            )
+            weight = classes.slots.weight
+            values = [classes.errors(r, np.broadcast_to(weight, r.shape)) for r in residuals]
+            return largest_null(values), method
+        # With votes the hypothesis is that each row's votes are drawn from its prediction.
+        if self._labels_vary_freely and self.votes is None:
             return None
-        return self._null_rows(measure)
+        return self._null_of_rows(measure)
 
-    def _class_null(self, bins: ClassBins) -> ClassNull:
+    def _class_null(self, slots: Slots) -> ClassNull:
         drawn = None
-        if can_draw_labels(bins, self.samples.n_classes, self.many_draws):
-            drawn = self.once("labels", lambda: LabelDraws(bins.u, self.many_draws, self.seed))
-        return ClassNull(bins, self.blocks, self.many_draws, self.seed, drawn)
+        if can_draw_labels(slots, self.samples.n_classes, self.many_draws):
+            drawn = self.once("labels", lambda: LabelDraws(slots.u, self.many_draws, self.seed))
+        return ClassNull(slots, self.blocks, self.many_draws, self.seed, drawn)
 
     def calibrated_draws(self, problem: Problem) -> list[Drawn]:
-        """Samples of a scalar problem whose predictions are right, drawn in one way or in two."""
-        return self._null_drawn(problem, problem.fine_cells)
+        """Draws of a scalar problem whose predictions are right, under one noise model or two."""
 
-    def _null_drawn(self, problem: Problem, cells: Cells) -> list[Drawn]:
-        key = ("drawn", id(cells))
-        if key not in self._null:
+        def make() -> list[Drawn]:
             n_draws = max(self.n_resamples, self.many_draws)
             rng = np.random.default_rng((self.seed, 5))
-            seen = null_drawn(problem, cells, self.blocks, n_draws, rng)
-            rare = null_of_rare_events(problem, seen, self.blocks, rng)
-            self._null[key] = [seen] if rare is None else [seen, rare]
-        drawn: list[Drawn] = self._null[key]
-        return drawn
+            first = null_drawn(problem, problem.fine_cells, self.blocks, n_draws, rng)
+            second = null_of_rare_events(problem, first, self.blocks, rng)
+            return [first] if second is None else [first, second]
 
-    def _null_rows(self, measure: Measure) -> tuple[Array, str]:
-        """Whole samples drawn row by row: predictions equal to the distributions of labels."""
+        return self.once(("calibrated", id(problem.fine_cells)), make)
+
+    def _null_of_rows(self, measure: Measure) -> tuple[Array, str]:
+        """Null values of a measure that compares rows, from whole samples of drawn labels. Measures
+        of the same statistic share them.
+        """
         group = tuple(
             m
             for m in self.measures
-            if m.statistic == measure.statistic and self._of_cells(m) is None
+            if m.statistic == measure.statistic and self._cell_formula(m) is None
         )
         group = group if measure in group else (*group, measure)
-        key = ("rows", measure.statistic, len(group))
-        if key not in self._null:
+
+        def make() -> Array:
             rng = np.random.default_rng((self.seed, 6))
             values = []
             for sample in drawn_samples(self.samples, self.few_draws, rng, self.votes):
                 summary = self.summary(sample, *group)
                 values.append([m.compute(summary) for m in group])
-            self._null[key] = np.array(values)
+            return np.array(values)
+
+        drawn = self.once(("null of rows", measure.statistic, len(group)), make)
         what = "outcomes" if self.votes is None else "votes"
-        drawn: Array = self._null[key][:, group.index(measure)]
-        return drawn, f"{what} drawn from the predictions"
+        return drawn[:, group.index(measure)], f"{what} drawn from the predictions"
 
     def _loss_floor(self, measure: Measure, value: float) -> NoiseFloor | None:
-        """Of losses the law under the predictions is known: mean, variance, skewness."""
-        if self.soft or self.groups is not None:
+        """The noise floor of a loss, from its mean, variance and skewness under the predictions."""
+        if self._labels_vary_freely:
             return None
-        if "losses" not in self._null:
-            self._null["losses"] = null_losses(self.samples)
-        mean, spread, skew = self._null["losses"][measure.loss]
-        if spread > 0:
-            x = (value - mean) / spread
-            p, p_low = upper_chance(x, skew), upper_chance(-x, -skew)
-            upper = min(mean + spread * self._upper_point(skew), measure.high)
-        else:  # certain predictions: what they say can be shown, and nothing else
+        moments = self.once("null losses", lambda: null_losses(self.samples))
+        mean, deviation, skew = moments[measure.loss]
+        if deviation > 0:
+            x = (value - mean) / deviation
+            p, p_low = gamma_tail(x, skew), gamma_tail(-x, -skew)
+            upper = min(mean + deviation * self._cornish_fisher(skew), measure.high)
+        else:  # predictions of 0 and 1 allow for one value only
             above, below = value > mean + ROUNDED_FLOOR, value < mean - ROUNDED_FLOOR
             p, p_low = (LEAST_FITTED_P if above else 1.0), (LEAST_FITTED_P if below else 1.0)
             upper = mean
@@ -241,6 +245,6 @@ class NoiseFloors(Context):
         )
 
     @staticmethod
-    def _upper_point(skew: float) -> float:
-        # Cornish and Fisher's point of a law with a little skewness.
+    def _cornish_fisher(skew: float) -> float:
+        """The 95 % point of a standardised distribution with a small skewness."""
         return 1.6448536269514722 + skew * (1.6448536269514722**2 - 1.0) / 6.0

@@ -1,35 +1,92 @@
-"""What a measure shows when the predictions are exactly right.
+"""Samples of calibrated predictions: what residuals are if the predictions are exactly right.
 
-Hard labels are redrawn from the predictions. Soft labels, and rows that belong together, scatter in
-ways that no prediction tells: there the residuals' own signs are redrawn, block by block, which
-asks nothing but that their means are 0. Where events are rare, residuals do not tell how they
-scatter: there a model of it must speak against the predictions too.
+Hard labels are drawn from the predictions. How soft labels and the rows of a cluster vary, the
+predictions do not say: there the signs of the residuals are drawn, block by block, which assumes no
+more than that their means are 0. In bins in which few events are expected even that fails: of ten
+bins that expect a tenth of an event each, nine have none, and their residuals hardly vary. So a
+second sample has outcomes drawn from the predictions in such bins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant._core.typing import Array, Index
+from calibrant._core.typing import Array, Counts, Index
 from calibrant._data.samples import Samples
-from calibrant._engines.arrays.draws import Outcomes
+from calibrant._engines.arrays.draws import MOST_LABELS, Labels, Outcomes, draw_labels
 from calibrant._inference.blocks import Blocks
-from calibrant._inference.budget import DRAWN_NUMBERS, SINGLE_ROWS
-from calibrant._inference.cells import Cells, Drawn, Problem
-from calibrant._inference.numbers import MOST_VOTES
-from calibrant._inference.scatter import ScatterModel, rare_events
-from calibrant._measures.catalogue import Measure
+from calibrant._inference.budget import (
+    BLOCK_ENTRIES,
+    DRAWN_LABELS,
+    DRAWN_NUMBERS,
+    SINGLE_ROWS,
+)
+from calibrant._inference.cells import Cells, Drawn, Problem, design_effect, dispersion
+from calibrant._inference.noise_model import NoiseModel
+from calibrant._inference.numbers import FEW_EVENTS, MOST_VOTES
+from calibrant._inference.slots import Slots
+
+# --- bins in which few events are expected --------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class RareEventBins:
+    """The bins in which few events, or few non-events, are expected.
+
+    `weight` is the weight of each of them, and `trials` the number of independent outcomes that its
+    rows are worth: fewer than rows in clusters, more with soft labels.
+    """
+
+    bins: Index
+    weight: Array
+    trials: Counts
+
+    def find_cells(self, bins: Index) -> tuple[Index, Index]:
+        """The cells that lie in these bins, and the position of each one's bin in `self.bins`;
+        `bins` is the bin of every cell.
+        """
+        position = np.full(int(bins.max(initial=-1)) + 1, -1)
+        position[self.bins] = np.arange(self.bins.size)
+        cells = np.flatnonzero(position[bins] >= 0)
+        return cells, position[bins[cells]]
+
+    def draw_residuals(self, rates: Array, n_draws: int, rng: np.random.Generator) -> Array:
+        """Sums of residuals of binomial outcomes in these bins, (draws, these bins); `rates` are
+        the event rates of all bins.
+        """
+        rate = np.clip(rates[self.bins], 0.0, 1.0)
+        drawn = rng.binomial(self.trials, rate, (n_draws, self.bins.size))
+        return self.weight * (drawn / self.trials - rate)
+
+
+def rare_event_bins(
+    weight: Array, squares: Array, rates: Array, outcome_size: float
+) -> RareEventBins:
+    """The bins in which fewer than `FEW_EVENTS` events or non-events are expected.
+
+    `weight` and `squares` are the sums of weights and of their squares in every bin; one
+    independent outcome counts as `outcome_size` rows.
+    """
+    each = np.divide(squares, weight, out=np.ones(weight.size), where=weight > 0) * outcome_size
+    rarer = np.minimum(rates, 1.0 - rates)
+    bins = np.flatnonzero((weight * rarer < FEW_EVENTS * each) & (weight > 0))
+    trials = np.maximum(1, np.rint(weight[bins] / each[bins])).astype(np.int64)
+    return RareEventBins(bins, weight[bins], trials)
+
+
+# --- a scalar problem -----------------------------------------------------------------------------
 
 
 def null_drawn(
     problem: Problem, cells: Cells, blocks: Blocks, n_draws: int, rng: np.random.Generator
 ) -> Drawn:
-    """Samples of a scalar problem whose predictions are right."""
+    """Draws of a scalar problem whose predictions are right."""
     wu = cells.w * cells.u
     if problem.hard and not blocks.clustered:
         if problem.counts_once:
@@ -38,84 +95,88 @@ def null_drawn(
                 np.clip(cells.u, 0.0, 1.0)
             )
         else:
-            wz = wu + outcome_noise(problem, cells, cells.u, n_draws, rng)
+            wz = wu + outcome_residuals(problem, cells, cells.u, n_draws, rng)
         wz2 = wz
     else:
         w = problem.weights
         residual = blocks.sums(cells.index, cells.size, w * (problem.z - problem.u))
         wz = wu + blocks.signs(n_draws, rng) @ residual
         safe = np.where(cells.w > 0, cells.w, 1.0)
-        spread = np.maximum(cells.wz2 - cells.wz**2 / safe, 0.0)
-        # Squares of outcomes are the outcomes.
-        wz2 = wz if problem.hard else spread + wz**2 / safe
+        variance = np.maximum(cells.wz2 - cells.wz**2 / safe, 0.0)
+        # The square of a 0/1 outcome is the outcome.
+        wz2 = wz if problem.hard else variance + wz**2 / safe
     shape, m = wz.shape, (n_draws, cells.m)
-    shared = np.broadcast_to(cells.by_bin(cells.w), m), np.broadcast_to(cells.by_bin(wu), m)
+    by_bin = np.broadcast_to(cells.by_bin(cells.w), m), np.broadcast_to(cells.by_bin(wu), m)
     return Drawn(
-        cells, np.broadcast_to(cells.w, shape), np.broadcast_to(wu, shape), wz, wz2, shared
+        cells, np.broadcast_to(cells.w, shape), np.broadcast_to(wu, shape), wz, wz2, by_bin
     )
 
 
 def null_of_rare_events(
     problem: Problem, drawn: Drawn, blocks: Blocks, rng: np.random.Generator
 ) -> Drawn | None:
-    """The same samples with outcomes drawn where residuals do not tell how events scatter; None
-    where they do.
+    """The same draws with outcomes drawn from the predictions in bins of rare events; None for
+    independent hard labels, which are all drawn so, and where no bin has rare events.
     """
     if problem.hard and not blocks.clustered:
         return None
     cells = drawn.cells
-    noise = with_rare_events(drawn.wz - drawn.wu, problem, cells, blocks, rng)
-    if noise is None:
+    residuals = with_rare_events(drawn.wz - drawn.wu, problem, cells, blocks, rng)
+    if residuals is None:
         return None
-    wz, safe = drawn.wu + noise, np.where(cells.w > 0, cells.w, 1.0)
+    wz, safe = drawn.wu + residuals, np.where(cells.w > 0, cells.w, 1.0)
     wz2 = wz if problem.hard else drawn.wz2 - drawn.wz**2 / safe + wz**2 / safe
-    return replace(drawn, wz=wz, wz2=wz2, made={})
+    return replace(drawn, wz=wz, wz2=wz2, by_weights={})
 
 
 def with_rare_events(
-    noise: Array, problem: Problem, cells: Cells, blocks: Blocks, rng: np.random.Generator
+    residuals: Array, problem: Problem, cells: Cells, blocks: Blocks, rng: np.random.Generator
 ) -> Array | None:
-    """Residuals, (draws, cells), with outcomes drawn from the predictions in their place, in bins
-    whose events are rare; None if no bin's are.
+    """Sums of residuals, (draws, cells), replaced by those of drawn outcomes in bins of rare
+    events; None if there is no such bin.
     """
-    n_draws, weight = noise.shape[0], cells.by_bin(cells.w)
+    n_draws, weight = residuals.shape[0], cells.by_bin(cells.w)
     mean = np.divide(
         cells.by_bin(cells.w * cells.u), weight, out=np.zeros(cells.m), where=weight > 0
     )
-    size = problem.outcome_size(blocks)
-    # Labels as soft as these are as good as means of so many outcomes.
+    outcome_size = problem.outcome_size(blocks)
+    # Soft labels vary as the means of this many outcomes do.
     votes = round(1.0 / problem.dispersion)
-    of_rows = votes <= MOST_VOTES and votes * problem.n * n_draws <= SINGLE_ROWS
-    rare = rare_events(weight, cells.by_bin(cells.w2), mean, size)
-    own, place = rare.cells_within(cells.bins)
+    row_by_row = votes <= MOST_VOTES and votes * problem.n * n_draws <= SINGLE_ROWS
+    rare = rare_event_bins(weight, cells.by_bin(cells.w2), mean, outcome_size)
+    own, position = rare.find_cells(cells.bins)
     if own.size == 0:
         return None
-    out = noise.copy()
-    if of_rows:
-        together = _together(problem, blocks.groups, size)
+    out = residuals.copy()
+    if row_by_row:
+        chance = _chance_of_equal_outcomes(problem, blocks.groups, outcome_size)
         parts = (
-            _noise_of_rows(problem, cells, own, cells.u, n_draws, rng, blocks.groups, together)
+            _row_outcome_residuals(
+                problem, cells, own, cells.u, n_draws, rng, blocks.groups, chance
+            )
             for _ in range(votes)
         )
         out[:, own] = sum(parts) / votes
     else:
-        # Only the sums of these bins: within one, what is more or less falls on all cells alike.
+        # The sums of bins are drawn; within a bin each cell takes its share of the change.
         share = cells.w[own] / weight[cells.bins[own]]
-        sums = cells.by_bin(noise)[:, rare.bins]
-        out[:, own] += (rare.noise(mean, n_draws, rng) - sums)[:, place] * share
+        sums = cells.by_bin(residuals)[:, rare.bins]
+        out[:, own] += (rare.draw_residuals(mean, n_draws, rng) - sums)[:, position] * share
     return out
 
 
-def _together(problem: Problem, groups: Index | None, size: float) -> float:
-    """The chance that the outcomes of a cluster all go by one random number, as if half an event
-    more had been seen that did: few events do not tell.
+def _chance_of_equal_outcomes(problem: Problem, groups: Index | None, outcome_size: float) -> float:
+    """The probability that one random number decides all outcomes of a cluster.
+
+    Few events do not tell it, so half an event is added for which it did.
     """
     w, z = problem.weights, problem.z
-    seen = min(float(w @ z), float(w @ (1.0 - z))) * float(w.sum()) / float(w @ w) / size
-    return (ScatterModel.from_problem(problem, groups).correlation * seen + 0.5) / (seen + 0.5)
+    rarer = min(float(w @ z), float(w @ (1.0 - z)))
+    events = rarer * float(w.sum()) / float(w @ w) / outcome_size
+    return (NoiseModel.from_problem(problem, groups).correlation * events + 0.5) / (events + 0.5)
 
 
-def _noise_of_rows(
+def _row_outcome_residuals(
     problem: Problem,
     cells: Cells,
     own: Index,
@@ -123,10 +184,10 @@ def _noise_of_rows(
     n_draws: int,
     rng: np.random.Generator,
     groups: Index | None = None,
-    together: float = 0.0,
+    equal_chance: float = 0.0,
 ) -> Array:
-    """How outcomes of some cells scatter about the rates of all cells, where those of a cluster all
-    go by one random number, or each by its own: (draws, cells).
+    """Sums of residuals about the `rates` of the cells `own`, outcomes drawn row by row: (draws,
+    those cells). With the probability `equal_chance` one number decides all outcomes of a cluster.
     """
     order, firsts = cells.rows_in_order
     sizes = np.append(firsts[1:], problem.n) - firsts
@@ -136,7 +197,8 @@ def _noise_of_rows(
     starts = np.cumsum(sizes[own]) - sizes[own]
     rate, w = rates[cells.index[rows]], problem.weights[rows]
     hit, miss = w * (1.0 - rate), w * (0.0 - rate)
-    # What is below a rate is below the next single number above it: no number need be widened.
+    # Random numbers are float32. One is below a rate exactly if it is below the next float32 at or
+    # above the rate, so that no number need be converted.
     bound = rate.astype(np.float32)
     bound = np.where(bound < rate, np.nextafter(bound, np.float32(2.0)), bound)
     cluster = None if groups is None else np.unique(groups[rows], return_inverse=True)[1]
@@ -145,26 +207,30 @@ def _noise_of_rows(
         part = out[start : start + step]
         numbers = rng.random((len(part), rows.size), dtype=np.float32)
         if cluster is not None:
-            shared = rng.random((len(part), int(cluster.max()) + 1), dtype=np.float32)
-            # A number below the chance to go together tells that, and divided by it which number.
-            one = shared < together
-            shared /= together
-            np.copyto(numbers, shared[:, cluster], where=one[:, cluster])
+            common = rng.random((len(part), int(cluster.max()) + 1), dtype=np.float32)
+            # One number serves twice: below `equal_chance` the cluster's outcomes are equal, and
+            # divided by it the number is uniform again.
+            equal = common < equal_chance
+            common /= equal_chance
+            np.copyto(numbers, common[:, cluster], where=equal[:, cluster])
         part[:] = np.add.reduceat(np.where(numbers < bound, hit, miss), starts, axis=1)
     return out
 
 
-def outcome_noise(
+def outcome_residuals(
     problem: Problem, cells: Cells, rates: Array, n_draws: int, rng: np.random.Generator
 ) -> Array:
-    """How weighted outcomes scatter about the rates of their cells: (draws, cells)."""
+    """Sums of weighted residuals of outcomes about the rates of their cells: (draws, cells)."""
     if problem.n * n_draws <= SINGLE_ROWS:
-        return _noise_of_rows(problem, cells, np.arange(cells.size), rates, n_draws, rng)
-    # A cell's outcomes as so many equal ones as its weights are worth.
+        return _row_outcome_residuals(problem, cells, np.arange(cells.size), rates, n_draws, rng)
+    # A cell's outcomes are as many equal ones as its weights are worth.
     trials = np.divide(cells.w**2, cells.w2, out=np.zeros(cells.size), where=cells.w2 > 0)
     whole = np.maximum(1, np.rint(trials)).astype(np.int64)
     drawn = rng.binomial(whole, np.clip(rates, 0.0, 1.0), (n_draws, cells.size))
     return cells.w * (drawn / whole - rates)
+
+
+# --- whole rows -----------------------------------------------------------------------------------
 
 
 def drawn_samples(
@@ -181,16 +247,122 @@ def drawn_samples(
         return
     p = np.clip(predictions, 0.0, 1.0)
     p /= p.sum(axis=1, keepdims=True)
-    through = np.cumsum(p, axis=1)[:, :-1]
+    cumulative = np.cumsum(p, axis=1)[:, :-1]
     for _ in range(n_draws):
         if votes is None:
-            targets: NDArray[Any] = (through <= rng.random(samples.n)[:, None]).sum(axis=1)
+            targets: NDArray[Any] = (cumulative <= rng.random(samples.n)[:, None]).sum(axis=1)
         else:
             counts = np.broadcast_to(votes, (samples.n,))
             targets = rng.multinomial(counts, p) / counts[:, None]
         yield replace(plain, targets=targets)
 
 
-def null_mean(measure: Measure, problem: Problem) -> float | None:
-    """The exact mean of a measure under calibrated predictions, where one is known."""
-    return None if measure.null_mean is None else measure.null_mean(problem.u, problem.weights)
+# --- errors over all classes ----------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class LabelDraws:
+    """Labels of all rows drawn from the predictions (n, k); all errors share them."""
+
+    predictions: Array
+    n_draws: int
+    seed: int
+
+    @cached_property
+    def rates(self) -> Array:
+        """The probabilities of the labels, (n, k)."""
+        total = self.predictions.sum(axis=1, keepdims=True)
+        return self.predictions / np.maximum(total, 1e-300)
+
+    @cached_property
+    def labels(self) -> Labels:
+        """The labels, (draws, n)."""
+        return draw_labels(self.rates, self.n_draws, (self.seed, 6))
+
+
+def can_draw_labels(slots: Slots, n_classes: int, n_draws: int) -> bool:
+    """Whether labels are drawn row by row: if the slots are of all classes, and rows are few."""
+    few = slots.n * n_draws <= DRAWN_LABELS
+    return few and slots.k == n_classes <= MOST_LABELS
+
+
+@dataclass(frozen=True, eq=False)
+class ClassNull:
+    """Residuals of the slots of all classes if the predictions are right."""
+
+    slots: Slots
+    blocks: Blocks
+    n_draws: int
+    seed: int
+    drawn: LabelDraws | None = None
+
+    def residuals(self) -> list[Array]:
+        """Sums of residuals, (draws, slots): drawn in one way and, where events are rare and labels
+        are soft or clustered, in a second one.
+        """
+        first = self._draw()
+        second = self._with_rare_events(first)
+        return [first] if second is None else [first, second]
+
+    @property
+    def _independent_labels(self) -> bool:
+        """Whether labels are independent outcomes whose probabilities are the predictions."""
+        return self.slots.labels is not None and not self.blocks.clustered
+
+    @property
+    def _sums_fit(self) -> bool:
+        """Whether a table of sums by block and slot fits into memory."""
+        return self.blocks.size * self.slots.size <= BLOCK_ENTRIES
+
+    def _draw(self) -> Array:
+        p, rng = self.slots, np.random.default_rng((self.seed, 6))
+        if self.drawn is not None and self._independent_labels:
+            out = p.label_weights(self.drawn.labels)
+            out -= p.sums(p.w * self.drawn.rates)
+            return out
+        if self._independent_labels:
+            each = np.divide(p.squares, p.weight, out=np.ones(p.size), where=p.weight > 0)
+            trials = np.maximum(1, np.rint(p.weight / each)).astype(np.int64)
+            rate = np.clip(p.mean_u, 0.0, 1.0)
+            hits = rng.binomial(trials, rate, (self.n_draws, p.size))
+            return (hits / trials - rate) * p.weight
+        residual = p.w * (p.z - p.u)
+        if self._sums_fit:
+            sums = self.blocks.sums(p.index, p.size, residual)
+            return self.blocks.signs(self.n_draws, rng) @ sums
+        squares, rare = self._squares(residual), self._rare.bins
+        outcomes = p.sums(p.w * p.w * p.u * (1.0 - p.u))
+        squares[rare] = self._outcome_size * outcomes[rare]
+        return rng.standard_normal((self.n_draws, p.size)) * np.sqrt(squares)
+
+    def _with_rare_events(self, residuals: Array) -> Array | None:
+        """The residuals with drawn outcomes in slots of rare events; None if there is no such slot,
+        if all outcomes are drawn anyway, or if slots are too many.
+        """
+        if self._independent_labels or not self._sums_fit or self._rare.bins.size == 0:
+            return None
+        out, rng = residuals.copy(), np.random.default_rng((self.seed, 7))
+        out[:, self._rare.bins] = self._rare.draw_residuals(self.slots.mean_u, len(residuals), rng)
+        return out
+
+    @cached_property
+    def _rare(self) -> RareEventBins:
+        slots = self.slots
+        return rare_event_bins(slots.weight, slots.squares, slots.mean_u, self._outcome_size)
+
+    @cached_property
+    def _outcome_size(self) -> float:
+        """How many rows one independent outcome counts as, with soft labels or clusters."""
+        p = self.slots
+        residual = p.w * (p.z - p.u - p.gap[p.index])
+        squares, inside = float((residual**2).sum()), float((p.w**2 * p.z * (1.0 - p.z)).sum())
+        size = dispersion(squares, inside)
+        if self.blocks.clustered:
+            size *= design_effect(squares, float(self._squares(residual).sum()))
+        return size
+
+    def _squares(self, values: Array) -> Array:
+        """Sums of squares by slot: of the rows' values, or of the clusters' sums of them."""
+        if self.blocks.clustered:
+            return self.slots.block_squares(self.blocks, values)
+        return self.slots.sums(values**2)

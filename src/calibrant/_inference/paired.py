@@ -1,4 +1,4 @@
-"""Differences of means and of resampled values of two predictors."""
+"""Differences of two predictors by measures that are means, rankings or resampled values."""
 
 from __future__ import annotations
 
@@ -17,42 +17,45 @@ from calibrant._measures.catalogue import Measure
 
 
 @dataclass(frozen=True, eq=False)
-class Scatter:
-    """How a measure of a sample scatters about its true value: of means what each unit moves it
-    by, of others its errors in common resamples.
+class SamplingErrors:
+    """How a measure of a sample varies about its true value, in one of three forms.
+
+    `influences` of rows or clusters, for means and for measures of ranking; `errors` of the value
+    in resamples, which two predictors share; or `voted`, for a distance that votes only bound.
     """
 
-    influences: Influences | None
-    errors: Array | None
-    # Limits of the measure alone at a level, and its estimate; none of means of rows.
-    alone: Callable[[float], tuple[float, float, float]] | None = None
-    # The ranks of predictions, of a measure of nothing else.
+    influences: Influences | None = None
+    errors: Array | None = None
+    # Low, high and estimate of the measure alone, by level; None for means, which need no more.
+    single_limits: Callable[[float], tuple[float, float, float]] | None = None
+    # The ranks of the predictions, for a measure that depends on nothing else.
     order: Index | None = None
-    # What the noise of votes adds to the value, where it is taken out.
+    # How much of the value is noise of votes.
     excess: float = 0.0
-    # Votes that identify it only in part, and the measure.
+    # The votes that identify the measure only in part, and the measure.
     voted: tuple[VotedRows, Measure] | None = None
-    # Of a mean loss of hard labels.
+    # The losses of hard labels that the measure is a mean of.
     losses: Losses | None = None
 
 
 def difference_limits(
-    value: float, first: Scatter, second: Scatter, level: float
+    value: float, first: SamplingErrors, second: SamplingErrors, level: float
 ) -> tuple[float, float, float]:
     """Limits of the true difference of two predictors on the same rows, and its estimate.
 
-    What a row, or a resample, does to both cancels, bias included.
+    Errors that a row, or a resample, gives to both cancel, bias included.
     """
     if first.influences is not None and second.influences is not None:
         low, high, _ = mean_limits(first.influences.less(second.influences), level)
         if first.losses is not None and second.losses is not None:
-            fewest, most = first.losses.room_apart(second.losses, level)
-            low, high = min(low, fewest), max(high, most)
-        return _with_shares(value, first, second, (low, high), level)
+            least, most = first.losses.difference_limits(second.losses, level)
+            low, high = min(low, least), max(high, most)
+        return _cover_single_limits(value, first, second, (low, high), level)
     if first.voted is not None and second.voted is not None:
         (ours, _), (theirs, measure) = first.voted, second.voted
-        # The same distributions are behind the votes of both.
-        low, high, middle, _ = ours.limits_between(ours.bounds_apart(theirs, measure), level)
+        # Both are compared with the same distributions behind the votes.
+        bounds = ours.difference_bounds(theirs, measure)
+        low, high, middle, _ = ours.limits_between(bounds, level)
         return low, high, min(max(middle, low), high)
     assert first.errors is not None and second.errors is not None
     n, tail = min(first.errors.size, second.errors.size), (1.0 - level) / 2.0
@@ -61,79 +64,91 @@ def difference_limits(
     return value - above, value - below, value - middle
 
 
-def _with_shares(
-    value: float, first: Scatter, second: Scatter, limits: tuple[float, float], level: float
+def _cover_single_limits(
+    value: float,
+    first: SamplingErrors,
+    second: SamplingErrors,
+    limits: tuple[float, float],
+    level: float,
 ) -> tuple[float, float, float]:
-    """Limits of a difference, as far from it as given and, of two shares, as those of each alone
-    tell: near 0 and 1 what rows move them by is skewed, and something was not seen.
+    """Limits of a difference, and its estimate. `limits` are given less the value.
+
+    For two measures of ranking they also cover what follows from the limits of each alone, which
+    are skewed near 0 and 1 and allow for rows of a kind that is not in the sample.
     """
     value -= first.excess - second.excess
     low, high = min(limits[0], 0.0), max(limits[1], 0.0)
-    if first.alone is None or second.alone is None:
+    if first.single_limits is None or second.single_limits is None:
         return value + low, value + high, value
-    least, most, one = first.alone(level)
-    lowest, highest, other = second.alone(level)
-    like = _likeness(first, second)
+    least, most, one = first.single_limits(level)
+    lowest, highest, other = second.single_limits(level)
+    rho = _correlation(first, second)
     ours, theirs = (one - least, most - one), (other - lowest, highest - other)
-    low, high = min(low, -_farthest(ours, theirs, like)), max(high, _farthest(theirs, ours, like))
+    low = min(low, -_largest_decrease(ours, theirs, rho))
+    high = max(high, _largest_decrease(theirs, ours, rho))
     return value + low, value + high, value
 
 
-def _likeness(first: Scatter, second: Scatter) -> float:
-    """The correlation of two shares of the same rows; 1 of those that rank rows alike."""
+def _correlation(first: SamplingErrors, second: SamplingErrors) -> float:
+    """The correlation of two measures of ranking on the same rows: 1 for equal rankings, and 0 on
+    different rows.
+    """
     if first.order is None or second.order is None:
-        return 0.0  # other rows
+        return 0.0
     if np.array_equal(first.order, second.order):
         return 1.0
     assert first.influences is not None and second.influences is not None
-    a, b = first.influences.moved, second.influences.moved
+    a, b = first.influences.values, second.influences.values
     size = math.sqrt(float(a @ a) * float(b @ b))
     return min(1.0, max(-1.0, float(a @ b) / size)) if size > 0 else 0.0
 
 
-def _farthest(ours: tuple[float, float], theirs: tuple[float, float], like: float) -> float:
-    """How far a difference can fall within the limits of two that vary together, each as far down
-    and up as given: the farthest point of an ellipse whose quarters have axes of their own. (Of two
-    that do not vary together Zou and Donner, 2008, doi:10.1002/sim.3095.)
+def _largest_decrease(ours: tuple[float, float], theirs: tuple[float, float], rho: float) -> float:
+    """How far the difference of two values with the correlation rho can decrease within their
+    limits, each given as distances (down, up) from its value.
+
+    The joint limits are an ellipse whose four quarters have axes of their own (for rho = 0: Zou and
+    Donner, 2008, doi:10.1002/sim.3095).
     """
     (down, up), (lower, higher) = ours, theirs
-    # One falls and the other rises, both fall, both rise: where the farthest point is in there.
+    # The farthest point of each quarter, where the quarter holds it: the first value falls and the
+    # second rises; both fall; both rise.
     quarters = (
-        (down, higher, down > like * higher and higher > like * down),
-        (down, lower, lower < like * down),
-        (up, higher, up < like * higher),
+        (down, higher, down > rho * higher and higher > rho * down),
+        (down, lower, lower < rho * down),
+        (up, higher, up < rho * higher),
     )
-    within = [
-        math.sqrt(max(a * a + b * b - 2.0 * like * a * b, 0.0)) for a, b, has in quarters if has
+    distances = [
+        math.sqrt(max(a * a + b * b - 2.0 * rho * a * b, 0.0)) for a, b, holds in quarters if holds
     ]
-    # One falls, or the other rises, alone.
-    return max(max(down, higher) * math.sqrt(1.0 - like**2), *within, 0.0)
+    # On the borders between quarters only one of the two values changes.
+    return max(max(down, higher) * math.sqrt(1.0 - rho**2), *distances, 0.0)
 
 
 def independent_limits(
-    value: float, first: Scatter, second: Scatter, level: float
+    value: float, first: SamplingErrors, second: SamplingErrors, level: float
 ) -> tuple[float, float, float]:
     """Limits of the true difference of two predictors on different rows, and its estimate.
 
-    The two must have been drawn with seeds of their own: nothing cancels, and variances add up.
+    Their errors are independent, so that variances add up; resamples must have different seeds.
     """
     if first.influences is not None and second.influences is not None:
-        low, high, _ = _apart(first.influences, second.influences, level)
+        low, high, _ = _independent_mean_limits(first.influences, second.influences, level)
         if any(each.losses is not None and each.losses.few for each in (first, second)):
-            least, most = _mean_room(first, level)
-            lowest, highest = _mean_room(second, level)
+            least, most = _mean_limits(first, level)
+            lowest, highest = _mean_limits(second, level)
             low, high = min(low, -math.hypot(least, highest)), max(high, math.hypot(most, lowest))
-        return _with_shares(value, first, replace(second, order=None), (low, high), level)
+        return _cover_single_limits(value, first, replace(second, order=None), (low, high), level)
     if first.voted is not None and second.voted is not None:
-        return _bounds_apart(first.voted, second.voted, level)
+        return _independent_bounds(first.voted, second.voted, level)
     return difference_limits(value, first, second, level)
 
 
-def _bounds_apart(
+def _independent_bounds(
     first: tuple[VotedRows, Measure], second: tuple[VotedRows, Measure], level: float
 ) -> tuple[float, float, float]:
-    """Those of distances that votes bound: variances add up on either side (Zou and Donner, 2008,
-    doi:10.1002/sim.3095).
+    """Limits of the difference of two distances that votes bound, on different rows. The distances
+    of each limit from its bound are added as squares (Zou and Donner, 2008, doi:10.1002/sim.3095).
     """
     ends = []
     for rows, measure in (first, second):
@@ -147,22 +162,27 @@ def _bounds_apart(
     return min(low, high), max(low, high), 0.5 * (low + high)
 
 
-def _mean_room(scatter: Scatter, level: float) -> tuple[float, float]:
-    """How far the limits of a mean lie from it, also where hardly an event was seen."""
-    assert scatter.influences is not None
-    low, high, _ = mean_limits(scatter.influences, level)
-    if scatter.losses is None:
+def _mean_limits(sampling: SamplingErrors, level: float) -> tuple[float, float]:
+    """The limits of a mean, less the mean; of few events they cover the Poisson limits."""
+    assert sampling.influences is not None
+    low, high, _ = mean_limits(sampling.influences, level)
+    if sampling.losses is None:
         return low, high
-    fewest, most = scatter.losses.room(level)
-    return min(low, fewest), max(high, most)
+    least, most = sampling.losses.limits(level)
+    return min(low, least), max(high, most)
 
 
-def _apart(first: Influences, second: Influences, level: float) -> tuple[float, float, float]:
-    """Limits of the difference of the means of two samples, less the difference."""
-    spreads = [each.variance for each in (first, second)]
-    # Welch and Satterthwaite: the sample that scatters more decides what its spread is known to.
-    known = sum(
-        spread**2 / max(each.df, 0.5) for spread, each in zip(spreads, (first, second), strict=True)
+def _independent_mean_limits(
+    first: Influences, second: Influences, level: float
+) -> tuple[float, float, float]:
+    """Limits of the difference of two samples' means, less the difference, and its standard error.
+
+    The degrees of freedom are those of Welch and Satterthwaite.
+    """
+    variances = [each.variance for each in (first, second)]
+    squares = sum(
+        variance**2 / max(each.df, 0.5)
+        for variance, each in zip(variances, (first, second), strict=True)
     )
-    units = 1.0 + sum(spreads) ** 2 / known if known > 0 else first.units + second.units
-    return moment_limits(sum(spreads), first.third - second.third, units, level)
+    units = 1.0 + sum(variances) ** 2 / squares if squares > 0 else first.units + second.units
+    return moment_limits(sum(variances), first.third - second.third, units, level)

@@ -1,4 +1,4 @@
-"""Guards against rounding: what is below them is 0, or all the same. They decide no limit."""
+"""Guards against rounding: smaller numbers, or differences, count as 0. They decide no limit."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import numpy as np
 
 from calibrant._core.typing import Array
 
-# Values that differ by less of themselves are the same.
+# Values whose relative difference is smaller are equal.
 SLACK = 1e-12
-# True errors, and values, below these are sums that should cancel.
+# Below these a true error, and an observed one, is a rounding error of sums that cancel.
 ROUNDED_ERROR, ROUNDED_FLOOR = 1e-14, 1e-13
-# A standard error below this is none, and a skewness.
+# A standard error, and a skewness, below these counts as 0.
 NO_ERROR, NO_SKEW = 1e-9, 1e-3
-# What is added to a covariance that may be singular, as a share of its mean variance.
+# The ridge that is added to a covariance that may be singular, over its mean variance.
 JITTER = 1e-9
-# Predictions so close to 1 are certain: what they say of misses is rounding.
+# A miss probability below this counts as 0: it is a rounding error.
 CERTAIN = 1e-9
-# The smallest p-value that is reported, for no sample shows that a chance is 0; and the smallest
-# that a law fitted to draws is believed to have: below it two seeds differ by many powers of ten.
+# The smallest p-value that is reported, since no sample shows that a probability is 0; and the
+# smallest from a tail fitted to draws: below it two seeds differ by many powers of ten.
 LEAST_P, LEAST_FITTED_P = 5e-324, 1e-12
-# Predictions of exactly 0 or 1 have no variance of their own; this one they get.
+# The variance that predictions of exactly 0 or 1 get.
 FLAT = 1e-6
 # Concentrations beyond which a population is all but one point, or all but certain.
 LEAST_CONCENTRATION, MOST_CONCENTRATION = 1e-4, 1e4
-# Squared standard errors from which on the root of a noncentral chi-square is normal.
+# The noncentral chi-square value from which on its root is taken to be normal.
 MANY_ERRORS = 1e5
 # Eigenvalues below this share of the largest are 0.
 NO_EIGENVALUE = 1e-14

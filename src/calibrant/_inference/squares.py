@@ -7,8 +7,8 @@ the total weight. With C the covariance of R (`SecondMoments`),
     4 R' A C A R - 2 tr(A C A C)         of its variance, which is at least 2 tr(A C A C).
 
 One predictor's R' A R is close to c times a noncentral chi-square, whose noncentrality has exact
-limits. A difference is a square in the direction in which noise moves it most, and close to normal
-in the others.
+limits. A difference is a square along the direction in which noise changes it most, and close to
+normal in all others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Form:
 
 
 def scaled_identity(factor: float) -> Form:
-    """The form of a sum of squares."""
+    """The form of a sum of squares, times a factor."""
     return Form(lambda columns: factor * columns)
 
 
@@ -48,8 +48,8 @@ def diagonal_form(diagonal: Array) -> Form:
     return Form(lambda columns: columns * diagonal)
 
 
-def less(first: Form, second: Form, size: int) -> Form:
-    """The form of a difference; the first predictor has `size` slots."""
+def difference_form(first: Form, second: Form, size: int) -> Form:
+    """The form of a difference of two predictors, the first of which has `size` slots."""
 
     def times(columns: Array) -> Array:
         return np.concatenate(
@@ -61,7 +61,7 @@ def less(first: Form, second: Form, size: int) -> Form:
 
 @dataclass(frozen=True, eq=False)
 class Square:
-    """The sums that limits of a squared error need."""
+    """A squared error, or a difference of two, as a quadratic form of residuals."""
 
     moments: SecondMoments
     form: Form
@@ -71,30 +71,32 @@ class Square:
         return self.moments.residual_factor
 
     @cached_property
-    def _along(self) -> Array:
-        """A R."""
-        along: Array = self.form.times(self.moments.mean_residual[None])[0]
-        return along
+    def _gradient(self) -> Array:
+        """A R, half of the gradient of R' A R."""
+        gradient: Array = self.form.times(self.moments.mean_residual[None])[0]
+        return gradient
 
     @cached_property
     def value(self) -> float:
         """R' A R: the error of the sample."""
-        return float(self.moments.mean_residual @ self._along)
+        return float(self.moments.mean_residual @ self._gradient)
 
     @cached_property
     def bias(self) -> float:
-        """tr(A C)."""
+        """tr(A C): how much the sample's error exceeds the true one on average."""
         return float((self._factor * self.form.times(self._factor)).sum())
 
     @cached_property
     def slope(self) -> float:
-        """R' A C A R."""
-        return float(((self._factor @ self._along) ** 2).sum())
+        """R' A C A R: a quarter of the variance of the linear part."""
+        return float(((self._factor @ self._gradient) ** 2).sum())
 
     @cached_property
     def squares(self) -> float:
-        """tr(A C A C). A factor of blocks estimates C: products of a block with itself would add
-        to it, and are left out.
+        """tr(A C A C): half of the variance of the quadratic part.
+
+        Where blocks of rows estimate C, products of a block with itself would bias it and are left
+        out.
         """
         factor = self._factor
         if not self.moments.sampled:
@@ -107,11 +109,11 @@ class Square:
         return off * len(factor) * (len(factor) - 1.0) / max(pairs, 1.0)
 
     @cached_property
-    def bend(self) -> float:
-        """d' A d, where d = C A R / sqrt(R' A C A R) is the direction of the steepest noise."""
+    def curvature(self) -> float:
+        """d' A d along d = C A R / sqrt(R' A C A R), in which direction noise changes it most."""
         if not self.slope > 0.0:
             return 0.0
-        steepest = (self._factor @ self._along) @ self._factor / math.sqrt(self.slope)
+        steepest = (self._factor @ self._gradient) @ self._factor / math.sqrt(self.slope)
         return float(steepest @ self.form.times(steepest[None])[0])
 
     @property
@@ -125,7 +127,7 @@ class Square:
 
 
 def limits_of_square(square: Square, value: float, level: float) -> tuple[float, float, float]:
-    """Limits and estimate of one predictor's squared error, of which the sample shows `value`."""
+    """Limits and estimate of one predictor's squared error with the observed `value`."""
     from scipy.special import chndtr, chndtrinc, ndtri
 
     trace, squares = square.bias, square.squares
@@ -133,43 +135,43 @@ def limits_of_square(square: Square, value: float, level: float) -> tuple[float,
         return value, value, value
     scale = squares / trace
     df = trace / scale
-    # Along the seen residuals the noise may be larger than on average over all directions.
+    # Along the observed residuals noise may be larger than on average over all directions.
     noise = scale * square.value
     stretch = math.sqrt(max(square.slope / noise, 1.0)) if noise > 0 else 1.0
     x, tail = value / scale, (1.0 - level) / 2.0
-    middle = max(value - trace, 0.0)
+    estimate = max(value - trace, 0.0)
 
-    def noncentrality(chance: float) -> float:
-        """The noncentrality at which a value is at most x with this chance; 0 below all."""
-        if float(chndtr(x, df, 0.0)) <= chance:
+    def noncentrality(p: float) -> float:
+        """The noncentrality at which P(value <= x) is p; 0 where p is larger for all."""
+        if float(chndtr(x, df, 0.0)) <= p:
             return 0.0
         if x < MANY_ERRORS:
-            return float(chndtrinc(x, df, chance))
-        return (math.sqrt(x - df) - float(ndtri(chance))) ** 2
+            return float(chndtrinc(x, df, p))
+        return (math.sqrt(x - df) - float(ndtri(p))) ** 2
 
-    low, high = (scale * noncentrality(chance) for chance in (1.0 - tail, tail))
-    low, high = middle + stretch * (low - middle), middle + stretch * (high - middle)
-    return max(min(low, middle), 0.0), max(high, middle), middle
+    low, high = (scale * noncentrality(p) for p in (1.0 - tail, tail))
+    low, high = estimate + stretch * (low - estimate), estimate + stretch * (high - estimate)
+    return max(min(low, estimate), 0.0), max(high, estimate), estimate
 
 
 def limits_of_difference(square: Square, value: float, level: float) -> tuple[float, float, float]:
-    """Limits and estimate of a difference of squared errors, of which the sample shows `value`.
+    """Limits and estimate of a difference of squared errors with the observed `value`.
 
-    Along the direction d = C A R / sqrt(R' A C A R), in which noise moves the difference most, t
-    standard errors move it by 2 t sqrt(R' A C A R) + t^2 d'Ad: a square is skewed. What noise in
-    all other directions does is normal.
+    Along the direction d = C A R / sqrt(R' A C A R), in which noise changes the difference most, t
+    standard errors change it by 2 t sqrt(R' A C A R) + t^2 d'Ad, which is skewed. In all other
+    directions noise is taken to be normal. The two are added as squares.
     """
     from scipy.special import ndtri
 
-    estimate, most = value - square.bias, float(ndtri((1.0 + level) / 2.0))
-    bend = square.bend
-    rest = max(square.squares - bend**2, 0.0)
+    estimate, normal = value - square.bias, float(ndtri((1.0 + level) / 2.0))
+    curvature = square.curvature
+    rest = max(square.squares - curvature**2, 0.0)
     slope = math.sqrt(max(square.slope - rest, 0.0))
-    ends = [-most, most]
-    if slope < most * abs(bend):  # it turns in between
-        ends.append(-slope / bend)
-    moved = [2.0 * t * slope + t * t * bend + bend for t in ends]
-    others = most * math.sqrt(2.0 * rest)
-    low = estimate - math.hypot(min(min(moved), 0.0), others)
-    high = estimate + math.hypot(max(max(moved), 0.0), others)
+    steps = [-normal, normal]
+    if slope < normal * abs(curvature):  # the parabola has its extremum between the two
+        steps.append(-slope / curvature)
+    changes = [2.0 * t * slope + t * t * curvature + curvature for t in steps]
+    others = normal * math.sqrt(2.0 * rest)
+    low = estimate - math.hypot(min(min(changes), 0.0), others)
+    high = estimate + math.hypot(max(max(changes), 0.0), others)
     return low, high, estimate

@@ -1,6 +1,7 @@
-"""What a stream's bins can tell without its rows: the noise floor, and whether two differ.
+"""Tests on the bin table of a stream, without its rows: the noise floor, evidence against
+calibration, and whether two streams differ.
 
-Both need every row to count once: of weights the bins do not hold enough.
+They need rows without weights: a bin table does not hold enough of weighted rows.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from calibrant._core.typing import Array, Counts, Mask
 from calibrant._inference.budget import STREAM_DRAWS
 from calibrant._inference.numbers import BETS, LEAST_AFTER, LEAST_ROWS, LEAST_VARIANCE
 from calibrant._inference.rounding import FLAT
-from calibrant._inference.tails import chance_as_far, upper_tail
+from calibrant._inference.tails import all_bins_tail, upper_tail
 
 
 def counts_once(table: BinTable) -> bool:
@@ -28,8 +29,8 @@ def counts_once(table: BinTable) -> bool:
 
 @dataclass(frozen=True)
 class StreamFloor:
-    """The 95 % point of a measure when the predictions are right, the chance of the value seen, and
-    the mean.
+    """The 95 % quantile of a measure if the predictions are right, the p-value of the observed
+    value, and the mean of the measure.
     """
 
     upper: float
@@ -43,76 +44,77 @@ NO_FLOOR = StreamFloor(math.nan, math.nan)
 def noise_floor(
     table: BinTable, statistic: Callable[[BinTable], Array], value: float, *, seed: int = 0
 ) -> StreamFloor:
-    """What a binned measure shows when outcomes follow the predictions.
+    """The noise floor of a binned measure: its distribution if the predictions are right.
 
-    A bin's outcomes then sum to a Poisson binomial with mean ``sum u`` and variance
-    ``sum u (1 - u)``; they are drawn as binomials of that mean and, together, of that variance.
+    A bin's number of events is then Poisson binomial with mean ``sum u`` and variance
+    ``sum u (1 - u)``. It is drawn as a binomial of that mean whose number of trials varies, so that
+    the variance is right on average.
     """
     w, mean, squares = table.sum_w[0], table.sum_wu[0], table.sum_wu2[0]
-    # The rarer of the two outcomes: its variance hardly depends on how trials are rounded.
-    turned = 2.0 * mean > w
-    rare = np.where(turned, w - mean, mean)
-    rare_squares = np.where(turned, w - 2.0 * mean + squares, squares)
-    # Draws of its own for every table, or what they err by would be the same in all windows.
-    whole = np.stack([w, table.sum_wz[0]]).round().astype(np.int64)
-    rng = np.random.default_rng((seed, 5, zlib.crc32(whole.tobytes())))
+    # The rarer outcome is drawn: its variance hardly depends on how trials are rounded.
+    flipped = 2.0 * mean > w
+    rare = np.where(flipped, w - mean, mean)
+    rare_squares = np.where(flipped, w - 2.0 * mean + squares, squares)
+    # The seed depends on the table, so that the errors of draws differ from window to window.
+    counts = np.stack([w, table.sum_wz[0]]).round().astype(np.int64)
+    rng = np.random.default_rng((seed, 5, zlib.crc32(counts.tobytes())))
     n = _trials(np.maximum(rare, 0.0), rare_squares, w, rng)
-    chance = np.divide(rare, n, out=np.zeros(n.shape), where=n > 0)
-    drawn_rare = rng.binomial(n, np.clip(chance, 0.0, 1.0))
-    outcomes = np.where(turned, w - drawn_rare, drawn_rare)
+    rate = np.divide(rare, n, out=np.zeros(n.shape), where=n > 0)
+    drawn_rare = rng.binomial(n, np.clip(rate, 0.0, 1.0))
+    outcomes = np.where(flipped, w - drawn_rare, drawn_rare)
     sums = np.repeat(table.sums, STREAM_DRAWS, axis=0)
     for field in ("sum_wz", "sum_wz2", "sum_w2z"):
         sums[:, :, FIELDS.index(field)] = outcomes
     drawn = statistic(BinTable(sums, np.repeat(table.dropped, STREAM_DRAWS, axis=0)))
-    seen = np.where(turned, w - table.sum_wz[0], table.sum_wz[0])
-    p_value = max(upper_tail(drawn, value), chance_as_far(seen, rare, n.max(axis=0)))
+    events = np.where(flipped, w - table.sum_wz[0], table.sum_wz[0])
+    p_value = max(upper_tail(drawn, value), all_bins_tail(events, rare, n.max(axis=0)))
     return StreamFloor(float(np.quantile(drawn, 0.95)), p_value, float(np.mean(drawn)))
 
 
 def _trials(mean: Array, squares: Array, rows: Array, rng: np.random.Generator) -> Counts:
-    """Trials of binomials of this mean whose variances are those of the sums, on average over
-    draws: (draws, bins).
+    """Numbers of trials, (draws, bins), such that binomials of this mean have the variance of the
+    sums on average over draws.
     """
     exact = np.divide(mean * mean, squares, out=np.zeros_like(mean), where=squares > 0)
     exact = np.clip(exact, mean, np.maximum(rows, mean))
     below = np.maximum(np.floor(exact), 1.0)
-    # As often one more as makes the mean of 1 / n that of the exact number.
+    # One more with a probability that makes the mean of 1 / n that of the exact number.
     more = (1.0 / below - 1.0 / np.maximum(exact, below)) * below * (below + 1.0)
     n = below + (rng.random((STREAM_DRAWS, mean.size)) < more)
     return np.where(rows > 0, np.maximum(n, np.ceil(mean)), 0.0).astype(np.int64)
 
 
 def running_e_values(tables: Sequence[BinTable | None]) -> list[float]:
-    """The evidence against calibration in each window and all before it; None for one without rows.
+    """The e-value against calibration after each window; a table is None for a window without rows.
 
-    Half is bet on one fault that stays, on the bins of all windows together; half anew on each
-    window, which finds a change after a long calm. For calibrated predictions either is a product
-    of means of at most 1, and ever reaches 1 / alpha with a chance of at most alpha, however often
-    one looks (Arnold, Henzi and Ziegel, 2023, arXiv:2109.11761).
+    It is the mean of two: one of the bins of all windows together, for a fault that stays, and one
+    that is the product over windows, for a change after a long calm. If predictions are calibrated,
+    it ever reaches 1 / alpha with a probability of at most alpha, however often one looks (Arnold,
+    Henzi and Ziegel, 2023, arXiv:2109.11761).
     """
-    out, together, anew = [], None, 0.0
+    out, pooled, product = [], None, 0.0
     for table in tables:
         if table is not None:
-            together = table if together is None else together + table
-            anew += log_e_value(table)
-        staying = 0.0 if together is None else log_e_value(together)
-        # A number of this size is certainty; beyond it there would be infinity.
-        out.append(math.exp(min(float(np.logaddexp(staying, anew)) - math.log(2.0), 700.0)))
+            pooled = table if pooled is None else pooled + table
+            product += log_e_value(table)
+        of_pooled = 0.0 if pooled is None else log_e_value(pooled)
+        # Capped, since the exponential would overflow.
+        out.append(math.exp(min(float(np.logaddexp(of_pooled, product)) - math.log(2.0), 700.0)))
     return out
 
 
 def log_e_value(table: BinTable) -> float:
-    """The logarithm of the evidence in a table against calibration.
+    """The logarithm of the e-value of a table against calibration.
 
     With outcomes that follow the predictions, ``exp(l R - V (e^l - 1 - l))`` has an expectation of
     at most 1 (Bennett), ``R = sum (z - u)`` and ``V = sum u (1 - u)`` being those of a bin or of
     all of them, for R of either sign. So has the mean over bins, signs and a few l.
     """
-    moved = -table.residual[0]
-    spread = np.maximum(table.sum_wu[0] - table.sum_wu2[0], 0.0)
-    # All bins together weigh as much as the bins one by one, whichever of them hold rows.
-    r, v = np.append(moved, moved.sum()), np.append(spread, spread.sum())
-    weights = np.append(np.full(moved.size, 0.5 / moved.size), 0.5)
+    residual = -table.residual[0]
+    variance = np.maximum(table.sum_wu[0] - table.sum_wu2[0], 0.0)
+    # The sum over all bins weighs as much as all single bins, empty ones included.
+    r, v = np.append(residual, residual.sum()), np.append(variance, variance.sum())
+    weights = np.append(np.full(residual.size, 0.5 / residual.size), 0.5)
     bets = np.array(BETS)[:, None, None]
     signs = np.array([1.0, -1.0])[None, :, None]
     logs = bets * signs * r - v * (np.expm1(bets) - bets)
@@ -121,10 +123,10 @@ def log_e_value(table: BinTable) -> float:
 
 
 def shift_of(now: BinTable, then: BinTable) -> float:
-    """How far mean target less mean prediction has moved, like compared with like.
+    """The change of the gap (mean target less mean prediction) from `then` to `now`.
 
-    The change of each bin's gap, weighted as `now` has its rows: that other predictions are made
-    now is no shift. NaN where no bin has rows in both.
+    Gaps are compared bin by bin and weighted by the rows of `now`, so that a change of the
+    predictions alone is no shift. NaN where no bin has rows in both.
     """
     w, before = now.sum_w[0], then.sum_w[0]
     both = (w > 0) & (before > 0)
@@ -136,12 +138,12 @@ def shift_of(now: BinTable, then: BinTable) -> float:
 
 
 def p_of_change(now: BinTable, then: BinTable, *, soft: bool) -> float:
-    """The chance that streams with the same gaps, bin by bin, differ as much as these.
+    """The p-value of the hypothesis that two streams have the same gap in every bin.
 
-    Twice the smaller of two chances: that of the shift of all bins together, which sees a common
-    change early, and that of a chi-square of the bins' differences, which sees any. The variance of
-    a residual is taken as ``phi u (1 - u)`` with a bin's own phi, from both streams together:
-    predictions may move within their bin without an alarm. NaN where there is too little to tell.
+    It is twice the smaller of two p-values: of the mean shift, which finds a common change early,
+    and of a chi-square of the bins' differences, which finds any. The variance of a residual is
+    ``phi u (1 - u)`` with one phi for a bin in both streams, so that predictions that move within
+    their bin raise no alarm. NaN where rows are too few.
     """
     sums = now.sums[0], then.sums[0]
     known = [p for p in (_p_of_shift(*sums, soft), _p_of_bins(*sums, soft)) if not math.isnan(p)]
@@ -151,7 +153,7 @@ def p_of_change(now: BinTable, then: BinTable, *, soft: bool) -> float:
 def _p_of_shift(now: Array, then: Array, soft: bool) -> float:
     both = (now[:, 0] > 0) & (then[:, 0] > 0)
     now, then = now[both], then[both]
-    # Of all bins as one: whether there is enough for a normal law.
+    # Whether the rows of all bins together suffice for a normal approximation.
     if not _enough(now.sum(axis=0)[None], then.sum(axis=0)[None], soft, LEAST_VARIANCE)[0]:
         return math.nan
     variances = _variances(now, then)
@@ -186,21 +188,21 @@ def _residual(sums: Array) -> Array:
 
 
 def _variances(first: Array, second: Array) -> tuple[Array, Array]:
-    """The variance of each bin's sum of residuals, in either stream."""
+    """The variance of each bin's sum of residuals, in the first and in the second stream."""
     both = first + second
     n = np.maximum(both[:, 0], 1.0)
     squares = both[:, 5] - 2.0 * both[:, 6] + both[:, 7]
-    scatter = np.maximum(squares - _residual(both) ** 2 / n, 0.0) / np.maximum(n - 1.0, 1.0)
+    observed = np.maximum(squares - _residual(both) ** 2 / n, 0.0) / np.maximum(n - 1.0, 1.0)
     nominal = [s[:, 3] - s[:, 5] + FLAT * s[:, 0] for s in (first, second)]
     total = nominal[0] + nominal[1]
-    phi = np.divide(scatter * n, total, out=np.zeros_like(total), where=total > 0)
-    # What rounding leaves of labels that are the predictions is not scatter.
-    phi = np.where(scatter > 1e-12, phi, 0.0)
+    phi = np.divide(observed * n, total, out=np.zeros_like(total), where=total > 0)
+    # Residuals of labels that equal the predictions are rounding errors.
+    phi = np.where(observed > 1e-12, phi, 0.0)
     return phi * nominal[0], phi * nominal[1]
 
 
 def _enough(first: Array, second: Array, soft: bool, least: float) -> Mask:
-    """Which bins hold enough in both streams."""
+    """The bins with enough variance, or enough rows of soft labels, in both streams."""
     variances = np.minimum(*_variances(first, second))
     if soft:
         rows = np.minimum(first[:, 0], second[:, 0]) >= LEAST_ROWS

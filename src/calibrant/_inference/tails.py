@@ -1,8 +1,8 @@
-"""Quantiles and tail probabilities of drawn values, beyond the draws themselves too.
+"""Quantiles and tail probabilities of drawn values, also beyond the largest draw.
 
-A thousand draws have no quantile beyond 1/1001, and a hundred slices ask for one. Beyond what the
-draws hold, their tail is taken to be that of the gamma law (Pearson's type III) with their mean,
-variance and skewness; where they lean to the other side, of the normal one, which is the longer.
+A thousand draws have no quantile beyond 1/1001, and a hundred slices ask for one. Where draws are
+too few, the tail is that of the gamma distribution (Pearson's type III) with their mean, variance
+and skewness, or of the normal, which is longer, if they are skewed to the other side.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from calibrant._inference.rounding import LEAST_FITTED_P, NO_SKEW
 
 
 def quantiles(drawn: Array, points: Sequence[float]) -> list[float]:
-    """Quantiles of the law that values were drawn from."""
-    law = Law(drawn)
+    """Quantiles of the distribution that values were drawn from."""
+    law = DrawnLaw(drawn)
     return [law.quantile(q) for q in points]
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
-    """The law that values were drawn from; they are ordered once, an inversion asks for thousands
-    of quantiles.
+class DrawnLaw:
+    """The distribution that values were drawn from. They are sorted once, since a test inversion
+    asks for thousands of quantiles.
     """
 
     drawn: Array
@@ -37,13 +37,13 @@ class Law:
         """The q-quantile."""
         tail, ordered = min(q, 1.0 - q), self._ordered
         if tail * ordered.size >= FEWEST_BEYOND * (1.0 - 1e-9):
-            # Weibull's positions: another draw lies beyond them just as often as it should.
+            # Weibull's positions: one more draw exceeds the q-quantile with the probability 1 - q.
             return _weibull(ordered, q)
         sign = 1 if q >= 0.5 else -1
         ordered = sign * ordered[::sign]
-        mean, spread, skew = _moments(sign * self.drawn)
-        fitted = mean + spread * _upper_point(tail, skew)
-        # Where the draws themselves reach that far, they are not contradicted.
+        mean, deviation, skew = _moments(sign * self.drawn)
+        fitted = mean + deviation * _gamma_quantile(tail, skew)
+        # The fitted quantile is at least that of the draws.
         beyond = tail * (ordered.size + 1) < 1.0
         return sign * max(fitted, float(ordered[-1]) if beyond else _weibull(ordered, 1.0 - tail))
 
@@ -54,7 +54,7 @@ class Law:
 
 def _weibull(ordered: Array, q: float) -> float:
     """``np.quantile(ordered, q, method="weibull")`` to the last bit, at a tenth of its overhead."""
-    if not ordered.size or math.isnan(ordered[-1]):  # which a sort leaves at the end
+    if not ordered.size or math.isnan(ordered[-1]):  # NaN are sorted to the end
         return float(np.quantile(ordered, q, method="weibull"))
     place = ordered.size * q + q - 1.0
     below = math.floor(place)
@@ -66,52 +66,61 @@ def _weibull(ordered: Array, q: float) -> float:
 
 
 def upper_tail(drawn: Array, value: float) -> float:
-    """The chance of a value at least as large, of the law that values were drawn from."""
+    """P(X >= value) of the distribution that values were drawn from: by counting or, where few
+    draws are beyond the value, from the fitted tail.
+    """
     n = drawn.size
     beyond = int(np.count_nonzero(drawn >= value * (1.0 - 1e-12)))
-    seen = (1.0 + beyond) / (1.0 + n)
+    by_count = (1.0 + beyond) / (1.0 + n)
     if beyond >= ENOUGH_BEYOND:
-        return seen
-    mean, spread, skew = _moments(drawn)
-    if not spread > 0:
-        return seen if beyond else LEAST_FITTED_P
-    fitted = upper_chance((value - mean) / spread, skew)
+        return by_count
+    mean, deviation, skew = _moments(drawn)
+    if not deviation > 0:
+        return by_count if beyond else LEAST_FITTED_P
+    fitted = gamma_tail((value - mean) / deviation, skew)
     return min(max(fitted, LEAST_FITTED_P), (1.0 + ENOUGH_BEYOND) / (1.0 + n))
 
 
-def chance_as_far(seen: Array, mean: Array, trials: Counts) -> float:
-    """The chance that every bin is as far off as it was seen, or further and to the same side: so
-    far at least is the measure then, and of events too rare to be drawn this is all that is known.
+def all_bins_tail(events: Array, mean: Array, trials: Counts) -> float:
+    """The probability that in every bin the number of events is as far from its mean as observed,
+    on the same side.
+
+    An error is then as large as observed at least, so that this bounds its p-value from below,
+    also where events are too rare for any draw to have them.
     """
     from scipy.special import bdtr, bdtrc
 
     some = trials > 0
-    seen, mean, n = np.rint(seen[some]), mean[some], trials[some]
-    chance = np.clip(mean / n, 0.0, 1.0)
-    seen = np.minimum(seen, n)
-    above = np.where(seen > 0, bdtrc(np.maximum(seen - 1, 0), n, chance), 1.0)
-    each = np.where(seen >= mean, above, bdtr(seen, n, chance))
+    events, mean, n = np.rint(events[some]), mean[some], trials[some]
+    rate = np.clip(mean / n, 0.0, 1.0)
+    events = np.minimum(events, n)
+    above = np.where(events > 0, bdtrc(np.maximum(events - 1, 0), n, rate), 1.0)
+    each = np.where(events >= mean, above, bdtr(events, n, rate))
     return float(np.prod(each))
 
 
 def lower_tail(drawn: Array, value: float) -> float:
-    """The chance of a value at most as large."""
+    """P(X <= value) of the distribution that values were drawn from, by counting."""
     beyond = int(np.count_nonzero(drawn <= value * (1.0 + 1e-12)))
     return (1.0 + beyond) / (1.0 + drawn.size)
 
 
 def _moments(drawn: Array) -> tuple[float, float, float]:
-    """Mean, standard deviation and skewness; one to the left counts as none."""
+    """Mean, standard deviation and skewness; a negative skewness counts as 0."""
     mean = float(drawn.mean())
-    away = drawn - mean
-    # ``drawn.std(ddof=1)`` to the last bit, without another mean.
-    spread = math.sqrt(float((away * away).sum()) / (drawn.size - 1)) if drawn.size > 1 else 0.0
-    if not spread > 1e-12 * abs(mean):
+    centred = drawn - mean
+    # ``drawn.std(ddof=1)`` to the last bit, without a second mean.
+    variance = float((centred * centred).sum()) / (drawn.size - 1) if drawn.size > 1 else 0.0
+    deviation = math.sqrt(variance)
+    if not deviation > 1e-12 * abs(mean):
         return mean, 0.0, 0.0
-    return mean, spread, max(0.0, float(((away / spread) ** 3).mean()))
+    return mean, deviation, max(0.0, float(((centred / deviation) ** 3).mean()))
 
 
-def _upper_point(tail: float, skew: float) -> float:
+def _gamma_quantile(tail: float, skew: float) -> float:
+    """The point that a distribution of mean 0, variance 1 and this skewness exceeds with the
+    probability `tail`.
+    """
     from scipy.special import gammainccinv, ndtri
 
     if skew < NO_SKEW:
@@ -120,8 +129,10 @@ def _upper_point(tail: float, skew: float) -> float:
     return float((gammainccinv(shape, tail) - shape) / np.sqrt(shape))
 
 
-def upper_chance(x: float, skew: float) -> float:
-    """P(X >= x) of a law of mean 0, variance 1 and this skewness; one to the left is none."""
+def gamma_tail(x: float, skew: float) -> float:
+    """P(X >= x) of a distribution of mean 0, variance 1 and this skewness; a negative one counts as
+    0.
+    """
     from scipy.special import gammaincc, ndtr
 
     if skew < NO_SKEW:

@@ -1,28 +1,41 @@
-"""Uncertainty: confidence intervals of measures, each by the method that fits it."""
+"""Uncertainty: confidence intervals of measures, by the method that fits each, and their widenings.
+
+A widening makes limits allow for what the rows do not show. Each has a name, which the interval
+records, its reason, its source, and the line of `benchmarks/coverage.py` that shows its effect.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from calibrant._inference.few_events import Losses, n_certain, possible_targets
+from calibrant._core.typing import Array
+from calibrant._inference.few_events import (
+    Losses,
+    count_certain_rows,
+    possible_targets,
+    unseen_share,
+    unseen_targets,
+)
+from calibrant._inference.limits import Limits
 from calibrant._inference.methods import (
-    Found,
     absolute,
     find_limits,
-    influences_of,
-    moved_by,
+    mean_influences,
+    ranking_influences,
     replicates_of,
 )
 from calibrant._inference.noise_floors import NoiseFloors
 from calibrant._inference.numbers import FEW_EVENTS
-from calibrant._inference.paired import Scatter
+from calibrant._inference.paired import SamplingErrors
 from calibrant._inference.vote_limits import note_on_votes
-from calibrant._inference.widenings import losses_of, widened, with_targets
 from calibrant._measures.catalogue import Measure
+from calibrant._measures.statistics import STATISTICS
 from calibrant.results._uncertainty import Interval, estimand_of
 
 
@@ -36,57 +49,59 @@ class Uncertainty(NoiseFloors):
         return self.once(key, lambda: self._interval(measure, value))
 
     def _interval(self, measure: Measure, value: float) -> Interval:
-        found = find_limits(self, measure, value)
-        centre = value if found.estimate is None else found.estimate
-        # No value stands beside limits that exclude it.
-        found = replace(found, low=min(found.low, centre), high=max(found.high, centre))
-        found, acted = widened(self, measure, value, _in_range(found, measure))
-        found = _in_range(found, measure)
-        notes = ["" if measure.interval_method == "influence" else self._note(measure)]
+        limits = find_limits(self, measure, value)
+        centre = value if limits.estimate is None else limits.estimate
+        # The printed estimate must lie within the limits.
+        limits = limits.covering(centre).within(measure.low, measure.high)
+        limits, applied = apply_widenings(self, measure, value, limits)
+        limits = limits.within(measure.low, measure.high)
+        notes = ["" if measure.interval_method == "influence" else self._rare_note(measure)]
         notes.append(self.vote_note(measure))
         return Interval(
             measure.name,
             value,
-            found.low,
-            found.high,
+            limits.low,
+            limits.high,
             self.level,
-            found.method,
+            limits.method,
             self.seed,
-            found.error,
-            min(max(centre, found.low), found.high),
+            limits.error,
+            min(max(centre, limits.low), limits.high),
             "; ".join(filter(None, notes)),
             self._estimand(measure),
-            acted,
+            applied,
         )
 
     # --- the noise of votes ----------------------------------------------------------------------
 
     def _estimand(self, measure: Measure) -> str:
-        """What an interval is about, where it is not what all are."""
+        """What an interval of soft labels is about; "" for hard labels."""
         return estimand_of(self.resampling, of_labels=measure.votes_add) if self.soft else ""
 
     def vote_note(self, measure: Measure) -> str:
-        """What to know about the noise of votes in a measure of these labels."""
+        """The note on the noise of votes in a measure of soft labels; "" where there is none."""
         if not self.soft or not measure.votes_add:
             return ""
         return note_on_votes(measure, self.vote_rows, self.resampling)
 
     def without_vote_noise(self, measure: Measure, value: float) -> float:
-        """The value against the distributions behind the votes, for these rows."""
+        """The estimate against the distributions behind the votes, for these rows."""
         if self.resampling == "rows":
             return value
         of_bins = measure.interval_method == "inversion" and measure.vote_excess is None
-        found = absolute(self, measure, value) if of_bins else None
-        if found is not None and found.estimate is not None:
-            return found.estimate
+        limits = absolute(self, measure, value) if of_bins else None
+        if limits is not None and limits.estimate is not None:
+            return limits.estimate
         return self.voted.estimate(measure, value)
 
-    # --- what is rare ----------------------------------------------------------------------------
+    # --- rare events -----------------------------------------------------------------------------
 
     def with_rare_events(
         self, measure: Measure, value: float, level: float
     ) -> dict[tuple[str, float], float]:
-        """How far an error moves with fewer and more of what is rare, as far as was seen of it."""
+        """How much an error changes if rare events, or misses, are as few or as many as the
+        observed ones allow; by kind of event and how far towards the limits of its number.
+        """
         if self.soft and self.vote_rows is None:
             return {}
 
@@ -96,71 +111,231 @@ class Uncertainty(NoiseFloors):
 
         def make() -> dict[tuple[str, float], float]:
             return {
-                (kind, far): with_targets(self, measure, targets) - value
+                (kind, far): self.value_with_targets(measure, targets) - value
                 for kind, far, targets in self.once(("possible", level), possible)
             }
 
-        # Once for all that it is compared with.
+        # Kept, since a predictor is compared with several others.
         return self.once(("rare", measure.name, value, level), make)
 
     def losses(self, measure: Measure) -> Losses | None:
-        """The losses of hard labels, or distances from them, that a measure is a mean of."""
-        return losses_of(self, measure)
+        """The losses of hard labels, or distances from them, that a measure is a mean of; None for
+        other measures and for soft labels.
+        """
+        of_labels = measure.statistic == "distribution" and self.votes is None
+        if self.soft or not (measure.notion == "loss" or of_labels):
+            return None
 
-    def _note(self, measure: Measure) -> str:
-        """What to know where an outcome, or a miss, was hardly seen, or would cost most."""
+        # Which rows are misses, and whether these are few, is the same for every loss.
+        def make() -> Losses | None:
+            values = self.problems.row_values(distribution=False)
+            return Losses.from_samples(self.samples, measure.loss, values)
+
+        losses: Losses | None = self.once("losses", make)
+        return None if losses is None else losses._replace(loss=measure.loss)
+
+    def value_with_targets(self, measure: Measure, targets: Array) -> float:
+        """The measure's value with other targets (n, k)."""
+        own = targets if self.samples.multiclass else np.ascontiguousarray(targets[:, 1])
+        # As shares of votes: fractions beside certain predictions are then no input error.
+        changed = replace(self.samples, targets=own, votes=np.ones(self.samples.n, np.int64))
+        return measure.compute(self.summary(changed, measure))
+
+    def _rare_note(self, measure: Measure) -> str:
+        """The note of an interval where an outcome, or a miss, is rare, or a miss would be
+        extremely costly.
+        """
         few = self.fewest_outcomes
         if few is not None and few < FEW_EVENTS:
-            seen = "none" if few == 0 else str(few)
-            return f"{seen} of the rarer outcome in these rows: the limits rest on the predictions"
+            number = "none" if few == 0 else str(few)
+            return (
+                f"{number} of the rarer outcome in these rows: the limits rest on the predictions"
+            )
         if self.soft or measure.notion != "loss":
             return ""
-        values = self.made.row_values(distribution=False)
+        values = self.problems.row_values(distribution=False)
         misses = int(np.count_nonzero(values["classification"] > 0.5))
         hits = self.samples.n - misses
         if min(misses, hits) < FEW_EVENTS:
             few, word = (misses, "wrong") if misses < hits else (hits, "right")
-            seen, verb = "none" if few == 0 else str(few), "are" if few > 1 else "is"
-            return f"{seen} of these rows {verb} {word}: the limits rest on the predictions"
-        # A miss of a row that is all but certain would cost more than all others.
-        certain = n_certain(values) if measure.loss == "log" else 0
+            number, verb = "none" if few == 0 else str(few), "are" if few > 1 else "is"
+            return f"{number} of these rows {verb} {word}: the limits rest on the predictions"
+        # One miss of an all but certain prediction would cost more than all other rows.
+        certain = count_certain_rows(values) if measure.loss == "log" else 0
         if not certain:
             return ""
         rows = "1 prediction is" if certain == 1 else f"{certain:,} predictions are"
         return f"{rows} all but certain: the limits allow for misses of such that were not seen"
 
-    # --- what a pair of predictors has in common -------------------------------------------------
+    # --- differences of predictors ---------------------------------------------------------------
 
-    def scatter(self, measure: Measure, value: float) -> Scatter:
-        """How the measure of a sample scatters about its true value, resample by resample: the same
-        resamples for every predictor on the same rows.
+    def sampling_errors(self, measure: Measure, value: float) -> SamplingErrors:
+        """How the measure varies about its true value; predictors on the same rows share blocks and
+        resamples.
         """
         by_votes = self.resampling == "votes" and measure.interval_method != "inversion"
         if by_votes or (self.resampling != "rows" and measure.vote_model):
-            return self.voted.scatter(measure, value)
+            return self.voted.sampling_errors(measure, value)
         if measure.interval_method in ("mean", "influence"):
             mean = measure.interval_method == "mean"
-            parts = influences_of(self, measure) if mean else moved_by(self, measure)
+            parts = mean_influences(self, measure) if mean else ranking_influences(self, measure)
             if self.groups is None:
                 parts = parts.in_blocks(self.blocks.index, self.blocks.size)
             excess = 0.0
-            if self.takes_out_votes(measure):
+            if self.removes_vote_noise(measure):
                 excess = value - self.voted.estimate(measure, value)
-            losses = self.losses(measure) if mean else None
-            alone = None if mean else partial(self.alone, measure, value)
-            order = None if mean else self.plain_problem.levels[1]
-            return Scatter(parts, None, alone=alone, order=order, excess=excess, losses=losses)
+            if mean:
+                return SamplingErrors(parts, excess=excess, losses=self.losses(measure))
+            single_limits = partial(self.single_limits, measure, value)
+            order = self.plain_problem.levels[1]
+            return SamplingErrors(parts, single_limits=single_limits, order=order, excess=excess)
         drawn = replicates_of(self, measure)
-        return Scatter(None, drawn - drawn.mean())
+        return SamplingErrors(errors=drawn - drawn.mean())
 
-    def alone(self, measure: Measure, value: float, level: float) -> tuple[float, float, float]:
-        """Limits of the measure at a level, and its estimate."""
+    def single_limits(
+        self, measure: Measure, value: float, level: float
+    ) -> tuple[float, float, float]:
+        """Low, high and estimate of the measure at another level."""
         at_level = self if level == self.level else replace(self, level=level)
-        alone = at_level.interval(measure, value)
-        return alone.low, alone.high, value if alone.estimate is None else alone.estimate
+        interval = at_level.interval(measure, value)
+        estimate = value if interval.estimate is None else interval.estimate
+        return interval.low, interval.high, estimate
 
 
-def _in_range(found: Found, measure: Measure) -> Found:
-    """Limits within the range of a measure."""
-    low = min(max(found.low, measure.low), measure.high)
-    return replace(found, low=low, high=min(max(found.high, low), measure.high))
+# --- widenings ------------------------------------------------------------------------------------
+
+Widen = Callable[[Uncertainty, Measure, float, Limits], tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Widening:
+    """A reason to widen limits. `widen` gives limits that the final ones must cover, or the limits
+    themselves where the reason does not apply.
+    """
+
+    name: str
+    reason: str
+    reference: str
+    command: str
+    widen: Widen
+
+
+def apply_widenings(
+    rows: Uncertainty, measure: Measure, value: float, limits: Limits
+) -> tuple[Limits, tuple[str, ...]]:
+    """The limits with all widenings, and the names of those that changed them."""
+    applied = []
+    for each in WIDENINGS:
+        low, high = each.widen(rows, measure, value, limits)
+        if low < limits.low or high > limits.high:
+            applied.append(each.name)
+            limits = replace(limits, low=min(low, limits.low), high=max(high, limits.high))
+    if rows.groups is not None and rows.blocks.student(rows.samples.weights) > NOTABLE_STUDENT:
+        applied.append(FEW_CLUSTERS)
+    return limits, tuple(applied)
+
+
+# Student's factor above which an interval names few clusters: that of 30 clusters.
+NOTABLE_STUDENT = 1.04
+FEW_CLUSTERS = "few clusters"
+
+
+def _few_events(
+    rows: Uncertainty, measure: Measure, value: float, limits: Limits
+) -> tuple[float, float]:
+    """The Poisson limits of the number of events, for a mean loss."""
+    if measure.interval_method != "mean":
+        return limits.low, limits.high
+    losses = rows.losses(measure)
+    if losses is None or limits.estimate is None:
+        return limits.low, limits.high
+    least, most = losses.limits(rows.level)
+    return limits.estimate + least, limits.estimate + most
+
+
+def _targets_of_unseen_misses(rows: Uncertainty) -> Array | None:
+    """Targets with as many misses as the observed ones allow; None where misses are not few."""
+    votes = np.broadcast_to(1 if rows.votes is None else rows.votes, rows.samples.n)
+    z, u = rows.plain_problem.z, rows.plain_problem.u
+    right = z if rows.samples.multiclass else np.where(u > 0.5, z, 1.0 - z)
+    hits, total = float(votes @ right), int(votes.sum())
+    if min(hits, total - hits) >= FEW_EVENTS:
+        return None
+    return unseen_targets(rows.samples, votes, rows.level)
+
+
+def _unseen_misses(
+    rows: Uncertainty, measure: Measure, value: float, limits: Limits
+) -> tuple[float, float]:
+    """The value with as many misses as the observed ones allow, for an error over all classes."""
+    of_votes = measure.statistic == "distribution" and rows.votes is not None
+    no_votes = rows.soft and rows.vote_rows is None
+    if no_votes or not (STATISTICS[measure.statistic].over_classes or of_votes):
+        return limits.low, limits.high
+    targets = rows.once(("unseen", rows.level), lambda: _targets_of_unseen_misses(rows))
+    if targets is None:
+        return limits.low, limits.high
+    centre = value if limits.estimate is None else limits.estimate
+    end = centre + rows.value_with_targets(measure, targets) - value
+    return end, end
+
+
+def _unseen_kinds(
+    rows: Uncertainty, measure: Measure, value: float, limits: Limits
+) -> tuple[float, float]:
+    """A measure of ranking with the largest share of rows of an unseen kind."""
+    if measure.interval_method != "influence" or rows.resampling == "votes":
+        return limits.low, limits.high
+    share = unseen_share(ranking_influences(rows, measure).units, rows.level)
+    if value <= 0.0 or value >= 1.0:
+        return (0.0, share) if value <= 0.0 else (1.0 - share, 1.0)
+    # Rows of which the predictions know nothing are ranked at random.
+    return 1.0 - share / 2.0, share / 2.0
+
+
+def _all_alike(
+    rows: Uncertainty, measure: Measure, value: float, limits: Limits
+) -> tuple[float, float]:
+    """An interval of no width at an end of the range, widened by an unseen share of rows."""
+    low, high = limits.low, limits.high
+    if low < high or low not in (measure.low, measure.high) or math.isinf(measure.high):
+        return low, high
+    share = unseen_share(rows.samples.n, rows.level)
+    width = (measure.high - measure.low) * share**measure.power
+    return (low, low + width) if low == measure.low else (high - width, high)
+
+
+WIDENINGS = (
+    Widening(
+        "few events",
+        "a handful of events, or of misses, does not tell how a mean loss varies: their number has "
+        "Poisson's limits, and each costs what those seen and the predictions say",
+        "Garwood (1936), doi:10.1093/biomet/28.3-4.437",
+        "python benchmarks/coverage.py found rare --singles --measures log_loss brier",
+        _few_events,
+    ),
+    Widening(
+        "unseen misses",
+        "rows that are nearly all right do not tell how an error over all classes varies: it is "
+        "looked at with as many misses as those seen allow",
+        "Garwood (1936), doi:10.1093/biomet/28.3-4.437",
+        'python benchmarks/coverage.py "many classes" --singles --measures classwise_ece',
+        _unseen_misses,
+    ),
+    Widening(
+        "unseen kinds",
+        "a share of rows of another kind, of which predictions know nothing, may not have been "
+        "seen at all",
+        "Clopper and Pearson (1934), doi:10.1093/biomet/26.4.404",
+        "python benchmarks/coverage.py rare --singles --measures auroc",
+        _unseen_kinds,
+    ),
+    Widening(
+        "all rows alike",
+        "rows without a single fault do not exclude one: an interval of no width at the end of a "
+        "measure's range gets what so many rows may well not show",
+        "Clopper and Pearson (1934), doi:10.1093/biomet/26.4.404",
+        'python benchmarks/coverage.py found --world "nearly all sure" --singles --rows 300',
+        _all_alike,
+    ),
+)

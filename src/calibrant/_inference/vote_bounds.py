@@ -1,18 +1,18 @@
-"""Bounds of a mean of f(x, q) over rows, where q is known from a few votes a row alone.
+"""Bounds of a mean of f(x, q) over rows, where the true shares q are known from a few votes only.
 
-The mean of a function g of a row's m votes is a polynomial of degree m in the true shares q, and
-every such polynomial is the mean of some g. So a mean of f(x, q) that is no such polynomial is
-identified in part: it lies below the mean of g wherever the polynomial lies above f, and above it
-wherever the polynomial lies below, whatever the law of q. Both hold row by row, so that rows of g
-bound the mean for these rows and for rows like these.
+The expectation of a function g of a row's m votes is a polynomial of degree m in q, and every such
+polynomial is the expectation of some g. If f(x, q) is no such polynomial, its mean is identified
+only in part: the mean of g is an upper bound if g's polynomial lies above f for all q, and a lower
+bound if it lies below, whatever the distribution of q. This holds in every row, and so for these
+rows and for a population of such rows.
 
-Which g is the sharpest depends on how votes fall. It is fitted to some folds of the rows and used
-in the other one, so that the choice does not bias the bound: a poor g makes it wider, never wrong
-(Ji, Lei and Spector, 2023, arXiv:2310.08115, who do so for bounds of treatment effects). Among
-predictions near a knot, g has the least mean over votes that fall as those seen, or as any law
-within one chi-square distance of them. This quadratic programme is solved by non-negative least
+The sharpest g depends on the distribution of the votes. It is fitted to some folds of the rows and
+used in the other one, so that fitting does not bias the bound: a poor g makes it wider, never wrong
+(Ji, Lei and Spector, 2023, arXiv:2310.08115, who do so for bounds of treatment effects). For
+predictions near a knot, g minimises the largest mean over all distributions of votes within a
+chi-square distance of the observed one. This quadratic programme is solved by non-negative least
 squares (Lawson and Hanson, 1974, Solving Least Squares Problems, chapter 23). Between knots g is
-interpolated, and then moved until its polynomial lies on its side of f again.
+interpolated, and then shifted until its polynomial lies on its side of f again.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from calibrant._inference.budget import (
 )
 from calibrant._inference.vote_experiments import Binomial, Unlabelled
 
-# So many votes: their patterns, and true shares to hold polynomials against f at.
+# A number of votes: their possible patterns, and true shares at which g is compared with f.
 Experiment = Binomial | Unlabelled
-# From x of points, (points, predictors), and true values, (values,) or (points, 1), to f.
+# f: from x, (points, predictors), and true shares, (values,) or (points, 1), to (points, values).
 Distance = Callable[[Array, Array], Array]
 
 
 class Part(NamedTuple):
-    """What is bounded: x of every row, (n, predictors), its votes, their number, and true shares at
-    which f may have kinks, of each predictor.
+    """One term of a sum that is bounded, such as a class: x of every row, (n, predictors), its
+    votes, their number, and for each predictor the true shares at which f may have a kink.
     """
 
     x: Array
@@ -54,8 +54,8 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """A lower and an upper bound, (2, n) each: of every row, and what the other folds expect of it,
-    which does not depend on the row's own votes.
+    """A lower and an upper bound in every row, (2, n) each: first the bound, then its expectation
+    by the other folds, which does not depend on the row's own votes.
     """
 
     low: Array
@@ -69,15 +69,15 @@ class Bounds:
         return Bounds(self.low + other.low, self.high + other.high)
 
     def reversed(self) -> Bounds:
-        """Those of -f."""
+        """The bounds of -f."""
         return Bounds(-self.high, -self.low)
 
     def at_least(self, low: float) -> Bounds:
-        """With what f is never below, in rows of which no better bound is expected."""
+        """The bounds, with f >= low in rows whose lower bound is expected to be below `low`."""
         return Bounds(np.where(self.low[1] > low, self.low, low), self.high)
 
     def clipped_to(self, low: Any, high: Any) -> Bounds:
-        """The same with what f is never above, too."""
+        """The bounds, with low <= f <= high in rows whose bound is expected to be outside."""
         better = [(low < each[1]) & (each[1] < high) for each in (self.low, self.high)]
         return Bounds(np.where(better[0], self.low, low), np.where(better[1], self.high, high))
 
@@ -97,7 +97,9 @@ def bounds_of(
     fold: Index,
     w: Array,
 ) -> list[Bounds]:
-    """Bounds of f in every part; rows with more votes than a degree count as so many of them."""
+    """Bounds of f in every part, from functions of as many votes as the largest degree that a row
+    has votes for.
+    """
     knots = Knots(np.concatenate([part.x for part in parts]))
     out = [Bounds(np.zeros((2, len(w))), np.zeros((2, len(w)))) for _ in parts]
     level = [np.searchsorted(degrees, part.m, side="right") - 1 for part in parts]
@@ -105,7 +107,7 @@ def bounds_of(
         fit = _Fit(knots, f, experiment(degrees[at]), parts, w)
         for held in range(int(fold.max()) + 1):
             tallies = fit.tallies(fold != held)
-            for members in _shared(parts):
+            for members in _fit_groups(parts):
                 functions = fit.solved(_added([tallies[j] for j in members]), _added(tallies))
                 for j in members:
                     own = np.flatnonzero((fold == held) & (level[j] == at))
@@ -114,8 +116,10 @@ def bounds_of(
     return out
 
 
-def _shared(parts: Sequence[Part]) -> list[list[int]]:
-    """Parts by number, each by itself, or with the others that few votes are for."""
+def _fit_groups(parts: Sequence[Part]) -> list[list[int]]:
+    """The numbers of parts that share one fit: the parts with most votes each have their own, all
+    others share one.
+    """
     if len(parts) <= OWN_CLASSES:
         return [[j] for j in range(len(parts))]
     often = np.argsort([-int(part.counts.sum()) for part in parts], kind="stable").tolist()
@@ -123,8 +127,8 @@ def _shared(parts: Sequence[Part]) -> list[list[int]]:
 
 
 class Knots:
-    """Knots of x, the same along each axis, and simplices between them (Kuhn's triangulation): two
-    predictors that are equal lie between knots at which they are.
+    """Knots of x, the same along each axis, and linear interpolation in the simplices between them
+    (Kuhn's triangulation). Equal predictions of two predictors lie on an edge between knots.
     """
 
     def __init__(self, x: Array) -> None:
@@ -138,10 +142,11 @@ class Knots:
 
     @staticmethod
     def _axes(x: Array) -> Array:
-        """Along what nearness is measured: x, or the mean and the difference of two."""
+        """The axes along which nearness is measured: x, or mean and difference of two."""
         return x if x.shape[1] == 1 else np.stack([x.mean(axis=1), x[:, 1] - x[:, 0]], axis=1)
 
     def _corners(self, x: Array) -> tuple[Index, Array]:
+        """The knots of the simplex that holds each point, and their interpolation weights."""
         size, d = len(self._at), x.shape[1]
         below = np.clip(np.searchsorted(self._at, x) - 1, 0, size - 2)
         part = (x - self._at[below]) / (self._at[below + 1] - self._at[below])
@@ -154,12 +159,12 @@ class Knots:
         return (below @ step)[:, None] + walk, -np.diff(ends, axis=1)
 
     def interpolated(self, x: Array, at_knots: Array) -> Array:
-        """What knots have, (knots, ...), at x."""
+        """Values at knots, (knots, ...), interpolated at x."""
         ids, share = self._corners(x)
         return np.einsum("ns,ns...->n...", share, at_knots[np.searchsorted(self._ids, ids)])
 
     def nearness(self, x: Array) -> Array:
-        """How much rows count at each knot: (knots, n). None is without any."""
+        """The kernel weight of each row at each knot, (knots, n), by rank; above 0 everywhere."""
         out = np.ones((len(self.points), len(x)))
         axes = zip(self._axes(self.points).T, self._axes(x).T, self._sorted.T, strict=True)
         for (knots, rows, all_rows), near in zip(axes, NEAR[x.shape[1]], strict=True):
@@ -169,7 +174,7 @@ class Knots:
 
 
 def _rank(values: Array, among: Array) -> Array:
-    """The share of sorted numbers that are smaller; of equal ones half."""
+    """The mid-rank of values among sorted numbers, between 0 and 1."""
     both = np.searchsorted(among, values) + np.searchsorted(among, values, side="right")
     return both / (2.0 * len(among))
 
@@ -179,19 +184,20 @@ def _chunks(x: Array) -> list[Array]:
 
 
 class _Tally(NamedTuple):
-    """Weights of patterns at every knot, (knots, patterns), and sums of their squares, (knots,)."""
+    """Weights of vote patterns at every knot, (knots, patterns), and of squares, (knots,)."""
 
     sums: Array
     squares: Array
 
     @property
-    def worth(self) -> Array:
-        """The number of rows of equal weight that these are worth."""
+    def effective_rows(self) -> Array:
+        """The effective number of rows at every knot (Kish)."""
         total: Array = self.sums.sum(axis=1)
         return np.divide(total**2, self.squares, out=0.0 * total, where=self.squares > 0)
 
     @property
     def shares(self) -> Array:
+        """The distribution of patterns at every knot."""
         total: Array = self.sums.sum(axis=1, keepdims=True)
         return np.divide(self.sums, total, out=0.0 * self.sums, where=total > 0)
 
@@ -202,8 +208,8 @@ def _added(tallies: Sequence[_Tally]) -> _Tally:
 
 
 class _Functions(NamedTuple):
-    """Functions of votes below and above f, at every knot, (2, knots, patterns), and their means
-    over votes that fall as those seen, (2, knots).
+    """Functions g of vote patterns whose polynomials lie below and above f, at every knot, (2,
+    knots, patterns), and their means over the fitted distribution of votes, (2, knots).
     """
 
     g: Array
@@ -211,15 +217,15 @@ class _Functions(NamedTuple):
 
 
 class _Fit:
-    """Functions of so many votes that lie below and above f, fitted and applied."""
+    """Fits functions of a number of votes that bound f, and applies them to rows."""
 
     def __init__(
         self, knots: Knots, f: Distance, experiment: Experiment, parts: Sequence[Part], w: Array
     ) -> None:
         self._knots, self._f, self._experiment = knots, f, experiment
         self._at_knots = f(knots.points, experiment.values)
-        self._plain = f(knots.points, experiment.seen)
-        # Of many classes fewer rows tell as much.
+        self._at_patterns = f(knots.points, experiment.pattern_values)
+        # With many classes fewer rows of each suffice.
         size = FITTED_ROWS * OWN_CLASSES // max(len(parts), OWN_CLASSES)
         some = np.random.default_rng(22).permutation(len(w))[:size]
         self._rows = [some[part.m[some] >= experiment.degree] for part in parts]
@@ -233,7 +239,7 @@ class _Fit:
         ]
 
     def tallies(self, fitted: Mask) -> list[_Tally]:
-        """How votes fall at every knot in the rows that are `fitted`, part by part."""
+        """The distribution of votes at every knot in the rows `fitted`, part by part."""
         out = []
         for rows, near, patterns in zip(self._rows, self._near, self._patterns, strict=True):
             kept = fitted[rows]
@@ -241,28 +247,34 @@ class _Fit:
         return out
 
     def solved(self, own: _Tally, every: _Tally) -> _Functions:
-        """The functions for votes that fall as those of some parts do; few rows borrow from all."""
-        borrowed = np.clip(every.worth - own.worth, 0.0, BORROWED)
-        votes = own.worth[:, None] * own.shares + borrowed[:, None] * every.shares
-        n = votes.sum(axis=1)
-        seen = (votes + 1.0) / (n + votes.shape[1])[:, None]  # one more of every pattern
-        g = np.stack([-self._above(-1.0, seen, n), self._above(1.0, seen, n)])
-        return _Functions(g, np.einsum("sap,ap->sa", g, seen))
-
-    def _above(self, sign: float, seen: Array, n: Array) -> Array:
-        """At every knot the function whose polynomial lies above f, or above -f, and whose mean is
-        the least: over the worst law of votes that is as far from the one seen as the true one is
-        on average. Of laws at the chi-square distance ``degree / n`` the worst adds ``sqrt(degree
-        / n)`` standard deviations to the mean over the law seen, which a parabola stands for.
+        """The functions for the votes of some parts; where these have few rows, up to `BORROWED`
+        rows of all parts are added.
         """
-        f, plain = sign * self._at_knots, sign * self._plain
-        centre, width = (seen * plain).sum(axis=1), np.ptp(f, axis=1)
-        scale = np.maximum(np.sqrt((seen * plain**2).sum(axis=1)), 1e-3 * width)
+        borrowed = np.clip(every.effective_rows - own.effective_rows, 0.0, BORROWED)
+        votes = own.effective_rows[:, None] * own.shares + borrowed[:, None] * every.shares
+        n = votes.sum(axis=1)
+        distribution = (votes + 1.0) / (n + votes.shape[1])[
+            :, None
+        ]  # one more vote of every pattern
+        g = np.stack([-self._above(-1.0, distribution, n), self._above(1.0, distribution, n)])
+        return _Functions(g, np.einsum("sap,ap->sa", g, distribution))
+
+    def _above(self, sign: float, distribution: Array, n: Array) -> Array:
+        """At every knot the function g whose polynomial lies above f (sign 1) or -f (sign -1), with
+        the least mean under the worst distribution of votes.
+
+        The worst is over distributions within the chi-square distance ``degree / n`` of the
+        observed one, which is the mean distance of the true one. It adds ``sqrt(degree / n)``
+        standard deviations to the observed mean, which a parabola approximates.
+        """
+        f, plain = sign * self._at_knots, sign * self._at_patterns
+        centre, width = (distribution * plain).sum(axis=1), np.ptp(f, axis=1)
+        scale = np.maximum(np.sqrt((distribution * plain**2).sum(axis=1)), 1e-3 * width)
         slack = np.sqrt(max(self._experiment.degree, 1) / np.maximum(n, 1.0))
-        above, out = self._experiment.chances.T, np.repeat(f[:, :1], seen.shape[1], axis=1)
+        above, out = self._experiment.chances.T, np.repeat(f[:, :1], distribution.shape[1], axis=1)
         for a in np.flatnonzero(width > 0.0):  # a constant is its own bound
             by = float(slack[a] / scale[a])
-            out[a] = centre[a] + least_above(above, f[a] - centre[a], seen[a], by)
+            out[a] = centre[a] + least_above(above, f[a] - centre[a], distribution[a], by)
         return out
 
     def apply(self, functions: _Functions, part: Part, rows: Index, out: Bounds) -> None:
@@ -283,19 +295,22 @@ class _Fit:
             bound[1, rows] = self._knots.interpolated(x, functions.mean[side]) + sign * off
 
 
-def least_above(chances: Array, f: Array, seen: Array, slack: float) -> Array:
-    """The g with ``chances @ g >= f`` that has the least ``seen @ g + slack / 2 * seen @ g**2``:
-    about ``-1 / slack`` the nearest point of a polyhedron, found by non-negative least squares.
+def least_above(chances: Array, f: Array, distribution: Array, slack: float) -> Array:
+    """The g with ``chances @ g >= f`` that minimises ``distribution @ g + slack / 2 * distribution
+    @ g**2``.
+
+    It is the point of a polyhedron that is nearest to ``-1 / slack``, found by non-negative least
+    squares.
     """
     from scipy.optimize import nnls
 
-    root = np.sqrt(slack * seen)
+    root = np.sqrt(slack * distribution)
     system = np.vstack([(chances / root).T, f + 1.0 / slack])
     target = np.zeros(len(system))
     target[-1] = 1.0
     try:
         weights, _ = nnls(system, target, maxiter=100 * len(f))
-    except RuntimeError:  # no end in sight: a constant lies above too
-        return np.full(seen.shape, float(f.max()))
+    except RuntimeError:  # without convergence a constant above f will do
+        return np.full(distribution.shape, float(f.max()))
     left = system @ weights - target
     return -1.0 / slack - left[:-1] / left[-1] / root

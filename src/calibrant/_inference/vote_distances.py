@@ -1,9 +1,9 @@
 """Bounds, row by row, on distances from the label distributions that votes were drawn from.
 
 A distance that is a sum over classes is bounded class by class: each term depends on one share and
-on the votes for that class. An entropy does not depend on which class has which share, so only the
-sorted votes count. A root of a sum is bounded by its tangent and by Cauchy's inequality, and the
-order of all classes by the order of each class and the next.
+on the votes for that class. An entropy does not depend on which class has which share, so it is a
+function of the sorted votes. The root of a sum is bounded by its tangent and by Cauchy's
+inequality, and the agreement of two rankings by that of each class and the next.
 """
 
 from __future__ import annotations
@@ -33,24 +33,26 @@ def _half(x: Array, q: Array) -> Array:
 
 
 def _divergence(x: Array, q: Array) -> Array:
-    """What a class adds to the Jensen-Shannon divergence."""
+    """The term of one class in the Jensen-Shannon divergence."""
     x, q = np.broadcast_arrays(x, q)
     return jensen_shannon(x.reshape(-1, 1), q.reshape(-1, 1)).reshape(x.shape)
 
 
 def _relative_entropy(x: Array, q: Array) -> Array:
-    """What a class adds to the divergence of Kullback and Leibler, but for what is linear in q."""
+    """The term of one class in the Kullback-Leibler divergence, without the part linear in q."""
     return q * np.log(np.where(q > 0.0, q, 1.0)) + 0.0 * x
 
 
 def _order(x: Array, q: Array) -> Array:
-    """Whether a class that is predicted above another one, with the share x of both, has no smaller
-    share than it; of equal predictions, the same share.
+    """Whether two classes are in the predicted order, as 1 or 0.
+
+    x is the first class's predicted part of both, 1/2 at least, and q its true part: the order is
+    right if q >= 1/2 or, for equal predictions, if q = 1/2.
     """
     return np.where(x > 0.5, q >= 0.5, q == 0.5).astype(np.float64)
 
 
-# Distances that are sums over classes; of ordered classes over what lies below each.
+# Distances that are sums over classes; "transport" sums over cumulative shares.
 SUMS: dict[str, Term] = {
     "distribution": _half,
     "absolute": _absolute,
@@ -69,8 +71,8 @@ def _root(term: Term) -> Term:
 
 
 def _differences(term: Term, x: Array, q: Array) -> Array:
-    """The term of one predictor, or that of the first less that of the second: x is (rows, 1 or
-    2).
+    """The term of one predictor, or that of the first less that of the second; x is (rows, 1) or
+    (rows, 2).
     """
     out = term(x[:, :1], np.atleast_2d(q))
     return out if x.shape[1] == 1 else out - term(x[:, 1:], np.atleast_2d(q))
@@ -78,8 +80,8 @@ def _differences(term: Term, x: Array, q: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class VotedDistances:
-    """Votes of every row, (n, k), with weights and folds; and the predictions of one predictor, or
-    of two whose difference is bounded.
+    """The votes of every row, (n, k), with weights and folds, and the predictions of one predictor,
+    or of two if the difference of their distances is bounded.
     """
 
     predictions: tuple[Array, ...]
@@ -96,20 +98,20 @@ class VotedDistances:
         return int(self.counts.shape[1])
 
     def bounds(self, loss: str) -> Bounds:
-        """Bounds of a distance, or of a difference of two, in every row."""
+        """Bounds of a distance, or of the difference of two predictors' distances, in every row."""
         of_pair = len(self.predictions) == 2
         if loss == "relative_entropy":
-            # The entropy of the votes is in both of a pair, and the rest is linear in the shares.
+            # In a difference the entropy of the shares cancels; the rest is linear in the shares.
             linear = self._cross_entropies()
             return linear if of_pair else linear + self._summed(_relative_entropy)
         if loss in SUMS:
             out = self._summed(SUMS[loss], cumulated=loss == "transport")
         elif loss == "entropy":
-            out = self._of_entropies()
+            out = self._entropy_bounds()
         elif of_pair:
-            return self._apart(loss)
+            return self._difference_of_bounds(loss)
         else:
-            out = self._of_orders() if loss == "rank" else self._of_roots()
+            out = self._ranking_bounds() if loss == "rank" else self._root_bounds()
         return out if of_pair else out.at_least(0.0)
 
     # --- sums over classes -----------------------------------------------------------------------
@@ -122,7 +124,9 @@ class VotedDistances:
         return sum(every[1:], start=every[0])
 
     def _parts(self, *, cumulated: bool = False) -> list[Part]:
-        """Classes, or classes up to each but the last; of two classes one tells of both."""
+        """One part for each class, or for the classes up to each but the last (`cumulated`); with
+        two classes one part stands for both.
+        """
         counts, predictions, m = self.counts, self.predictions, self._m
         if cumulated:
             counts = np.cumsum(counts, axis=1)
@@ -139,8 +143,9 @@ class VotedDistances:
         return bounds_of(parts, f, Binomial, DEGREES, self.fold, self.w)
 
     def _cross_entropies(self) -> Bounds:
-        """What is linear in the shares needs no bounds: votes have its mean. Nothing is expected of
-        a row beside its own votes, so that these bounds are not to be cut.
+        """The cross entropy, or the difference of two. It is linear in the shares, so that the
+        votes estimate it without bias, and both bounds are the estimate. The expectation of a row
+        is its own estimate, so these bounds must not be clipped.
         """
         z = self.counts / self._m[:, None]
         first, *second = (
@@ -151,7 +156,7 @@ class VotedDistances:
 
     # --- whole distributions ---------------------------------------------------------------------
 
-    def _of_entropies(self) -> Bounds:
+    def _entropy_bounds(self) -> Bounds:
         x = np.stack([entropy(p) for p in self.predictions], axis=1)
         ordered = tuple(np.sort(p, axis=1)[:, ::-1] for p in self.predictions)
 
@@ -164,14 +169,15 @@ class VotedDistances:
         [out] = bounds_of([part], f, experiment, degrees, self.fold, self.w)
         return out
 
-    def _of_roots(self) -> Bounds:
-        """A root lies below its tangents, and the root of a sum of squares above every sum of them
-        with weights whose squares sum to 1.
+    def _root_bounds(self) -> Bounds:
+        """Bounds of the root of the Jensen-Shannon divergence. A root lies below its tangents, and
+        the root of a sum above every weighted sum of the terms' roots whose squared weights sum to
+        1 (Cauchy).
         """
         if self._k == 2:
             return self._bounded(self._parts(), _root(_of_two(_divergence)))[0]
         whole = self._summed(_divergence)
-        # Where the tangent touches: halfway between what is expected of a row and of all.
+        # The tangent touches halfway between the expectations of the row and of all rows.
         near = np.maximum(whole.high[1], 0.0)
         at = np.sqrt(0.5 * (near + max(float(np.average(near, weights=self.w)), 1e-12)))
         roots = self._bounded(self._parts(), _root(_divergence))
@@ -180,9 +186,10 @@ class VotedDistances:
         low = np.einsum("rn,rsn->sn", weights, np.stack([each.low for each in roots]))
         return Bounds(low, 0.5 * (at + whole.high / at))
 
-    def _of_orders(self) -> Bounds:
-        """All neighbours must be in order. That are no more rows than have two of them in order,
-        and no fewer than are left without those that have two of them out of order.
+    def _ranking_bounds(self) -> Bounds:
+        """Bounds of whether all classes are in the predicted order. By Bonferroni its probability
+        is at most that of any pair of neighbours being in order, and at least 1 less the sum of the
+        probabilities that pairs are not.
         """
         [p] = self.predictions
         order = np.argsort(-p, axis=1, kind="stable")
@@ -193,8 +200,9 @@ class VotedDistances:
             both = p[:, r] + p[:, r + 1]
             x = np.divide(p[:, r], both, out=np.full(len(p), 0.5), where=both > 0.0)[:, None]
             parts.append(Part(x, counts[:, r], counts[:, r] + counts[:, r + 1]))
-        # How many votes two classes have depends on the row's votes, and so does what is expected.
-        every = [self._as_others(each) for each in self._bounded(parts, _order)]
+        # The number of votes for two classes depends on the row's votes, and so would the expected
+        # bound: means of the other folds replace it.
+        every = [self._expect_fold_means(each) for each in self._bounded(parts, _order)]
         high = np.stack([each.high for each in every])
         tightest = high[:, 1].argmin(axis=0)
         out = Bounds(
@@ -203,8 +211,8 @@ class VotedDistances:
         )
         return out.clipped_to(0.0, 1.0)
 
-    def _as_others(self, bounds: Bounds) -> Bounds:
-        """The same bounds, of which nothing is expected but the means of the other folds."""
+    def _expect_fold_means(self, bounds: Bounds) -> Bounds:
+        """The same bounds, with the means of the other folds as their expectations."""
         low, high = (
             np.stack([each[0], np.full(len(self.w), end)])
             for each, end in ((bounds.low, -np.inf), (bounds.high, np.inf))
@@ -216,9 +224,9 @@ class VotedDistances:
                     each[1, own] = np.average(each[0, ~own], weights=self.w[~own])
         return Bounds(low, high)
 
-    def _apart(self, loss: str) -> Bounds:
-        """A difference of two whose bounds are found apart; it is at most what is between the two
-        predictions, a distance that keeps the triangle inequality or two different orders.
+    def _difference_of_bounds(self, loss: str) -> Bounds:
+        """Bounds of a difference from those of each predictor. By the triangle inequality it is at
+        most the distance between the two predictions; for rankings it is 0 if they agree.
         """
         first, second = (replace(self, predictions=(p,)).bounds(loss) for p in self.predictions)
         if loss == "rank":

@@ -1,4 +1,4 @@
-"""The patterns that m votes of a row can show, and the chance of each given the true shares."""
+"""The patterns that m votes of a row can have, and their probabilities given the true shares."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ Partition = tuple[int, ...]
 
 
 class Binomial:
-    """Votes for a class or not; f reads the true share of that class."""
+    """The number of votes for one class; f is a function of that class's true share."""
 
     def __init__(self, degree: int) -> None:
         self.degree = degree
         self.values: Array = 0.5 - 0.5 * np.cos(np.pi * np.arange(TRUE_SHARES + 1) / TRUE_SHARES)
-        # A distance may jump at a half.
+        # A distance may be discontinuous at 1/2.
         self.values = np.sort(np.append(self.values, [0.5 - 1e-9, 0.5 + 1e-9]))
-        self.seen: Array = np.arange(degree + 1) / degree if degree else np.array([0.5])
+        self.pattern_values: Array = np.arange(degree + 1) / degree if degree else np.array([0.5])
 
     @cached_property
     def chances(self) -> Array:
         return self.chances_of(self.values)
 
     def chances_of(self, q: Array) -> Array:
-        """The chances of every count, (degree + 1, shares)."""
+        """The binomial probability of every count, (degree + 1, shares)."""
         from scipy.special import comb
 
         count, share = np.arange(self.degree + 1)[:, None], np.clip(q, 0.0, 1.0)
@@ -39,7 +39,7 @@ class Binomial:
         return comb(self.degree, count) * share**count * (1.0 - share) ** rest
 
     def patterns(self, counts: Counts, m: Counts) -> Array:
-        """The chances of every count among so many of the votes of each row: hypergeometric."""
+        """The distribution of counts among `degree` of each row's votes: hypergeometric."""
         from scipy.special import comb
 
         drawn, own, votes = np.arange(self.degree + 1), counts[:, None], m[:, None]
@@ -48,18 +48,20 @@ class Binomial:
 
 
 class Unlabelled:
-    """Votes for k classes without regard to which is which; f reads the entropy of the shares."""
+    """The sorted numbers of votes for k classes; f is a function of the entropy of the shares."""
 
     def __init__(self, degree: int, k: int, predictions: Array) -> None:
         self.degree, self.k = degree, k
-        self._found = partitions(degree, k)
-        self._number = {each: j for j, each in enumerate(self._found)}
-        self.seen = entropy(_padded(self._found, k) / max(degree, 1))
+        self._partitions = partitions(degree, k)
+        self._number = {each: j for j, each in enumerate(self._partitions)}
+        self.pattern_values = entropy(_padded(self._partitions, k) / max(degree, 1))
         self._shares = self._true_shares(predictions)
         self.values = entropy(self._shares)
 
     def _true_shares(self, predictions: Array) -> Array:
-        """A lattice of sorted shares, equal ones of some classes, and some predictions."""
+        """Sorted shares at which g is compared with f: a lattice, equal shares of some classes, and
+        some predictions.
+        """
         fine = 1
         while n_partitions(fine + 1, self.k) <= SORTED_SHARES:
             fine += 1
@@ -73,14 +75,14 @@ class Unlabelled:
         return self.chances_of(self._shares)
 
     def chances_of(self, q: Array) -> Array:
-        """The chances of every pattern, (patterns, rows), for shares (rows, k)."""
+        """The probability of every pattern, (patterns, rows), for shares (rows, k)."""
         powers = [np.ones(len(q)), *((q**j).sum(axis=1) for j in range(1, self.degree + 1))]
         known: dict[Partition, Array] = {(): powers[0]}
-        return np.stack([_ways(each) * _distinct(each, powers, known) for each in self._found])
+        return np.stack([_ways(each) * _distinct(each, powers, known) for each in self._partitions])
 
     def patterns(self, counts: Counts, m: Counts) -> Array:
-        """The pattern of every row's votes, or the shares of patterns among some of them."""
-        out, rng = np.zeros((len(counts), len(self._found))), np.random.default_rng(23)
+        """The distribution of patterns among `degree` of each row's votes, by drawing subsets."""
+        out, rng = np.zeros((len(counts), len(self._partitions))), np.random.default_rng(23)
         size = np.full(len(counts), self.degree)
         draws = SUBSETS if (m > self.degree).any() else 1
         for _ in range(draws):
@@ -91,13 +93,13 @@ class Unlabelled:
 
 
 def unlabelled_degrees(k: int) -> tuple[int, ...]:
-    """The degrees whose patterns are not too many."""
+    """The degrees with at most `PATTERNS` patterns."""
     return tuple(d for d in DEGREES if n_partitions(d, k) <= PATTERNS)
 
 
 @lru_cache(maxsize=4096)
 def n_partitions(total: int, parts: int) -> int:
-    """How many there are."""
+    """The number of partitions of a total into at most so many parts."""
     if total == 0 or parts == 0:
         return int(total == 0)
     fewer = n_partitions(total, parts - 1)
@@ -106,7 +108,7 @@ def n_partitions(total: int, parts: int) -> int:
 
 @lru_cache(maxsize=256)
 def partitions(total: int, parts: int, largest: int | None = None) -> tuple[Partition, ...]:
-    """Whole numbers above 0 that sum to a total, the largest first, so many of them at most."""
+    """The partitions of a total into at most so many positive parts, in decreasing order."""
     if total == 0:
         return ((),)
     if parts == 0:
@@ -119,16 +121,18 @@ def partitions(total: int, parts: int, largest: int | None = None) -> tuple[Part
     )
 
 
-def _padded(found: tuple[Partition, ...], k: int) -> Array:
-    return np.array([[*each, *[0] * (k - len(each))] for each in found], dtype=np.float64)
+def _padded(patterns: tuple[Partition, ...], k: int) -> Array:
+    """The partitions as rows of k numbers, filled up with 0."""
+    return np.array([[*each, *[0] * (k - len(each))] for each in patterns], dtype=np.float64)
 
 
 def _sorted(rows: NDArray[np.generic]) -> NDArray[np.generic]:
+    """Each row in decreasing order."""
     return np.sort(rows, axis=1)[:, ::-1]
 
 
 def _ways(pattern: Partition) -> float:
-    """In how many ways votes fall into a pattern, once it is known which class has which part."""
+    """The multinomial coefficient of a pattern, over the permutations of its equal parts."""
     out = factorial(sum(pattern))
     for part in pattern:
         out //= factorial(part)
@@ -138,8 +142,8 @@ def _ways(pattern: Partition) -> float:
 
 
 def _distinct(pattern: Partition, powers: list[Array], known: dict[Partition, Array]) -> Array:
-    """The sum, over distinct classes, of products of shares to the powers of a pattern: from sums
-    of powers, less what has a class twice.
+    """The monomial symmetric function: the sum, over distinct classes, of products of shares to the
+    powers of a pattern. It is computed from power sums, less the terms with a class twice.
     """
     if pattern not in known:
         *rest, last = pattern

@@ -1,6 +1,8 @@
-"""Votes against votes: one annotator against the rest, half of the votes against the other half;
-and whether somebody votes as others do, by the law of agreement when the votes of an item are
-exchanged among those who gave them.
+"""Votes against votes: one annotator against the rest, and half of the votes against the other
+half.
+
+Also a test of whether somebody votes as others do: a permutation test of the agreement with the
+rest, in which the votes of an item are exchanged among those who gave them.
 """
 
 from __future__ import annotations
@@ -14,13 +16,13 @@ import numpy as np
 from calibrant._core.typing import Array, Counts, Index
 from calibrant._inference.bayes_error import agreement, population_of
 from calibrant._inference.budget import EXCHANGES, SPLIT_DRAWS, SPLIT_ROWS
-from calibrant._inference.tails import upper_chance
+from calibrant._inference.tails import gamma_tail
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Votes as predictions and votes as targets, shares (rows, k) both; which row of the counts
-    each is of, and its weight.
+    """Some votes as predictions and other votes as targets, both as shares (rows, k); with the row
+    of the counts that each belongs to, and its weight.
     """
 
     predicted: Array
@@ -30,8 +32,8 @@ class Split:
 
 
 def one_against_rest(counts: Counts) -> Split:
-    """Every vote of a row as a certain prediction, against the shares of the others; a row's votes
-    weigh 1 together. All of them, so nothing is drawn.
+    """Every vote of a row as a certain prediction, against the shares of the row's other votes. The
+    votes of a row have the total weight 1. Nothing is drawn.
     """
     votes = counts.sum(axis=1)
     row, voted = np.nonzero((counts > 0) & (votes[:, None] > 1))
@@ -44,8 +46,8 @@ def one_against_rest(counts: Counts) -> Split:
 
 
 def halves(counts: Counts, rng: np.random.Generator) -> Split:
-    """Half of a row's votes, drawn without replacement, against another half; of an odd number one
-    is left out.
+    """Half of a row's votes, drawn without replacement, against the other half; of an odd number of
+    votes one is not used.
     """
     row = np.flatnonzero(counts.sum(axis=1) > 1)
     kept = counts[row]
@@ -56,7 +58,7 @@ def halves(counts: Counts, rng: np.random.Generator) -> Split:
 
 
 def without_replacement(counts: Counts, size: Counts, rng: np.random.Generator) -> Counts:
-    """Some votes of each row: hypergeometric, class by class."""
+    """Votes drawn without replacement, `size` of each row: hypergeometric, class by class."""
     out = np.zeros_like(counts)
     left, wanted = counts.sum(axis=1), size.copy()
     for r in range(counts.shape[1]):
@@ -69,29 +71,30 @@ def without_replacement(counts: Counts, size: Counts, rng: np.random.Generator) 
 def grown(
     counts: Counts, rng: np.random.Generator, *, means: bool
 ) -> Iterator[tuple[Split, Split]]:
-    """Pairs of splits in a population like that of the votes: of half as many votes against as
-    many, and of as many against as many.
+    """Pairs of splits drawn from a population like that of the votes: half of a row's number of
+    votes against as many, and the full number against as many.
 
-    The population is the Dirichlet one with the mean of the shares and the agreement of two votes.
-    Of `means` of rows one large draw will do; other measures depend on the number of rows.
+    The population is Dirichlet with the mean of the shares and the agreement of two votes. For
+    measures that are `means` over rows one large sample suffices; other measures depend on the
+    number of rows.
     """
     votes = counts.sum(axis=1)
     several = votes > 1
     mean = (counts / votes[:, None]).mean(axis=0)
     population = population_of(mean, float(agreement(counts)[several].mean()))
-    seen = np.flatnonzero(mean > 0)
+    nonempty = np.flatnonzero(mean > 0)
     sizes = votes[several]
     if means:
         sizes = np.resize(sizes, max(SPLIT_ROWS, len(sizes)))
     n = len(sizes)
     for _ in range(min(SPLIT_DRAWS, max(1, SPLIT_ROWS // n))):
         q = np.zeros((n, counts.shape[1]))
-        q[:, seen] = rng.dirichlet(mean[seen] * population.concentration, n)
+        q[:, nonempty] = rng.dirichlet(mean[nonempty] * population.concentration, n)
         yield _drawn(q, sizes, rng)
 
 
 def _drawn(q: Array, sizes: Counts, rng: np.random.Generator) -> tuple[Split, Split]:
-    """Two drawn samples of votes against each other: of half of their votes, and of all."""
+    """Two samples of votes drawn from the shares q, against each other: half of them, and all."""
     few = [rng.multinomial(sizes // 2, q) for _ in range(2)]
     many = [votes + rng.multinomial(sizes - sizes // 2, q) for votes in few]
     row, weight = np.arange(len(q)), np.ones(len(q))
@@ -104,8 +107,8 @@ def _drawn(q: Array, sizes: Counts, rng: np.random.Generator) -> tuple[Split, Sp
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """How often votes agree with the rest, what any votes of the same items would, and the chance
-    of a difference as large.
+    """How often votes agree with the rest, the expected agreement of any votes on the same items,
+    and the p-value of the difference.
     """
 
     value: float
@@ -113,17 +116,18 @@ class Agreement:
     p_value: float
     # Votes on items that others voted on too.
     n_shared: int
-    # What each item adds, and its weight.
+    # The agreement by item, and the item's weight.
     per_item: Array
     weights: Array
 
 
 def agreement_with_rest(own: Counts, counts: Counts, rng: np.random.Generator) -> Agreement:
-    """Of some votes (items, k) with the other votes on the same items, out of all `counts`.
+    """The agreement of votes `own`, (items, k), with the other votes on the same items; `counts`
+    are all votes.
 
-    If those who vote are exchangeable, the votes of an item are handed out at random: the mean is
-    then the agreement of two votes of the item. For single votes the law's moments are summed; for
-    several by one group votes are handed out.
+    If voters are exchangeable, the votes of an item are assigned to them at random, and the
+    expected agreement is that of two votes of the item. With one vote an item the moments of the
+    statistic have a formula; with several, assignments are drawn.
     """
     many, rest = own.sum(axis=1), (counts - own).sum(axis=1)
     shared = (many > 0) & (rest > 0)
@@ -141,33 +145,33 @@ def agreement_with_rest(own: Counts, counts: Counts, rng: np.random.Generator) -
         drawn = np.empty((EXCHANGES, len(own)))
         for each in drawn:
             each[:] = _agreeing(without_replacement(counts, many, rng), counts)
-        away = (drawn - expected) @ weights
-        variance, third = float((away**2).mean()), float((away**3).mean())
+        deviation = (drawn - expected) @ weights
+        variance, third = float((deviation**2).mean()), float((deviation**3).mean())
     p_value = _two_sided((value - mean) * total, variance, third)
     return Agreement(value, mean, p_value, int(many.sum()), per_item, weights)
 
 
 def _agreeing(own: Counts, counts: Counts) -> Array:
-    """The share of pairs, one vote of either side, that agree."""
+    """By item, the share of pairs (one of the own votes, one of the others) that agree."""
     rest = counts - own
     pairs = (own * rest).sum(axis=1)
     return pairs / (own.sum(axis=1) * rest.sum(axis=1))
 
 
 def _single_moments(counts: Counts, expected: Array) -> tuple[float, float]:
-    """Variance and third central moment of a sum over items of one vote each."""
+    """Variance and third central moment of the sum of agreements, with one own vote an item."""
     votes = counts.sum(axis=1)[:, None]
     chance, others = counts / votes, (counts - 1) / (votes - 1)
-    away = np.where(counts > 0, others - expected[:, None], 0.0)
-    return float((chance * away**2).sum()), float((chance * away**3).sum())
+    deviation = np.where(counts > 0, others - expected[:, None], 0.0)
+    return float((chance * deviation**2).sum()), float((chance * deviation**3).sum())
 
 
-def _two_sided(away: float, variance: float, third: float) -> float:
-    """The chance of a distance from the mean as large, on either side."""
-    if variance <= 1e-15:  # everybody agrees on everything: nothing to tell anyone apart by
+def _two_sided(deviation: float, variance: float, third: float) -> float:
+    """The two-sided p-value of a deviation from the mean, from the second and third moment."""
+    if variance <= 1e-15:  # all votes agree
         return 1.0
-    spread = math.sqrt(variance)
-    skew = third / spread**3
-    x = away / spread
-    tail = upper_chance(x, skew) if x > 0 else upper_chance(-x, -skew)
+    error = math.sqrt(variance)
+    skew = third / error**3
+    x = deviation / error
+    tail = gamma_tail(x, skew) if x > 0 else gamma_tail(-x, -skew)
     return min(1.0, 2.0 * tail)

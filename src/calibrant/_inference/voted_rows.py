@@ -1,4 +1,4 @@
-"""VotedRows: one set of samples whose labels are shares of votes, and the noise of these votes."""
+"""Samples whose labels are shares of votes, and the noise that votes add to measures."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from calibrant._inference.means import (
     influences,
     losses_of_rows,
     mean_limits,
+    row_weights,
 )
 from calibrant._inference.numbers import FITTED_FROM_ROWS, ROUNDED_SHARES
 from calibrant._inference.vote_bounds import Bounds, fold_of
@@ -27,12 +28,12 @@ ONE_VOTE = "every row has one vote, which tells nothing of how votes scatter"
 
 
 def is_mean(measure: Measure) -> bool:
-    """Whether a measure is a mean of what rows have for themselves."""
+    """Whether a measure is a mean over rows."""
     return STATISTICS[measure.statistic].problem == "rows"
 
 
 def whole_counts(z: Array, m: Counts) -> Counts | None:
-    """Shares as counts of votes; None where they are none."""
+    """The votes by class of rows with the shares z and m votes; None where shares do not fit."""
     exact = z * m[:, None]
     counts = np.rint(exact)
     if np.abs(exact - counts).max(initial=0.0) > ROUNDED_SHARES or (counts.sum(axis=1) != m).any():
@@ -41,16 +42,16 @@ def whole_counts(z: Array, m: Counts) -> Counts | None:
 
 
 def one_vote(z: Array, rng: np.random.Generator) -> Index:
-    """A vote of each row, drawn from its shares."""
-    through = np.cumsum(z, axis=1)
-    drawn = rng.random(len(z)) * through[:, -1]
-    index = (through <= drawn[:, None]).sum(axis=1)
+    """The class of one vote of each row, drawn from its shares."""
+    cumulative = np.cumsum(z, axis=1)
+    drawn = rng.random(len(z)) * cumulative[:, -1]
+    index = (cumulative <= drawn[:, None]).sum(axis=1)
     return np.minimum(index, z.shape[1] - 1).astype(np.intp)
 
 
 def vote_residuals(z: Array, m: Counts, rng: np.random.Generator) -> Array:
-    """A vector for each row whose square has the mean of the votes' covariance: a vote drawn from
-    the row, less the shares, over ``sqrt(m - 1)``.
+    """Noise of the shares, (n, k): a vote drawn from the row, less the shares, over ``sqrt(m -
+    1)``. Its covariance is, on average, that of the shares; 0 for rows of one vote.
     """
     out = -z / np.sqrt(np.maximum(m - 1, 1))[:, None]
     rows = np.arange(len(z))
@@ -61,7 +62,7 @@ def vote_residuals(z: Array, m: Counts, rng: np.random.Generator) -> Array:
 
 @dataclass
 class VotedRows:
-    """Samples, the number of votes of each row, and what is known of the noise of these votes."""
+    """Samples with the number of votes of each row."""
 
     samples: Samples
     votes: Counts
@@ -87,8 +88,7 @@ class VotedRows:
 
     @cached_property
     def w(self) -> Array:
-        weights = self.samples.weights
-        return np.ones(self.samples.n) if weights is None else weights.astype(np.float64)
+        return row_weights(self.samples)
 
     @cached_property
     def counts(self) -> Counts:
@@ -109,7 +109,7 @@ class VotedRows:
         return int((self.m == 1).sum())
 
     def method(self, measure: Measure) -> str:
-        """How the noise of votes is taken out of a measure."""
+        """The method by which the noise of votes is removed from a measure."""
         if measure.vote_model:
             return "midway between bounds over all distributions that could have given the votes"
         if measure.vote_excess is not None:
@@ -118,7 +118,7 @@ class VotedRows:
             return "linear in the labels: there is none to take out"
         return "by test inversion, the votes of these rows drawn anew"
 
-    # --- distances, which votes identify in part -------------------------------------------------
+    # --- distances, which votes identify only in part --------------------------------------------
 
     def bounds(self, measure: Measure) -> Bounds:
         """Bounds of a distance in every row."""
@@ -126,9 +126,9 @@ class VotedRows:
             self._bounds[measure.loss] = self._distances(self.p).bounds(measure.loss)
         return self._bounds[measure.loss]
 
-    def bounds_apart(self, other: VotedRows, measure: Measure) -> Bounds:
-        """Bounds, in every row, of a distance less that of another predictor on the same rows.
-        Other votes on them tell of other distributions: then both are bounded by themselves.
+    def difference_bounds(self, other: VotedRows, measure: Measure) -> Bounds:
+        """Bounds, in every row, of a distance less that of another predictor on the same rows; if
+        the other has different votes, from the bounds of each.
         """
         if np.array_equal(self.counts, other.counts):
             return self._distances(self.p, other.p).bounds(measure.loss)
@@ -139,35 +139,38 @@ class VotedRows:
         return VotedDistances(predictions, self.counts, self.w, fold)
 
     def limits_between(self, bounds: Bounds, level: float) -> tuple[float, float, float, float]:
-        """Limits of what lies between the means of two bounds, the middle, and its standard error.
-
-        The lower limit is that of the lower bound, the upper one that of the upper.
+        """The lower limit of the mean lower bound, the upper limit of the mean upper bound, the
+        middle of the two means, and its standard error.
         """
         exact = np.array_equal(*bounds.rows)
-        wider = 1.0 if exact else FITTED_FROM_ROWS
+        factor = 1.0 if exact else FITTED_FROM_ROWS
         w = None if self.samples.weights is None else self.w
         below, above = (float(np.average(each, weights=w)) for each in bounds.rows)
         low, high = (
-            wider * mean_limits(influences(each, w, self.groups), level)[side]
+            factor * mean_limits(influences(each, w, self.groups), level)[side]
             for side, each in enumerate(bounds.rows)
         )
         middle = influences(bounds.rows.mean(axis=0), w, self.groups)
         ends = below + low, above + high
-        # Where votes leave hardly anything open the two may cross by chance.
-        error = wider * mean_limits(middle, level)[2]
+        error = factor * mean_limits(middle, level)[2]
+        # Where the bounds nearly coincide, their limits may cross by chance.
         return min(ends), max(ends), 0.5 * (below + above), error
 
     # --- squares, which have exact corrections ---------------------------------------------------
 
     @cached_property
     def variances(self) -> Array:
-        """Variances of the shares, (n, k); rows of one vote are taken to scatter as the others."""
+        """Variances of the shares, (n, k), due to the votes; for rows of one vote those of the
+        others.
+        """
         return self._variances(self.z)
 
     def _variances(self, z: Array) -> Array:
         out = vote_variances(z, self.m)
         if self.singles:
-            out = np.where((self.m == 1)[:, None], self._likeness * self._usual, out)
+            out = np.where(
+                (self.m == 1)[:, None], self._variance_ratio * self._nominal_variance, out
+            )
         return out
 
     @cached_property
@@ -176,25 +179,27 @@ class VotedRows:
         return 0.5 * (self.p + np.average(self.z, axis=0, weights=self.w))
 
     @property
-    def _usual(self) -> Array:
-        """What variances of single votes are taken to be in proportion to, (n, k)."""
+    def _nominal_variance(self) -> Array:
+        """c (1 - c) at the middle c, (n, k): the variance of one vote, up to a common factor."""
         return self._middle * (1.0 - self._middle)
 
     @cached_property
-    def _columns(self) -> tuple[Array, Array]:
-        """What rows of several votes tell of the variance of one, and what it is usually."""
+    def _single_vote_variances(self) -> tuple[Array, Array]:
+        """For rows of several votes, times their weight: the estimated variance of a single vote,
+        and the nominal one. 0 for rows of one vote.
+        """
         several = self.w * (self.m > 1)
-        one = self.m * vote_variances(self.z, self.m).sum(axis=1)
-        return several * one, several * self._usual.sum(axis=1)
+        estimated = self.m * vote_variances(self.z, self.m).sum(axis=1)
+        return several * estimated, several * self._nominal_variance.sum(axis=1)
 
     @cached_property
-    def _likeness(self) -> float:
-        """The variance of one vote as a multiple of the usual one."""
-        one, usual = (float(column.sum()) for column in self._columns)
-        return one / usual if usual > 0 else 0.0
+    def _variance_ratio(self) -> float:
+        """The variance of a single vote over the nominal one, in rows of several votes."""
+        estimated, nominal = (float(column.sum()) for column in self._single_vote_variances)
+        return estimated / nominal if nominal > 0 else 0.0
 
     def corrected(self, measure: Measure, z: Array | None = None) -> Array:
-        """A loss of every row without what the noise of its votes adds to it."""
+        """The loss of every row, less the expected part that is noise of votes."""
         own = self.z if z is None else z
         distribution = measure.statistic == "distribution"
         multiclass = self.samples.multiclass
@@ -207,29 +212,33 @@ class VotedRows:
         return values - measure.vote_excess(self.p, self._variances(z))
 
     def excess_rows(self, measure: Measure) -> Array:
-        """What the noise of votes adds to the square of each row, in expectation; in the mean, rows
-        of one vote are told by the others.
+        """What the noise of votes adds to each row's squared error in expectation. The variances of
+        rows of one vote are estimated from the others, whose influence on them is included.
         """
         assert measure.vote_excess is not None
-        return measure.vote_excess(self.p, self.variances) + self._told_to_singles(measure)
+        return measure.vote_excess(self.p, self.variances) + self._influence_on_singles(measure)
 
-    def _told_to_singles(self, measure: Measure) -> Array:
-        """What each row of several votes moves those of one by, which are taken to scatter as the
-        others do: their mean is 0, and their scatter that of what the others tell.
+    def _influence_on_singles(self, measure: Measure) -> Array:
+        """The influence of each row of several votes on the excess of rows of one vote, through the
+        variance ratio; its mean is 0.
         """
         if not self.singles:
             return np.zeros(self.samples.n)
         assert measure.vote_excess is not None
-        one, usual = self._columns
-        of_singles = float((self.w * (self.m == 1)) @ measure.vote_excess(self.p, self._usual))
-        total = float(usual.sum())
-        moved = (one - self._likeness * usual) * (of_singles / total if total > 0 else 0.0)
-        out: Array = np.divide(moved, self.w, out=np.zeros_like(moved), where=self.w > 0)
+        estimated, nominal = self._single_vote_variances
+        excess = measure.vote_excess(self.p, self._nominal_variance)
+        of_singles = float((self.w * (self.m == 1)) @ excess)
+        total = float(nominal.sum())
+        share = of_singles / total if total > 0 else 0.0
+        influence = (estimated - self._variance_ratio * nominal) * share
+        out: Array = np.divide(influence, self.w, out=np.zeros_like(influence), where=self.w > 0)
         out -= float(np.average(out, weights=self.w))
         return out
 
     def excess(self, measure: Measure) -> float:
-        """What it adds to the measure: to a mean of squares, or to squared sums over bins."""
+        """What the noise of votes adds to a measure in expectation: a mean of squares, or a sum of
+        squared sums over bins.
+        """
         assert measure.vote_excess is not None
         w = self.w**2 if measure.is_binned else self.w
         total = self.w.sum() ** 2 if measure.is_binned else self.w.sum()
@@ -239,20 +248,22 @@ class VotedRows:
 
     @cached_property
     def residuals(self) -> Array:
-        """A vector for each row whose square has the mean of the votes' covariance: (n, k)."""
+        """One draw of the noise of the shares, (n, k)."""
         return self._noise(np.random.default_rng((self.seed, 23)))
 
     @property
     def scalar_residuals(self) -> Array:
-        """The column of `residuals` that the scalar problem has, (n, 1): of class 1, or of each
-        row's top label.
+        """The column of `residuals` of the scalar problem, (n, 1): of class 1, or of each row's top
+        label.
         """
         if not self.samples.multiclass:
             return self.residuals[:, 1:]
         return np.take_along_axis(self.residuals, self.p.argmax(axis=1)[:, None], axis=1)
 
     def errors(self, measure: Measure, n_draws: int, computed: Callable[[Samples], float]) -> Array:
-        """How a value scatters with the votes of these rows."""
+        """The value less its mean, or less the value without noise, in draws of the votes of these
+        rows; `computed` gives the measure of other samples.
+        """
         rng, total = np.random.default_rng((self.seed, 24)), float(self.w.sum())
         out = np.empty(n_draws)
         for i in range(n_draws):
@@ -260,27 +271,30 @@ class VotedRows:
                 out[i] = float(self.w @ self.corrected(measure, self.z + self._noise(rng))) / total
             else:
                 out[i] = computed(self._with_targets(self._centres + self._noise(rng, most=1.0)))
-        seen = (
+        centre = (
             float(out.mean()) if is_mean(measure) else computed(self._with_targets(self._centres))
         )
-        return out - seen
+        return out - centre
 
     def _noise(self, rng: np.random.Generator, most: float = np.inf) -> Array:
-        """How shares scatter about the true ones, (n, k). Rows of one vote are taken to scatter as
-        the others, by at `most` this multiple of the usual variance.
+        """A draw of the noise of the shares, (n, k). Rows of one vote vary as the others do, with
+        `most` times the nominal variance at most.
         """
         out = vote_residuals(self.z, self.m, rng)
         if self.singles:
-            away = np.eye(out.shape[1])[one_vote(self._middle, rng)] - self._middle
-            out += np.where((self.m == 1)[:, None], np.sqrt(min(self._likeness, most)) * away, 0.0)
+            residual = np.eye(out.shape[1])[one_vote(self._middle, rng)] - self._middle
+            scale = np.sqrt(min(self._variance_ratio, most))
+            out += np.where((self.m == 1)[:, None], scale * residual, 0.0)
         return out
 
     @cached_property
     def _centres(self) -> Array:
-        """Shares that noise can be added to and leave shares, (n, k): one vote is at an end."""
+        """Shares that stay in [0, 1] when noise is added, (n, k). The shares of one vote are 0 and
+        1: the middle stands for them.
+        """
         return np.where((self.m == 1)[:, None], self._middle, self.z) if self.singles else self.z
 
     def _with_targets(self, targets: Array) -> Samples:
-        own = np.clip(targets, 0.0, 1.0)  # of rounding
+        own = np.clip(targets, 0.0, 1.0)  # against rounding
         own = own if self.samples.multiclass else np.ascontiguousarray(own[:, 1])
         return replace(self.samples, targets=own)

@@ -22,7 +22,7 @@ from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.counting import bin_table
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._engines.arrays.streams import EPS
-from calibrant._inference import paths, significance
+from calibrant._inference import coefficients, paths, significance
 from calibrant._inference.cells import Problem, problem_of
 from calibrant._inference.numbers import SMALL_COUNT
 from calibrant._measures.catalogue import catalogue
@@ -306,7 +306,7 @@ def _known_moments(mean: float, variance: float) -> str:
 
 
 def drawn_test(
-    name: str, value: float, chance: significance.Drawn, null: str, note: str, seed: int
+    name: str, value: float, chance: significance.PValue, null: str, note: str, seed: int
 ) -> CalibrationTest:
     """The result of a test whose p-value is known or drawn."""
     if chance.n_draws:
@@ -413,7 +413,7 @@ def clipping_note(n_clipped: int, eps: float) -> str:
 
 def _cox(problem: Problem, h: Array, clusters: Any, level: float) -> CoxCalibration:
     """The fit with its limits; NaN for a parameter that cannot be fitted."""
-    fits = significance.cox_fits(problem, h, clusters)
+    fits = coefficients.cox_fits(problem, h, clusters)
     half = significance.student_quantile(0.5 + level / 2.0, fits.df)
 
     def around(value: float | None, standard_error: float) -> tuple[float, float, float]:

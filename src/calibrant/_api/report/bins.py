@@ -19,7 +19,7 @@ from calibrant._data.samples import Notion, Samples
 from calibrant._engines.arrays.passes import whole_problem
 from calibrant._inference.blocks import blocks_of
 from calibrant._inference.budget import is_small_over_classes
-from calibrant._inference.cells import Whole
+from calibrant._inference.cells import ScalarRows
 from calibrant._measures.catalogue import Measure, Shape, catalogue, listed
 from calibrant._measures.cutoffs import worst_interval
 from calibrant._measures.proportions import design_effects
@@ -47,7 +47,7 @@ def bin_views(
     truthful: Rule = Quantile(15),
     groups: Index | None = None,
     level: float = 0.95,
-    whole: Whole | None = None,
+    whole: ScalarRows | None = None,
 ) -> tuple[BinView, ...]:
     """The view of the labels as they are, and of their likeliest outcomes if they are soft; bars of
     bins take clusters into account.
@@ -80,7 +80,7 @@ def _view(
     truthful: str | None,
     groups: Index | None,
     level: float,
-    whole: Whole | None = None,
+    whole: ScalarRows | None = None,
 ) -> BinView:
     """The scalar problem of one set of labels in every number of bins."""
     with explained(samples):

@@ -313,7 +313,7 @@ class _HeldOut:
         low, high, _ = mean_limits(influences(apart, w, self.groups), self.level)
         after, before = own.losses(measure), self.own.losses(measure)
         if after is not None and before is not None:
-            fewest, most = after.room_apart(before, self.level)
+            fewest, most = after.difference_limits(before, self.level)
             low, high = min(low, fewest), max(high, most)
         change = now - was
         return Change(measure.name, was, now, change + low, change + high, estimate=change)

@@ -37,7 +37,7 @@ from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant._engines.arrays.passes import in_threads, whole_problem
 from calibrant._inference.budget import THREADS_FROM
-from calibrant._inference.cells import Whole
+from calibrant._inference.cells import ScalarRows
 from calibrant._measures.catalogue import HEADLINE
 from calibrant._summaries.samples import Summary, resolve_notion
 from calibrant.results._annotators import Annotators
@@ -269,7 +269,7 @@ def _largest_threshold(samples: Samples) -> float:
     return 10 * share if 0 < share < RARE else 1.0
 
 
-def _histogram(whole: Whole) -> Histogram:
+def _histogram(whole: ScalarRows) -> Histogram:
     """Weights by prediction and outcome; a soft label is both outcomes in part."""
     u, z, w, findings = whole
     edges = np.linspace(0.0, 1.0, PLACES + 1)
@@ -289,7 +289,7 @@ def _add_ece(measures: Iterable[str] | None) -> list[str] | None:
     return list(dict.fromkeys([HEADLINE, *measures]))
 
 
-def _other_tools(samples: Samples, rule: Rule, whole: Whole) -> Conventions | str:
+def _other_tools(samples: Samples, rule: Rule, whole: ScalarRows) -> Conventions | str:
     """What other tools show, or why they are not asked."""
     if samples.weights is not None:
         return "The rows have weights, which most other tools do not take."

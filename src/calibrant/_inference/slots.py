@@ -1,0 +1,213 @@
+"""Slots: the bins that rows add their residuals to, of one problem or of all classes together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from calibrant._core.binning import LevelSets, Rule
+from calibrant._core.typing import Array, Index, Mask
+from calibrant._data.samples import Samples
+from calibrant._engines.arrays.counting import class_columns
+from calibrant._engines.arrays.draws import Labels, count_labels
+from calibrant._inference.blocks import Blocks, summed
+from calibrant._inference.budget import BLOCK_ENTRIES
+from calibrant._inference.cells import Problem, ScalarRows, above_threshold, problem_of
+from calibrant._inference.means import distribution_rows, row_weights
+from calibrant._inference.numbers import PRIOR_ROWS
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """Rows with one slot for each of k classes (k = 1 for a scalar problem).
+
+    `index`, `u`, `z` and `w` are (n, k): slot, prediction, target and weight, the weight 0 where a
+    row is not counted. `hard`: all targets are 0 or 1. `classes` is the class of every slot; the
+    slots of one class hold different rows.
+    """
+
+    index: Index
+    size: int
+    u: Array
+    z: Array
+    w: Array
+    hard: bool
+    classes: Index
+    # The label of every row; None where targets are soft, or slots are of some classes only.
+    labels: Index | None = None
+    # The noise of targets (n, k), where rows are fixed and only their votes are drawn again.
+    noise: Array | None = None
+
+    @classmethod
+    def of_problem(cls, problem: Problem) -> Slots:
+        """The bins of a scalar problem."""
+        classes = problem.classes
+        if classes is None:
+            classes = np.zeros(problem.m, dtype=np.intp)
+        u, z, w = (column[:, None] for column in (problem.u, problem.z, problem.weights))
+        return cls(problem.bins[:, None], problem.m, u, z, w, problem.hard, classes)
+
+    @property
+    def n(self) -> int:
+        return int(self.index.shape[0])
+
+    @property
+    def k(self) -> int:
+        return int(self.index.shape[1])
+
+    # --- sums by slot ----------------------------------------------------------------------------
+
+    def sums(self, values: Array) -> Array:
+        """Sums by slot of values (n, k)."""
+        return summed(self.index.ravel(), values.ravel(), self.size)
+
+    @cached_property
+    def weight(self) -> Array:
+        return self.sums(self.w)
+
+    @cached_property
+    def squares(self) -> Array:
+        """Sums of squared weights."""
+        return self.sums(self.w * self.w)
+
+    @cached_property
+    def total(self) -> float:
+        """The weight of all rows."""
+        return float(self.weight.sum()) / self.k
+
+    def mean(self, values: Array) -> Array:
+        """Weighted means by slot, 0 where there is no weight."""
+        total = self.sums(self.w * values)
+        return np.divide(total, self.weight, out=np.zeros(self.size), where=self.weight > 0)
+
+    @cached_property
+    def mean_u(self) -> Array:
+        return self.mean(self.u)
+
+    @cached_property
+    def mean_z(self) -> Array:
+        return self.mean(self.z)
+
+    @cached_property
+    def gap(self) -> Array:
+        """Mean target less mean prediction of each slot."""
+        return self.mean(self.z - self.u)
+
+    @cached_property
+    def residuals(self) -> Array:
+        """w (z - u) of every row and class, (n, k)."""
+        return self.w * (self.z - self.u)
+
+    @cached_property
+    def effective_rows(self) -> Array:
+        """How many rows of equal weight each slot's weights are worth."""
+        out = np.ones(self.size)
+        return np.divide(self.weight**2, self.squares, out=out, where=self.squares > 0)
+
+    def block_squares(self, blocks: Blocks, values: Array) -> Array:
+        """By slot, the sum over blocks of squared sums of values; block by block where the table of
+        all sums would be too large.
+        """
+        if blocks.size * self.size <= BLOCK_ENTRIES:
+            return (blocks.sums(self.index, self.size, values) ** 2).sum(axis=0)
+        order = np.argsort(blocks.index, kind="stable")
+        ends = np.searchsorted(blocks.index[order], np.arange(blocks.size + 1))
+        out = np.zeros(self.size)
+        for start, end in pairwise(ends):
+            rows = order[start:end]
+            out += summed(self.index[rows].ravel(), values[rows].ravel(), self.size) ** 2
+        return out
+
+    def label_weights(self, labels: Labels) -> Array:
+        """The weight of drawn labels by slot: (draws, slots)."""
+        rows = self.w.max(axis=1)
+        index = np.where(self.w > 0, self.index, -1).astype(np.int32)
+        return count_labels(labels, index, self.size, None if (rows == 1.0).all() else rows)
+
+    # --- variances of outcomes -------------------------------------------------------------------
+
+    @cached_property
+    def _one_outcome(self) -> Mask:
+        """The slots whose outcomes are all 0 or all 1."""
+        return (self.mean_z <= 0.0) | (self.mean_z >= 1.0)
+
+    def outcome_variance(self, units: Array) -> Array:
+        """The variance of a slot's outcomes: that of the observed rate of so many units, shrunk
+        towards the prediction. A slot whose outcomes are all alike gets half an outcome of the
+        other kind.
+        """
+        q = (units * self.mean_z + PRIOR_ROWS * self.mean_u) / (units + PRIOR_ROWS)
+        half = np.where(self._one_outcome, 0.5 / (units + 1.0), 0.0)
+        return np.maximum(q * (1.0 - q), half * (1.0 - half))
+
+    def gap_variance(self, units: Array) -> Array:
+        """The variance of a slot's gap if labels are outcomes.
+
+        Where all outcomes are alike, the rows of a unit (a cluster) count as one: they do not show
+        how much they vary together.
+        """
+        n = np.where(self._one_outcome, units, self.effective_rows)
+        return self.outcome_variance(units) / n
+
+
+def class_slots(samples: Samples, rule: Rule, *, above: bool) -> Slots | None:
+    """The bins of every class; with `above` only of predictions above the threshold. None where
+    the rule drops rows, or no prediction is above the threshold.
+    """
+    columns = class_columns(samples) if samples.multiclass else iter([samples])
+    problems = []
+    for column in columns:
+        part = above_threshold(column) if above else column
+        if part.weights is not None and not (part.weights > 0).any():
+            continue  # a class without any prediction above the threshold is not in the mean
+        problem = problem_of(part, "binary", rule)
+        if problem is None:
+            return None
+        problems.append(problem)
+    if not problems:
+        return None
+    m, k = max(problem.m for problem in problems), len(problems)
+    index = np.stack([r * m + problem.bins for r, problem in enumerate(problems)], axis=1)
+    u, z, w = (
+        np.stack([getattr(problem, name) for problem in problems], axis=1)
+        for name in ("u", "z", "weights")
+    )
+    hard = all(problem.hard for problem in problems)
+    # Labels are drawn for whole rows, which slots of some classes do not have.
+    complete = hard and samples.multiclass and k == samples.n_classes
+    labels = _labels(samples) if complete else None
+    return Slots(index, k * m, u, z, w, hard, np.arange(k * m) // m, labels)
+
+
+def full_slots(samples: Samples, rule: Rule, rows: ScalarRows | None = None) -> Slots | None:
+    """The cells of vector predictions times the classes; None where the rule drops rows.
+
+    A cell holds rows of one top label and one bin of the confidence, or of equal predictions. The
+    k slots of a cell hold the same rows, and all slots count as one class.
+    """
+    k, labels = samples.n_classes, _labels(samples)
+    p, z = distribution_rows(samples)
+    if isinstance(rule, LevelSets):
+        _, cells = np.unique(p, axis=0, return_inverse=True)
+    else:
+        problem = problem_of(samples, "confidence", rule, rows)
+        if problem is None:
+            return None
+        _, cells = np.unique(p.argmax(axis=1) * problem.m + problem.bins, return_inverse=True)
+    index = cells.reshape(-1, 1) * k + np.arange(k)
+    weights = np.repeat(row_weights(samples)[:, None], k, axis=1)
+    size = (int(cells.max()) + 1) * k
+    classes = np.zeros(size, np.intp)
+    return Slots(index, size, p, z, weights, labels is not None, classes, labels)
+
+
+def _labels(samples: Samples) -> Index | None:
+    """The label of every row; None for soft labels."""
+    targets = samples.block(0, samples.n).targets
+    if targets.ndim == 1:
+        return targets.astype(np.intp)
+    hard = ((targets == 0) | (targets == 1)).all()
+    return targets.argmax(axis=1).astype(np.intp) if hard else None
