@@ -37,7 +37,7 @@ from calibrant._inference.second_moments import (
 from calibrant._inference.squares import Square, diagonal_form, limits_of_square
 from calibrant._inference.tails import DrawnLaw, upper_tail
 from calibrant._measures.catalogue import Measure
-from calibrant._measures.of_cells import isotonic_parts
+from calibrant._measures.cell_formulas import isotonic_parts
 from calibrant._measures.proportions import wilson
 
 SQUARED = "noncentral chi-square of the squared residuals"
