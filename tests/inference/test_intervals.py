@@ -292,8 +292,8 @@ def test_one_row_excludes_nothing():
     for name in ("ece", "rmsce", "debiased_l2"):
         found = cal.verdict([1], [0.9], measure=name)
         assert found.verdict == "not enough data", name
-        # Whoever said 0.9 and was right once may be right in one of twenty.
-        assert cal.interval([1], [0.9], measure=name).high > 0.7, name
+        # Whoever said 0.9 and was right once may well be right in one of three.
+        assert cal.interval([1], [0.9], measure=name).high > 0.56, name
 
 
 def test_a_resample_may_miss_what_a_measure_is_about(no_warning):

@@ -205,7 +205,7 @@ def test_what_decided():
 
 
 def test_a_wrong_mean_is_named_with_both_means():
-    found = cal.verdict(*off("shift", 2500, 6))
+    found = cal.verdict(*off("shift", 5000, 6))
     assert str(found).startswith(
         "Miscalibrated, within the tolerance of 0.05: predictions are too "
     )
