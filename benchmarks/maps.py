@@ -34,12 +34,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import calibrant as cal
-from calibrant._api.cross_fitting import cross_fitted, fitted_onto, fold_of
+from calibrant._api.cross_fitting import fit_and_apply, fold_of
 from calibrant._api.recommend import _candidates
 from calibrant._core.errors import CalibrantError
+from calibrant._core.map_names import METHODS
 from calibrant._data.samples import Samples
 from calibrant._data.to_samples import to_samples
 from calibrant.results._recommendation import AS_THEY_ARE
+from calibrant.scaling._load import new_scaler
 from calibrant.scaling._predictions import to_predictions
 
 Array = NDArray[Any]
@@ -86,6 +88,23 @@ def part(arrays: dict[str, Array], prefix: str, groups: str | None) -> Rows | No
     return None
 
 
+def _mapped(
+    name: str, samples: Samples, test: Any, fold: NDArray[np.intp], folds: int
+) -> NDArray[np.float64]:
+    """Predictions of the test rows through a map; without test rows, each row's through a map that
+    is fitted to the other folds.
+    """
+    options = {"from_logits": samples.from_logits}
+    if test is not None:
+        return fit_and_apply(new_scaler(METHODS[name], **options), samples, test.samples)
+    out = np.zeros(samples.predictions.shape)
+    for j in range(folds):
+        here = fold == j
+        scaler = new_scaler(METHODS[name], **options)
+        out[here] = fit_and_apply(scaler, samples.take(~here), samples.take(here))
+    return out
+
+
 def measured(fit: Rows, test: Rows | None, folds: int) -> Values:
     """What each map leaves of each measure."""
     samples, rows = fit.samples, fit if test is None else test
@@ -96,10 +115,7 @@ def measured(fit: Rows, test: Rows | None, folds: int) -> Values:
     fold = fold_of(samples, groups, folds, 0)
     for name in _candidates(None, samples)[0]:
         try:
-            if test is None:
-                mapped[name] = cross_fitted(name, samples, fold, folds)
-            else:
-                mapped[name] = fitted_onto(name, samples, test.samples)
+            mapped[name] = _mapped(name, samples, test, fold, folds)
         except CalibrantError as error:
             print(f"  {name}: {error}", file=sys.stderr)
     return {

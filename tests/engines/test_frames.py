@@ -695,7 +695,7 @@ def test_the_steps_of_a_dask_frame_travel_to_other_processes():
     samples = to_source("y", "p", data=frame("dask", COLUMNS))
     asked = query.Query(samples, "binary").add_fields().add_cuts(Cuts(np.array([0.5])))
     packed = cloudpickle.dumps(asked.frame.steps)
-    rows = partitions._after_steps(nw.from_native(EAGER.to_pandas()), cloudpickle.loads(packed))
+    rows = partitions._apply_steps(nw.from_native(EAGER.to_pandas()), cloudpickle.loads(packed))
     np.testing.assert_array_equal(rows["u"].to_numpy(), P)
 
 

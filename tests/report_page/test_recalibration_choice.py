@@ -279,7 +279,7 @@ def test_what_could_not_be_fitted_is_in_sentences(monkeypatch):
     def fails(*arguments):
         raise InputError("these rows are odd")
 
-    monkeypatch.setattr("calibrant._api.report.recalibration._applied", fails)
+    monkeypatch.setattr("calibrant._api.report.recalibration._fit_and_measure", fails)
     samples = to_samples(*overconfident(300))
     found = side_by_side(
         samples, *both_rules(15), groups=None, level=0.95, seed=0, names=("platt", "beta")
